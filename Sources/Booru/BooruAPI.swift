@@ -2,25 +2,25 @@ import HTTP
 package import Rankings
 import Sourcing
 
-/// Asks an engine's API, and gives every refusal its meaning.
+/// Sends requests to an engine's API, and interprets every refusal.
 struct BooruAPI: Sendable {
     let engine: any BooruEngine
     /// Scheme and host, without a trailing slash.
     let base: String
     var api: PacedAPI
 
-    /// The services take whoever asks for JSON; neither a cookie nor a Referer goes with it.
+    /// The headers of every request: the services accept any program that requests JSON, without a cookie or `Referer`.
     static let headers = ["Accept: application/json"]
 
     private var title: String { engine.description.title }
 
-    /// The JSON of an answer that is none of an error.
+    /// Returns the JSON of an answer that is no error.
     ///
     /// - Parameters:
     ///   - path: Path and query.
-    ///   - page: The page that is asked for; further ones wait behind what somebody opens.
-    ///   - deadline: When to give up.
-    /// - Returns: The answer, and when the service gave it by its own clock, in Unix seconds, if it tells.
+    ///   - page: The number of the requested page; further pages come after directories that the user opens.
+    ///   - deadline: The time at which the request fails.
+    /// - Returns: The answer, and its time by the service's clock, in Unix seconds; nil if the service does not state it.
     /// - Throws: `SourceError`; a limit has closed the gate before.
     func answer(
         _ path: String, page: Int = 1, deadline: ContinuousClock.Instant
@@ -51,7 +51,7 @@ struct BooruAPI: Sendable {
         case let status where engine.description.access.tooOften.contains(status): api.limit(answer)
         // Maintenance, with or without a time.
         case 500...: answer.retryAfter == .absent ? .unknown : api.limit(answer)
-        // Nobody who is turned away at the door learns how busy it is behind it.
+        // A refused request says nothing about the load of the service.
         case 403: .unknown
         default: .fine
         }
@@ -62,7 +62,7 @@ struct BooruAPI: Sendable {
         let refusal = BooruRefusal(
             status: response.head.status, kind: json?["error"].words ?? "",
             message: message.isEmpty ? "" : ForeignText.quoted(message), isOwn: json != nil)
-        // A page in place of an answer: the service takes the program for a browser, or for none.
+        // A page in place of an answer: the service takes the program for a browser, or does not recognize it.
         if refusal.status == 403, !refusal.isOwn {
             return .unreadable(
                 "\(title) refused to talk to this program (status 403); check the option user_agent, which should name "
@@ -73,7 +73,7 @@ struct BooruAPI: Sendable {
 }
 
 extension BooruRefusal {
-    /// What is meant by answers that both engines give; the service's name begins the sentence.
+    /// The error for answers that both engines give; the service's name begins the sentence.
     package func usual(of service: String) -> SourceError {
         switch status {
         case 404 where isOwn: .notFound

@@ -1,13 +1,13 @@
 package import Rankings
 package import Sourcing
 
-/// What differs between the engines of image boards: how lists are asked for, and how answers read.
+/// The differences between the engines of image boards: the requests for lists, and the decoding of answers.
 ///
 /// ## Concurrency
 ///
-/// A value of immutable parts, or an object that any task may ask at any time.
+/// A value of immutable parts, or an object that any task may call at any time.
 package protocol BooruEngine: Sendable {
-    /// What is true of the source; the same object each time.
+    /// The facts of the source; the same object each time.
     var description: SourceDescription { get }
 
     var scale: RatingScale { get }
@@ -15,25 +15,25 @@ package protocol BooruEngine: Sendable {
     /// Posts on a full page.
     var postsPerPage: Int { get }
 
-    /// Where to ask when posts up to a rating are wanted: scheme and host, without a trailing slash.
+    /// The address for requests for posts up to a rating: scheme and host, without a trailing slash.
     func apiURL(upTo step: RatingScale.Step?) -> String
 
-    /// What limits a search to days of the service: the last one is as whole as the others.
+    /// The term that limits a search to days of the service, the last day as a whole.
     ///
-    /// - Parameter days: At least one.
+    /// - Parameter days: At least one day.
     /// - Returns: A term for `list`.
     func term(for days: Range<Day>) -> String
 
-    /// Whether the search takes a word, in lower case, for something else than a tag: a metatag, or a part of its grammar.
+    /// Whether the search reads a word, in lower case, as syntax instead of a tag: a metatag, or a part of its grammar.
     func isSyntax(_ word: String) -> Bool
 
-    /// Words of a search so that a further term limits all of them.
+    /// Joins the words of a search so that a further term limits all of them.
     ///
-    /// - Parameter terms: Percent-encoded.
-    /// - Returns: The same, put into parentheses if need be.
+    /// - Parameter terms: The words, percent-encoded.
+    /// - Returns: The same, in parentheses if needed.
     func joined(_ terms: [String]) -> [String]
 
-    /// Path and query of a page, counted from 1, of what has all the terms, which are percent-encoded where they need it.
+    /// Path and query of a page, from 1, of the posts with all the terms, which are percent-encoded where necessary.
     func list(_ terms: [String], page: Int) -> String
 
     /// Path and query of one post.
@@ -41,17 +41,17 @@ package protocol BooruEngine: Sendable {
 
     /// The entries of a list.
     ///
-    /// - Throws: `.unreadable` for an answer that has no list.
+    /// - Throws: `.unreadable` for an answer without a list.
     func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry]
 
-    /// The objects of a list's answer by kind, with what is known of their fields: `fields of a post`.
+    /// The objects of a list's answer by kind, with their known fields: `fields of a post`.
     ///
-    /// Posts without an address are left out, since their records lack more than that.
+    /// Posts without an address are left out, since their records lack further fields.
     func fields(of answer: JSON) -> [KnownFields]
 
-    /// The post in the answer to a question for one.
+    /// The post in the answer to a request for one post.
     ///
-    /// - Returns: The entry, when it was made, and whatever else is worth showing of its record (`WorkDetails.more`).
+    /// - Returns: The entry, and the fields that only its record has (`WorkDetails.more`).
     /// - Throws: `.notFound` if the service has no such post.
     func record(
         in answer: JSON, hosts: PictureHosts
@@ -60,16 +60,16 @@ package protocol BooruEngine: Sendable {
     /// Statuses of a server in trouble that mean a refusal here.
     var finalStatuses: Set<Int> { get }
 
-    /// What an answer of another status than 200 means.
+    /// The error for an answer of another status than 200.
     func refusal(_ refusal: BooruRefusal) -> SourceError
 
-    /// The web page of a post, for people.
+    /// The web page of a post.
     func webPage(of work: WorkID) -> String
 }
 
-/// Objects of one kind in an answer, and what is known of their fields.
+/// Objects of one kind in an answer, with their known fields.
 package struct KnownFields: Sendable {
-    /// Of the assumption that they are as known: `fields of a post`.
+    /// The name of the assumption that the fields are as known: `fields of a post`.
     package let name: String
     package let list: FieldList
     package let objects: [JSON]
@@ -81,10 +81,10 @@ package struct KnownFields: Sendable {
     }
 }
 
-/// What only a post's own record shows.
+/// The fields that only a post's own record has.
 package struct PostFields: Hashable, Sendable {
     package var comments: Int?
-    /// Under names of their own, in order.
+    /// Further fields under the service's names, in order.
     package var more: [JSON.Member]
 
     package init(comments: Int? = nil, more: [JSON.Member]) {
@@ -93,14 +93,14 @@ package struct PostFields: Hashable, Sendable {
     }
 }
 
-/// An answer that is an error, as far as it can be understood.
+/// An answer that is an error, as far as it can be decoded.
 package struct BooruRefusal: Sendable {
     package let status: Int
     /// The kind of error, where the service names one; empty for none.
     package let kind: String
-    /// The service's own words, quoted; empty for none.
+    /// The service's message, quoted; empty for none.
     package let message: String
-    /// Whether it is JSON, so that the service itself spoke.
+    /// Whether the answer is JSON, and so comes from the service itself.
     package let isOwn: Bool
 
     package init(status: Int, kind: String, message: String, isOwn: Bool) {
@@ -110,6 +110,6 @@ package struct BooruRefusal: Sendable {
         self.isOwn = isOwn
     }
 
-    /// `: “the words”`, or nothing.
+    /// The message after a colon, `: “the words”`, or nothing.
     package var reason: String { message.isEmpty ? "" : ": \(message)" }
 }

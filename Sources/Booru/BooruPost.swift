@@ -1,30 +1,30 @@
 package import Rankings
 import Sourcing
 
-/// A post of an image board, as both engines tell one.
+/// A post of an image board, in the form shared by both engines.
 package struct BooruPost: Hashable, Sendable {
     package var id: WorkID
     /// Nil for a letter that the service's scale does not have.
     package var rating: BooruRating?
     package var tags = PostTags()
-    /// Nil for a post whose pictures cannot be had.
+    /// The files; nil if the pictures are not available.
     package var files: PostFiles?
-    /// Why they cannot; one short word.
+    /// The reason why they are not available; one short word.
     package var withheld: String?
-    /// Pixels of the original; 0 if not told.
+    /// The size of the original, in pixels; 0 if unknown.
     package var width = 0
     package var height = 0
-    /// The original's extension where it is told, also of a post without files.
+    /// The original's extension where it is known, also of a post without files.
     package var fileExtension: String?
-    /// When the bytes came, in Unix seconds; 0 if not told.
+    /// The time of the upload, in Unix seconds; 0 if unknown.
     package var uploaded: Int64 = 0
-    /// When the post was made, in Unix seconds.
+    /// The time at which the post was created, in Unix seconds.
     package var created: Int64?
     package var score: Int64?
     package var favourites: Int?
-    /// Where the post says that it comes from: any text.
+    /// The origin that the post states: any text.
     package var source = ""
-    /// The number of a work on pixiv that it comes from.
+    /// The number of the work on pixiv that is the post's origin.
     package var pixivWork: Int64?
     package var isAI: Bool?
 
@@ -32,7 +32,7 @@ package struct BooruPost: Hashable, Sendable {
         self.id = id
     }
 
-    /// What a listing keeps of it.
+    /// The work that a listing stores for the post.
     package var work: Work {
         let name = tags.name
         let isHidden = files == nil || withheld != nil
@@ -45,14 +45,14 @@ package struct BooruPost: Hashable, Sendable {
             withheld: isHidden ? withheld ?? Withholding.restricted : nil, isAI: isAI, origin: origin)
     }
 
-    /// The entry that the post makes with what its record says of its files.
+    /// The entry of the post, with the files of its record.
     ///
     /// - Parameters:
-    ///   - address: Where the original is; nil for a post that is withheld.
-    ///   - size: Bytes of the original, if told.
-    ///   - hosts: Where pictures may be.
-    ///   - withheld: Why there is no address.
-    ///   - files: All files of the post, for its original; nil if nothing proves that.
+    ///   - address: The address of the original; nil for a withheld post.
+    ///   - size: The bytes of the original; nil if unknown.
+    ///   - hosts: The hosts from which pictures are accepted.
+    ///   - withheld: The reason why there is no address.
+    ///   - files: Returns all files of the post, for its original; nil if they cannot be verified.
     /// - Returns: `.unreadable` for an original of an unknown format.
     package func entry(
         original address: String?, size: Int64?, hosts: PictureHosts, withheld: @autoclosure () -> String,
@@ -75,41 +75,41 @@ package struct BooruPost: Hashable, Sendable {
         return .post(post)
     }
 
-    /// The score, which is negative for a post that more people refuse than like; without one the favourites.
+    /// The score, or 0 for a negative score (more votes against than for); without a score the number of favourites.
     private var ratings: Int? {
         score.map { Int(min(max($0, 0), AnswerBounds.counts.upperBound)) } ?? favourites
     }
 
-    /// The page elsewhere that the post names.
+    /// The web page that the post states as its origin.
     var origin: String? {
         PostOrigin.page(source: source, pixivWork: pixivWork)
     }
 }
 
-/// Why the pictures of a post cannot be had.
+/// The reasons why the pictures of a post are not available.
 package enum Withholding {
     package static let banned = "banned"
     package static let deleted = "deleted"
     package static let held = "held"
     package static let expunged = "expunged"
-    /// Above the option `rating`.
+    /// The rating is above the option `rating`.
     package static let rating = "rating"
-    /// On a host that is not listed.
+    /// The pictures are on a host that is not listed.
     package static let elsewhere = "elsewhere"
-    /// Of which no size is told, or no digest: nobody could say whether its bytes are the right ones.
+    /// The size or the digest is missing: the bytes cannot be verified.
     package static let unproven = "unproven"
-    /// Without a reason that is told.
+    /// The service states no reason.
     package static let restricted = "restricted"
 }
 
-/// Where posts come from.
+/// The origins of posts.
 enum PostOrigin {
-    /// The page that a source names: of pixiv's pictures the work's page, else an address of the web; nil for any other text.
+    /// The web page of a source: for pixiv's pictures the work's page, else a web address; nil for any other text.
     static func page(source: String, pixivWork: Int64?) -> String? {
         if let pixivWork, pixivWork > 0 { return work(String(pixivWork)) }
         let source = source.hasPrefix("//") ? "https:" + source : source
         guard let address = WebAddress(source) else { return nil }
-        // `i.pximg.net/img-original/img/2024/05/01/00/00/00/118322354_p0.png`: nobody may look at it without a Referer.
+        // `i.pximg.net/img-original/img/2024/05/01/00/00/00/118322354_p0.png` is refused without a `Referer`.
         if address.host == "i.pximg.net" || address.host.hasSuffix(".pixiv.net") && address.path.contains("img") {
             let number = (address.path.last ?? "").prefix { $0.isASCII && $0.isNumber }
             return WebAddress.work(String(number)).flatMap { work(String($0.rawValue)) }
@@ -123,12 +123,108 @@ enum PostOrigin {
 /// An entry of a list: each has a rank, whether it is shown or not.
 package enum PostEntry: Hashable, Sendable {
     case post(BooruPost)
-    /// A post in a format that no program plays: known, and left out.
+    /// A post in a format that no program plays: recognized, and left out.
     case unplayable
-    /// It makes no sense.
+    /// An entry that cannot be decoded.
     case unreadable
 
     package var post: BooruPost? {
         if case .post(let post) = self { post } else { nil }
+    }
+}
+
+// MARK: - Post tags
+
+/// The subject of a tag.
+package enum TagKind: String, Hashable, Sendable, CaseIterable {
+    case artist
+    /// A group of artists.
+    case circle
+    case copyright
+    case character
+    /// Content of the picture, and tags of unknown types.
+    case general
+    /// Facts of the file or the post.
+    case meta
+}
+
+/// The tags of a post by kind, each kind in the service's order.
+package struct PostTags: Hashable, Sendable {
+    private var groups: [TagKind: [String]] = [:]
+    private var seen: Set<String> = []
+
+    package init() {}
+
+    /// Adds the tags of a text with blanks between them.
+    ///
+    /// A tag that is already present keeps its kind; tags that are too long, and those beyond `BooruLimits.tags`, are left out.
+    package mutating func add(_ text: String, as kind: (String) -> TagKind) {
+        for tag in text.split(whereSeparator: \.isWhitespace) {
+            guard seen.count < BooruLimits.tags else { return }
+            let tag = String(tag)
+            guard tag.utf8.count <= BooruLimits.tagBytes, seen.insert(tag).inserted else { continue }
+            groups[kind(tag), default: []].append(tag)
+        }
+    }
+
+    package subscript(kind: TagKind) -> [String] { groups[kind] ?? [] }
+
+    /// All of them, by kind.
+    package var all: [String] { TagKind.allCases.flatMap { self[$0] } }
+
+    package func contains(_ tag: String) -> Bool { seen.contains(tag) }
+}
+
+// MARK: - Names
+
+extension PostTags {
+    /// Tags of the kind artist that name no artist.
+    private static let pseudoArtists: Set<String> = ["banned_artist"]
+
+    /// The artists in readable form, or the circle; empty for none.
+    package var artists: String {
+        let named = self[.artist].filter { !Self.pseudoArtists.contains($0) }
+        return Self.joined(named.isEmpty ? self[.circle] : named)
+    }
+
+    /// The name of a post: its characters, copyright and artists; empty if it has none of them.
+    ///
+    /// General tags are never part of it: they may be words that are unwanted in a directory.
+    package var name: String {
+        [Self.joined(self[.character]), Self.joined(self[.copyright]), artists].filter { !$0.isEmpty }
+            .joined(separator: " - ")
+    }
+
+    /// The first tags with blanks for underscores, and the number of further ones.
+    private static func joined(_ tags: [String]) -> String {
+        let shown = tags.lazy.map(readable).filter { !$0.isEmpty }
+        let more = shown.count - BooruLimits.namedTags
+        return shown.prefix(BooruLimits.namedTags).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+    }
+
+    /// A tag in readable form: blanks for underscores, none at its ends.
+    package static func readable(_ tag: String) -> String {
+        tag.split(separator: "_").joined(separator: " ")
+    }
+}
+
+// MARK: - Shown fields
+
+extension JSON {
+    /// The value if it may be shown unchanged: a number, flag, or text of acceptable length; null for anything else.
+    package var plain: JSON {
+        switch self {
+        case .string: words.map { .string($0) } ?? .null
+        case .integer, .real, .bool: self
+        case .null, .array, .object: .null
+        }
+    }
+}
+
+extension [(name: String, value: JSON)] {
+    /// The members that have a value, as members of an object.
+    package var shown: [JSON.Member] {
+        filter { !$0.value.isNull && $0.value != .array([]) && $0.value != .object([]) }
+            .map { JSON.Member(name: $0.name, value: $0.value) }
     }
 }

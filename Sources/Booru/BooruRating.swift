@@ -1,6 +1,6 @@
 package import Rankings
 
-/// For whom a post is; each service has its own letters for these.
+/// The audience of a post; each service has its own letters for the ratings.
 package enum BooruRating: Int, Hashable, Comparable, Sendable, CaseIterable {
     case general
     case sensitive
@@ -10,16 +10,16 @@ package enum BooruRating: Int, Hashable, Comparable, Sendable, CaseIterable {
     package static func < (left: BooruRating, right: BooruRating) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What a service calls its ratings: the words of the option `rating`, each of which means "up to".
+/// The names of a service's ratings: the words of the option `rating`, each of which means "up to".
 package struct RatingScale: Sendable {
     /// One rating of the service.
     package struct Step: Sendable {
-        /// The option's word, which `info.json` shows too.
+        /// The word of the option, also shown in `info.json`.
         package let word: String
-        /// What posts have in `rating`.
+        /// The value of `rating` in posts.
         package let letter: String
         package let rating: BooruRating
-        /// What a search is limited with; nil for no limit.
+        /// The tag that limits a search to the rating; nil for no limit.
         package let tag: String?
 
         package init(_ word: String, letter: String, _ rating: BooruRating, tag: String?) {
@@ -30,7 +30,7 @@ package struct RatingScale: Sendable {
         }
     }
 
-    /// From the mildest on, which is the default.
+    /// The steps from the mildest on, which is the default.
     package let steps: [Step]
 
     package init(_ steps: [Step]) {
@@ -46,13 +46,53 @@ package struct RatingScale: Sendable {
             Self.option, words: steps.map(\.word), help: "the most daring rating that is shown; milder ones are too")
     }
 
-    /// The step that an option's value names; the mildest for none, and for a word that is none of the service's.
+    /// The step of an option's value; the mildest for none, and for a word that is not on the scale.
     package func step(_ word: String?) -> Step? {
         steps.first { $0.word == word } ?? steps.first
     }
 
-    /// The rating of a post's letter; nil for an unknown one, which is to be hidden.
+    /// The step of a post's letter; nil for an unknown letter, which means that the post is to be hidden.
     package func step(letter: String?) -> Step? {
         steps.first { $0.letter == letter }
     }
+}
+
+// MARK: - Booru rankings
+
+/// The rankings available on every image board: the best of a day, week and month by score.
+package enum BooruRankings {
+    /// The rankings of a board, from the day of its first posts.
+    package static func all(from day: Day) -> [RankingFacts] {
+        [("day", RankingPeriod.day), ("week", .week), ("month", .month)].compactMap { name, period in
+            RankingMode(rawValue: name).map { RankingFacts($0, firstDay: day, period: period) }
+        }
+    }
+
+    /// The further abilities: there is no signing in, and artists are names alone.
+    package static let abilities: Set<SourceAbility> = [.artists, .origins, .works, .search]
+}
+
+// MARK: - Booru limits
+
+/// Bounds of accepted values and of requests, each with its reason.
+package enum BooruLimits {
+    /// The most tags of a post that are kept; the largest board's posts have about 30, few more than 200.
+    package static let tags = 512
+    /// The most bytes of a tag; services allow 170 to 255 characters.
+    package static let tagBytes = 512
+    /// The most tags of one kind in a name; further ones are counted.
+    package static let namedTags = 3
+    /// The most bytes of a picture's address; addresses with every tag of a post have up to 700.
+    package static let addressBytes = 2048
+    /// The most bytes of a reference: an original's address, and the differing parts of three others.
+    package static let referenceBytes = 8192
+    /// The most pages of a list: as many as the services return without an account, or more.
+    package static let pages = 1000
+    /// The most bytes of the words of a search or an artist.
+    package static let wordBytes = 1024
+    /// Words of boards' addresses, which contain nothing about a picture.
+    package static let vocabulary: Set<String> = [
+        "https", "http", "posts", "post", "json", "tags", "page", "limit", "order", "score", "rating", "api", "version",
+        "include", "date", "id", "data", "preview", "sample", "original", "image", "jpeg", "g", "s",
+    ]
 }

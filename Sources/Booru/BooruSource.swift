@@ -6,7 +6,7 @@ package import Sourcing
 ///
 /// ## Concurrency
 ///
-/// A value of immutable parts; all methods may be called from any task at once.
+/// A value of immutable parts; any task may call any method.
 package struct BooruSource: RankingSource {
     let engine: any BooruEngine
     let api: BooruAPI
@@ -14,9 +14,11 @@ package struct BooruSource: RankingSource {
     /// The most daring rating that is shown.
     let step: RatingScale.Step?
 
+    /// Makes the source of a mount.
+    ///
     /// - Parameters:
-    ///   - engine: How the board is asked.
-    ///   - means: How to ask; `imageURL` replaces scheme and host of every picture's address.
+    ///   - engine: The engine of the board.
+    ///   - means: The means of sending requests; `imageURL` replaces scheme and host of every picture's address.
     package init(_ engine: any BooruEngine, _ means: SourceMeans) {
         let client = means.client
         self.init(
@@ -25,7 +27,7 @@ package struct BooruSource: RankingSource {
             wallClock: means.wallClock)
     }
 
-    /// The same with anything that sends requests.
+    /// Makes a source with any function that sends requests.
     package init(
         _ engine: any BooruEngine, send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse,
         gate: any RequestGate, apiURL: String?, imageURL: String?, choices: [String: String], time: TimeSource,
@@ -75,12 +77,136 @@ package struct BooruSource: RankingSource {
         return [original, WorkPicture("sample", rendition: .regular, reference: work.picture)]
     }
 
-    /// The listing tells the format: there is one candidate.
+    /// Returns the only candidate, since the listing contains the format.
     package func originalCandidates(of work: Work) -> [String] {
         work.withheld == nil && !work.picture.isEmpty ? [work.picture] : []
     }
 
     package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
         originalCandidates(of: try await details(of: work, deadline: deadline).work)
+    }
+}
+
+// MARK: - Lists
+
+/// Rankings, searches, artists and records.
+extension BooruSource {
+    package func rankingPage(
+        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> RankingPage {
+        guard let facts = description[mode] else { throw .notFound }
+        let days = description.days(of: mode)
+        // A relative date would follow the service's own today, which begins and ends at another time than its days.
+        let isNewest = day == nil
+        let day = day ?? days.newest(at: api.api.wallClock())
+        guard days.contains(day) else { throw .notPublished }
+        guard (1...description.paging.most).contains(page) else { throw .pastTheEnd }
+        let date = engine.term(for: day..<facts.period.next(day))
+        let (entries, moment) = try await list([date, "order:score"], page: page, deadline: deadline)
+        // This machine's clock may be ahead: a day that still grows would be stored as complete.
+        if let moment, moment < days.published(day) {
+            let told = days.newest(at: moment)
+            guard isNewest, told < day else { throw .notPublished }
+            return try await rankingPage(mode, day: told, page: page, deadline: deadline)
+        }
+        guard !entries.isEmpty else { throw page > 1 ? .pastTheEnd : .notPublished }
+        // Every entry of the answer counts, so that ranks do not depend on how many are shown.
+        let before = (page - 1) * engine.postsPerPage
+        let shown = entries.enumerated().compactMap { place, entry in
+            admitted(entry).map { ListedWork(rank: before + place + 1, previousRank: nil, work: $0.work) }
+        }
+        let unreadable = entries.count { $0 == .unreadable }
+        if shown.isEmpty, unreadable == 0, entries.contains(where: { $0.post != nil }) {
+            throw .unreadable(
+                "\(description.title) told \(entries.count) posts, none of which is of a rating that was asked for.")
+        }
+        return RankingPage(
+            mode: mode, day: day, page: page, entries: shown, total: nil, hasNext: hasNext(entries, page: page),
+            unreadable: unreadable)
+    }
+
+    package func searchPage(
+        _ words: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        let terms = Self.spelled(words).split(whereSeparator: \.isWhitespace).map { PercentCoding.encode(String($0)) }
+        guard !terms.isEmpty, words.utf8.count <= BooruLimits.wordBytes else { throw .notFound }
+        return try await works(terms, page: page, deadline: deadline)
+    }
+
+    package func artistPage(
+        _ artist: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        let tag = Self.spelled(artist)
+        guard Self.isTag(tag), !engine.isSyntax(tag.lowercased()) else { throw .notFound }
+        return try await works([PercentCoding.encode(tag)], page: page, deadline: deadline)
+    }
+
+    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
+        guard work.rawValue > 0 else { throw .notFound }
+        let answer = try await api.answer(engine.record(of: work), deadline: deadline).json
+        let (entry, fields) = try engine.record(in: answer, hosts: hosts)
+        guard var post = entry.post, post.id == work else {
+            throw .unreadable(
+                entry == .unplayable
+                    ? "Post \(work.rawValue) is a Flash file, which no program plays any more."
+                    : "\(description.title)'s record of post \(work.rawValue) makes no sense; it may have changed it.")
+        }
+        if admitted(entry) == nil { post.withheld = Withholding.rating }
+        return WorkDetails(
+            work: post.work, tags: post.tags.all.map { WorkDetails.Tag(name: $0) }, created: post.created,
+            bookmarks: post.favourites, comments: fields.comments,
+            restriction: engine.scale.steps.first { $0.rating == post.rating }?.word ?? "unknown", more: fields.more)
+    }
+
+    // MARK: -
+
+    /// A page of works without ranks, newest first, the service's order of unsorted lists.
+    private func works(
+        _ terms: [String], page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
+        let entries = try await list(terms, page: page, deadline: deadline).entries
+        guard !entries.isEmpty || page == 1 else { throw .pastTheEnd }
+        var seen: Set<WorkID> = []
+        let works = entries.compactMap { admitted($0)?.work }.filter { seen.insert($0.id).inserted }
+        return WorkPage(
+            works: works, total: nil, hasNext: hasNext(entries, page: page),
+            unreadable: entries.count { $0 == .unreadable })
+    }
+
+    /// The entries of a page, and the time of the answer by the service's clock.
+    private func list(
+        _ terms: [String], page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> (entries: [PostEntry], moment: Int64?) {
+        let all = step?.tag.map { engine.joined(terms) + [$0] } ?? terms
+        let answer = try await api.answer(engine.list(all, page: page), page: page, deadline: deadline)
+        // A service with longer pages than requested would shift all further ranks.
+        let entries = Array(try engine.entries(in: answer.json, hosts: hosts).prefix(engine.postsPerPage))
+        return (entries, answer.moment)
+    }
+
+    /// The post of an entry if it may be shown: services silently ignore ratings that they do not know.
+    private func admitted(_ entry: PostEntry) -> BooruPost? {
+        guard let post = entry.post, let rating = post.rating, let step, rating <= step.rating else { return nil }
+        return post
+    }
+
+    /// Whether a page follows: an empty page is the end, and so is a page far from full; a full one may lack some posts.
+    private func hasNext(_ entries: [PostEntry], page: Int) -> Bool {
+        entries.count * 2 >= engine.postsPerPage && page < min(description.paging.most, BooruLimits.pages)
+    }
+
+    /// Words as the service spells them: directory names have a full-width slash in place of the separator of paths.
+    private static func spelled(_ words: String) -> String { words.replacing("／", with: "/") }
+
+    /// Whether a text is one tag, and no pattern.
+    static func isTag(_ text: String) -> Bool {
+        guard let first = text.first, first != "-", first != "~", text.utf8.count <= BooruLimits.tagBytes,
+            text != ".", text != ".."
+        else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
+            scalar != "*" && !scalar.properties.isWhitespace
+                && scalar.properties.generalCategory != .control
+        }
     }
 }

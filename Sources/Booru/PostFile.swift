@@ -1,18 +1,20 @@
 import Rankings
 
-/// One file of a post: where it is, and what the listing tells of it.
+/// One file of a post: its place, and its facts from the listing.
 package struct PostFile: Hashable, Sendable {
     /// Host and path (`PictureHosts.place`).
     package var place: String
-    /// Without a dot; one of `PostFormat.all`.
+    /// The extension without a dot; one of `PostFormat.all`.
     package var fileExtension: String
-    /// Bytes; nil if not told.
+    /// The length in bytes; nil if unknown.
     package var size: Int64?
 
+    /// Makes a file.
+    ///
     /// - Parameters:
     ///   - place: Host and path.
     ///   - fileExtension: One of `PostFormat.all`.
-    ///   - size: Bytes; what no file has counts as not told.
+    ///   - size: The length in bytes; an impossible length counts as unknown.
     package init(place: String, fileExtension: String, size: Int64? = nil) {
         self.place = place
         self.fileExtension = fileExtension
@@ -23,14 +25,14 @@ package struct PostFile: Hashable, Sendable {
 /// The formats that posts may have.
 package enum PostFormat {
     package static let all: Set<String> = ["jpg", "png", "gif", "webp", "avif", "mp4", "webm", "zip"]
-    /// Those that show at once what a picture viewer can.
+    /// The formats that picture viewers show directly.
     package static let pictures: Set<String> = ["jpg", "png", "gif", "webp", "avif"]
-    /// Those that move; a GIF may stand still.
+    /// The formats of animations; a GIF may be still.
     package static let animations: Set<String> = ["mp4", "webm", "zip"]
-    /// What no program plays any more.
+    /// The format that no program plays any more.
     package static let flash = "swf"
 
-    /// The extension as files here have it: lower case, `jpg` for `jpeg`; nil if there is none.
+    /// The extension in lower case, `jpg` for `jpeg`; nil if there is none.
     package static func plain(_ text: String) -> String? {
         let lower = text.lowercased()
         guard (1...5).contains(lower.utf8.count) else { return nil }
@@ -45,20 +47,20 @@ package enum PostFormat {
     }
 }
 
-/// All files of a post that are of use here; there are none without what proves the original's bytes.
+/// The usable files of a post; a post has none without the digest and size that prove the original's bytes.
 package struct PostFiles: Hashable, Sendable {
-    /// Its size is told.
+    /// The original, with a size.
     package let original: PostFile
     /// The original's digest: 32 lower-case hexadecimal digits.
     package let md5: String
-    /// What fills a screen, where something was made for it.
+    /// The screen-sized rendition, where the service made one.
     package var sample: PostFile?
-    /// A still that stands in for what is no picture.
+    /// The still picture of a file that is no picture.
     package var still: PostFile?
     /// A preview.
     package var small: PostFile?
 
-    /// The files of a post; nil if the original's size is not told, or if its digest is none.
+    /// The files of a post; nil without the original's size or a valid digest.
     package init?(
         original: PostFile, md5: String?, sample: PostFile? = nil, still: PostFile? = nil, small: PostFile? = nil
     ) {
@@ -70,7 +72,7 @@ package struct PostFiles: Hashable, Sendable {
         self.small = small
     }
 
-    /// What fills a screen: the sample, the original of a small picture, or the still of what moves.
+    /// The screen-sized picture: the sample, the original of a small picture, or the still of an animation.
     package var regular: PostFile? {
         if let sample { return sample }
         return PostFormat.pictures.contains(original.fileExtension) ? original : still ?? small
@@ -82,5 +84,82 @@ package struct PostFiles: Hashable, Sendable {
                 (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
                     || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
             }
+    }
+}
+
+// MARK: - Picture hosts
+
+/// The hosts from which a service's pictures are accepted; addresses on any other host are refused.
+package struct PictureHosts: Sendable {
+    private let hosts: Set<String>
+    /// The host of addresses without a host.
+    private let home: String
+    /// Scheme and host that replace those of every address, without a trailing slash.
+    private let replacement: String?
+
+    /// Makes the list of hosts.
+    ///
+    /// - Parameters:
+    ///   - hosts: The accepted hosts, in lower case.
+    ///   - home: The host of addresses without a host.
+    ///   - replacement: Scheme and host that replace those of every address.
+    package init(_ hosts: Set<String>, home: String, replacement: String? = nil) {
+        self.hosts = hosts
+        self.home = home
+        self.replacement = replacement
+    }
+
+    /// Host and path of an address in an answer: `cdn.example.org/original/1.jpg`.
+    ///
+    /// `https:`, `http:` and no scheme are equivalent, since requests are always sent with TLS.
+    ///
+    /// - Returns: Nil for any other text, and for a host that is not listed.
+    package func place(_ address: String) -> String? {
+        guard address.utf8.count <= BooruLimits.addressBytes else { return nil }
+        let place: String
+        if let replacement, address.hasPrefix(replacement + "/") {
+            place = home + address.dropFirst(replacement.count)
+        } else if address.hasPrefix("//") {
+            place = String(address.dropFirst(2))
+        } else if address.hasPrefix("/") {
+            place = home + address
+        } else {
+            let scheme = address.prefix { $0 != ":" }
+            guard ["http", "https"].contains(scheme.lowercased()), address.dropFirst(scheme.count).hasPrefix("://")
+            else { return nil }
+            place = String(address.dropFirst(scheme.count + 3))
+        }
+        let host = place.prefix { $0 != "/" }
+        // `%2A` is equivalent for a server; references use the asterisk as a mark of their own.
+        let path = place.dropFirst(host.count).split(separator: "*", omittingEmptySubsequences: false)
+        let known = host.lowercased() + path.joined(separator: "%2A")
+        return isPlace(known) ? known : nil
+    }
+
+    /// Whether a text has the form that `place(_:)` returns: a listed host, and a plain path without `.` and `..`.
+    package func isPlace(_ text: String) -> Bool {
+        let host = text.prefix { $0 != "/" }
+        let path = text.dropFirst(host.count)
+        return hosts.contains(String(host)) && path.utf8.count > 1 && text.utf8.count <= BooruLimits.addressBytes
+            && path.utf8.allSatisfy(Self.isPathByte)
+            && !path.split(separator: "/").contains { $0 == "." || $0 == ".." }
+    }
+
+    /// The address to which a request is sent.
+    package func address(of place: String) -> String {
+        guard let replacement else { return "https://" + place }
+        return replacement + place.drop { $0 != "/" }
+    }
+
+    /// Whether a byte may stand in a path (RFC 3986, section 3.3); neither a query nor a fragment follows a path.
+    private static func isPathByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x00...0x20, 0x7F...0xFF, UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "*"), UInt8(ascii: "\\"),
+            UInt8(ascii: "\""),
+            UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"),
+            UInt8(ascii: "|"), UInt8(ascii: "}"):
+            false
+        default: true
+        }
     }
 }

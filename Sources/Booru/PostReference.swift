@@ -1,16 +1,16 @@
-/// The files of a post as the text that listings keep of it, and read back.
+/// The text form of a post's files that listings store.
 ///
-/// The original is written whole; of each other file only what differs from it in the middle, since names repeat every tag of a
-/// post. The digest, which is a part of most names, is written once, as an asterisk in all others:
+/// The original is written whole; of each other file only the differing middle, since names repeat every tag of a post. The
+/// digest, which is a part of most names, is written once, as an asterisk in all others:
 ///
 ///     1 png 26463488 3a45…6842 files.example.org/image/*/1%20a%20b.png s:jpg:481240:18:8:.jpg:sample/*/1%20sample
 ///
-/// What is read back was kept by a database that may be damaged: it is believed no more than an answer.
+/// The database that stores the text may be damaged: a text that is read back is checked as strictly as an answer.
 enum PostReference {
     private static let version = "1"
-    /// No path has one of its own (`PictureHosts.place`).
+    /// The mark for the digest; no path contains an asterisk (`PictureHosts.place`).
     private static let digestMark: Character = "*"
-    /// How the files besides the original are called.
+    /// The names of the files besides the original.
     private static let sample: Substring = "s"
     private static let still: Substring = "t"
     private static let small: Substring = "p"
@@ -30,7 +30,7 @@ enum PostReference {
         return (first + others).joined(separator: " ")
     }
 
-    /// Reads a text back; nil for one that no post of these hosts has.
+    /// Reads a text back; nil for a text that no post of these hosts has.
     static func files(_ text: String, hosts: PictureHosts) -> PostFiles? {
         guard text.utf8.count <= BooruLimits.referenceBytes else { return nil }
         let fields = text.split(separator: " ", omittingEmptySubsequences: false)
@@ -67,7 +67,7 @@ enum PostReference {
 
     // MARK: - Places
 
-    /// The place with the mark for the digest.
+    /// The place with the mark in place of the digest.
     private static func shortened(_ place: String, _ md5: String) -> String {
         guard place.utf8.count > md5.utf8.count else { return place }
         var (kept, rest) = ("", place[...])
@@ -82,7 +82,9 @@ enum PostReference {
         return kept
     }
 
-    /// `18:8:.jpg:sample/*/1%20sample`: bytes in common at the beginning and, before the suffix, at the end; the suffix; the rest.
+    /// The difference of two places, as in `18:8:.jpg:sample/*/1%20sample`.
+    ///
+    /// Its parts: the bytes in common at the beginning and, before the suffix, at the end; the suffix; the rest.
     private static func difference(of place: String, from original: String) -> String {
         let (stem, suffix) = parts(of: place)
         let base = Array(parts(of: original).stem.utf8)
@@ -105,7 +107,7 @@ enum PostReference {
             + String(decoding: base.suffix(end), as: UTF8.self) + fields[2]
     }
 
-    /// The place without and its suffix with the dot; an odd suffix counts as none.
+    /// The place without its suffix, and the suffix with its dot; an unusual suffix counts as none.
     private static func parts(of place: String) -> (stem: Substring, suffix: Substring) {
         guard let dot = place.lastIndex(of: "."), place[dot...].utf8.count <= 6, !place[dot...].contains("/"),
             !place[dot...].contains(":")

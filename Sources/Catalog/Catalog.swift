@@ -1,60 +1,35 @@
-package import HTTP
+import HTTP
 package import ImageHost
 package import Rankings
 import SQLite
 
-/// Which entries each listing has, and how large each picture is: asked once, stored, served offline.
+/// The entries of each listing and the sizes of pictures: requested once, stored, and served offline.
 ///
 /// Each part has its own state; they share the source, the clocks and the database.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. What does not say `async` takes a lock for microseconds and never waits for the database or the network.
+/// Any thread may call. Methods that are not `async` take a lock for microseconds and never wait for the database or the
+/// network.
 package final class Catalog: Sendable {
-    /// The limits and places a catalog works with.
-    package struct Configuration: Sendable {
-        /// The directory of the database; must exist.
-        package var directory: String
-        /// How many recent days a mode lists besides the stored ones.
-        package var days: Int
-        /// What listings show.
-        package var view: ListingView
-        /// The bound of one waiting operation.
-        package var timeout: Duration
-        /// Wall clock in Unix seconds.
-        package var now: @Sendable () -> Int64
-        /// The clock of deadlines.
-        package var time = TimeSource.system
-
-        package init(
-            directory: String, days: Int, view: ListingView, timeout: Duration, now: @escaping @Sendable () -> Int64
-        ) {
-            self.directory = directory
-            self.days = days
-            self.view = view
-            self.timeout = timeout
-            self.now = now
-        }
-    }
-
-    /// Which listings there are, and their entries.
+    /// The existing listings and their entries.
     package let listings: Listings
-    /// Which days of a ranking there are.
+    /// The existing days of a ranking.
     package let days: Days
-    /// How large pictures are.
+    /// The sizes of pictures.
     package let sizes: Sizes
     /// Full records, profiles and animations.
     package let records: Records
-    /// What was read last.
+    /// The pictures read last.
     package let recents: Recents
 
     let context: CatalogContext
     private let originals: Originals
     private let connections: WarmConnections?
 
-    /// Opens (or makes) the database; a corrupt one is set aside under another name and reported.
+    /// Opens (or creates) the database; a corrupt one is set aside under another name and reported.
     package init(
-        _ configuration: Configuration, source: any RankingSource, host: ImageHost,
+        _ configuration: CatalogConfiguration, source: any RankingSource, host: ImageHost,
         sharedSizes: (any SharedSizes)? = nil,
         report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) {
@@ -78,15 +53,15 @@ package final class Catalog: Sendable {
         recents = Recents(context, overview.recent, listings: listings, records: records)
     }
 
-    /// Makes connections to the image host while a listing is fetched in which somebody named a picture.
+    /// Opens connections to the image host while a listing is fetched in which a reader named a picture.
     ///
-    /// Whoever only lists reads none.
+    /// A reader that only lists a directory reads no picture.
     package func expectPictures() {
         connections?.make()
     }
 
     private static func open(
-        _ configuration: Configuration, _ source: any RankingSource,
+        _ configuration: CatalogConfiguration, _ source: any RankingSource,
         _ report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) -> (CatalogContext, StoredOverview) {
         let path = configuration.directory + "/catalog.sqlite"

@@ -1,8 +1,8 @@
 package import Booru
 package import Rankings
-import Sourcing
+package import Sourcing
 
-/// Danbooru's API.
+/// The engine of Danbooru's API.
 package struct DanbooruEngine: BooruEngine {
     package init() {}
 
@@ -16,7 +16,7 @@ package struct DanbooruEngine: BooruEngine {
         step?.rating ?? .general == .general ? DanbooruFacts.safeURL : DanbooruFacts.wholeURL
     }
 
-    /// Two dates mean their midnights (`range_parser.rb`): with two dots the last day would be missing; three leave the end out.
+    /// Two dates mean their midnights (`range_parser.rb`): two dots would exclude the last day; three exclude the end.
     package func term(for days: Range<Day>) -> String {
         let next = days.lowerBound.advanced(by: 1)
         return days.upperBound == next
@@ -27,13 +27,13 @@ package struct DanbooruEngine: BooruEngine {
         ["and", "or"].contains(word) || DanbooruFacts.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")
     }
 
-    /// What follows an `or` belongs to its last part alone (`post_query/parser.rb`).
+    /// The part after an `or` belongs to its last term alone (`post_query/parser.rb`).
     package func joined(_ terms: [String]) -> [String] {
         guard terms.contains(where: { $0.lowercased() == "or" }) else { return terms }
         return [PercentCoding.encode("(")] + terms + [PercentCoding.encode(")")]
     }
 
-    /// `popular.json` would tell the same days, but once a minute only.
+    /// Path and query of a list; `popular.json` has the same days, but accepts one request a minute.
     package func list(_ terms: [String], page: Int) -> String {
         "/posts.json?tags=\(terms.joined(separator: "+"))&limit=\(postsPerPage)&page=\(page)"
     }
@@ -63,7 +63,7 @@ package struct DanbooruEngine: BooruEngine {
         (DanbooruPost.entry(answer, hosts: hosts), DanbooruPost.fields(answer))
     }
 
-    /// A query over the time limit; it would take as long again.
+    /// The status of a query over the time limit; a second attempt would take as long.
     package var finalStatuses: Set<Int> { [500] }
 
     package func refusal(_ refusal: BooruRefusal) -> SourceError {
@@ -76,11 +76,32 @@ package struct DanbooruEngine: BooruEngine {
                 "Danbooru gave up after the three seconds that it takes for a search; look for a rarer tag or a shorter time, or "
                     + "try again later"
             )
-        // Taken down by order of a court.
+        // The post was taken down by order of a court.
         case (451, _): .notFound
         default: refusal.usual(of: "Danbooru")
         }
     }
 
     package func webPage(of work: WorkID) -> String { "\(DanbooruFacts.wholeURL)/posts/\(work.rawValue)" }
+}
+
+// MARK: - Danbooru plug in
+
+/// The entry of Danbooru in the registry of sources.
+package struct DanbooruPlugIn: SourcePlugIn {
+    package init() {}
+
+    package var description: SourceDescription { DanbooruFacts.description }
+
+    package func source(_ means: SourceMeans) -> any RankingSource {
+        BooruSource(DanbooruEngine(), means)
+    }
+
+    package var vocabulary: Set<String> { BooruLimits.vocabulary }
+
+    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
+        await BooruExaminer(DanbooruEngine(), means).examine()
+    }
+
+    package var plainRequest: String { "/posts.json?tags=rating:g&limit=1" }
 }

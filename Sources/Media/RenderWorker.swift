@@ -1,21 +1,21 @@
 import Glibc
 package import Render
 
-/// Does the jobs of `Render`, in the process that is made for them.
+/// Does the jobs of `Render`, in the process made for them.
 ///
 /// ## Concurrency
 ///
 /// One job at a time keeps its thread busy until it is done.
 package enum RenderWorker {
-    /// Pixels of a preview that is decoded: twice those of the largest that the service makes.
+    /// The most pixels of a preview that is decoded: twice those of the largest that the service makes.
     private static let mostPixels = 1 << 20
 
     /// Does a job.
     ///
     /// - Parameters:
-    ///   - job: What to do.
-    ///   - descriptor: The file that came with it.
-    /// - Returns: What came of it.
+    ///   - job: The job.
+    ///   - descriptor: The file that came with the job.
+    /// - Returns: The result.
     package static func perform(_ job: RenderJob, on descriptor: Int32?) -> RenderAnswer {
         do throws(MediaError) {
             switch job {
@@ -34,11 +34,11 @@ package enum RenderWorker {
         _ = try? AnimatedPicture.encode(as: .webP, delays: [10], bound: 1 << 16) { _ in frame }
     }
 
-    /// A preview within each square.
+    /// Returns a preview within each square.
     private static func thumbnails(of preview: [UInt8], _ edges: [Int]) throws(MediaError) -> [[UInt8]] {
         guard let largest = edges.max(), edges.allSatisfy((1...FrameLimits.longestSide).contains) else { return [] }
         let decoded = try JPEG.decode(preview, limit: mostPixels, covering: largest)
-        // The smaller is made from the larger: a fifth of the work, and no difference to the eye.
+        // The smaller thumbnail is made from the larger: a fifth of the time, without a visible difference.
         let pixels = Scaling.fit(decoded, within: largest)
         var files: [[UInt8]] = []
         for edge in edges {
@@ -75,7 +75,7 @@ package enum RenderWorker {
             request.frames.map(\.file), inArchiveOf: Int64(request.place.count)
         ) { wanted throws(MediaError) in try archive.bytes(wanted) }
         guard case .places(let places) = found else { throw .archive("it ends too early") }
-        // The frames are all but the whole of it.
+        // The frames make up nearly the whole file.
         guard places.frames.reduce(Int64(0), { $0 + Int64($1.count) }) <= request.bound else {
             throw .tooLarge(bound: request.bound)
         }
@@ -88,7 +88,7 @@ package enum RenderWorker {
 }
 
 extension RenderJob.FilmRequest {
-    /// Bytes of the archive as far as they are known: nil unless one stretch has them all.
+    /// Returns bytes of the archive; nil unless one known stretch contains them all.
     fileprivate func bytes(of wanted: Range<Int64>) -> [UInt8]? {
         for stretch in stretches where stretch.offset <= wanted.lowerBound {
             let (begin, isTooFar) = wanted.lowerBound.subtractingReportingOverflow(stretch.offset)

@@ -1,8 +1,8 @@
 package import Booru
 package import Rankings
-import Sourcing
+package import Sourcing
 
-/// The API of a site of the Moebooru engine.
+/// The engine of a Moebooru site's API.
 package struct MoebooruEngine: BooruEngine {
     private let site: MoebooruSite
 
@@ -20,33 +20,33 @@ package struct MoebooruEngine: BooruEngine {
 
     package func apiURL(upTo step: RatingScale.Step?) -> String { site.description.access.apiURL }
 
-    /// Moments are compared as dates (`sql_methods.rb`), so that both days of a range are in it.
+    /// Times are compared as dates (`sql_methods.rb`), so a range includes both its days.
     package func term(for days: Range<Day>) -> String {
         let last = days.upperBound.advanced(by: -1)
         return days.lowerBound == last ? "date:\(last)" : "date:\(days.lowerBound)..\(last)"
     }
 
-    /// A letter alone is a rating.
+    /// Whether a word is syntax; a letter alone is a rating.
     package func isSyntax(_ word: String) -> Bool {
         ["q", "s", "e"].contains(word) || Self.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")
     }
 
-    /// What stands before the colon of metatags (`parse_methods.rb`); any other word with a colon is a tag.
+    /// The part of a metatag before its colon (`parse_methods.rb`); any other word with a colon is a tag.
     private static let metatags: Set<Substring> = [
         "ratio", "unlocked", "deleted", "ext", "user", "sub", "vote", "fav", "md5", "rating", "width", "height",
         "mpixels", "score", "source", "id", "date", "pool", "parent", "order", "change", "holds", "pending", "shown",
         "limit",
     ]
 
-    /// Each term limits the search.
+    /// Returns the terms unchanged: each term limits the search.
     package func joined(_ terms: [String]) -> [String] { terms }
 
-    /// With the types of tags, without which nobody could tell an artist from a hat.
+    /// Path and query of a list with the types of its tags, without which artists could not be recognized.
     package func list(_ terms: [String], page: Int) -> String {
         "/post.json?api_version=2&include_tags=1&tags=\(terms.joined(separator: "+"))&limit=\(postsPerPage)&page=\(page)"
     }
 
-    /// The page of a post has no JSON.
+    /// Path and query of a search for one post, as the page of a post has no JSON.
     package func record(of work: WorkID) -> String {
         "/post.json?api_version=2&include_tags=1&tags=id:\(work.rawValue)"
     }
@@ -72,7 +72,7 @@ package struct MoebooruEngine: BooruEngine {
         return (reader.entry(record), reader.fields(record))
     }
 
-    /// The posts of an answer of the second version, or of the first one, which is the bare list.
+    /// The posts of an answer of the second version, or of the first, which is the bare list.
     private func posts(_ answer: JSON) throws(SourceError) -> [JSON] {
         for list in [answer["posts"], answer] {
             if case .array(let posts) = list { return posts }
@@ -80,7 +80,7 @@ package struct MoebooruEngine: BooruEngine {
         throw .unreadable("\(title)'s answer has no list of posts; it may have changed.")
     }
 
-    /// The kinds of an answer's tags, which come as numbers or words.
+    /// The kinds of an answer's tags, which are numbers or words.
     private func kinds(_ answer: JSON) -> [String: TagKind] {
         let told = answer["tags"].members.prefix(Self.mostTags).map { member in
             (member.name, kind(member.value))
@@ -88,7 +88,7 @@ package struct MoebooruEngine: BooruEngine {
         return Dictionary(told) { first, _ in first }
     }
 
-    /// Tags of one answer whose types are looked at: a hundred posts have about thirty each.
+    /// The most tags of one answer with types that are read: a hundred posts have about thirty each.
     private static let mostTags = 20_000
 
     private func kind(_ type: JSON) -> TagKind {
@@ -96,14 +96,14 @@ package struct MoebooruEngine: BooruEngine {
         return type.text.flatMap { TagKind(rawValue: $0) } ?? .general
     }
 
-    /// The numbers that mean the same on every site (`config/init_config.rb`).
+    /// The numbers with the same meaning on every site (`config/init_config.rb`).
     private static let usual: [Int64: TagKind] = [0: .general, 1: .artist, 3: .copyright, 4: .character]
 
-    /// One is "accessing too quickly", it says then.
+    /// The status of the answer "accessing too quickly".
     package var finalStatuses: Set<Int> { [503] }
 
     package func refusal(_ refusal: BooruRefusal) -> SourceError {
-        // The engine says so under several statuses: "You can only search up to six tags at once".
+        // The engine gives this refusal several statuses: "You can only search up to six tags at once".
         let message = refusal.message.lowercased()
         if refusal.isOwn, message.contains("search up to") || message.contains("tags at once") {
             return .refused("\(title) takes six tags at most\(refusal.reason)")
@@ -112,4 +112,32 @@ package struct MoebooruEngine: BooruEngine {
     }
 
     package func webPage(of work: WorkID) -> String { "https://\(site.webHosts[0])/post/show/\(work.rawValue)" }
+}
+
+// MARK: - Moebooru plug in
+
+/// The entry of a Moebooru site in the registry of sources.
+package struct MoebooruPlugIn: SourcePlugIn {
+    private let site: MoebooruSite
+
+    private init(_ site: MoebooruSite) {
+        self.site = site
+    }
+
+    package static let yandere = MoebooruPlugIn(.yandere)
+    package static let konachan = MoebooruPlugIn(.konachan)
+
+    package var description: SourceDescription { site.description }
+
+    package func source(_ means: SourceMeans) -> any RankingSource {
+        BooruSource(MoebooruEngine(site), means)
+    }
+
+    package var vocabulary: Set<String> { BooruLimits.vocabulary }
+
+    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
+        await BooruExaminer(MoebooruEngine(site), means).examine()
+    }
+
+    package var plainRequest: String { "/post.json?tags=rating:s&limit=1" }
 }

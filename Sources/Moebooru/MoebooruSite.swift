@@ -2,11 +2,11 @@ package import Booru
 package import Rankings
 import Sourcing
 
-/// A site that runs the engine: what its operators have set up.
+/// A site that runs the engine, with the settings of its operators.
 package struct MoebooruSite: Sendable {
-    /// Whose web pages and API there are, the API's first.
+    /// The hosts of web pages and API, the API's host first.
     let webHosts: [String]
-    /// What the numbers of tag types mean beside those of every site.
+    /// The site's own numbers of tag types.
     let tagKinds: [Int64: TagKind]
     let description: SourceDescription
 
@@ -28,11 +28,11 @@ package struct MoebooruSite: Sendable {
             access: SourceAccess(
                 hosts: Set(webHosts + pictureHosts), apiURL: "https://\(webHosts[0])", imageURL: imageURL,
                 userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
-                // Ten lists in a row were seen to be answered; the sites are small.
+                // Ten lists in a row were answered in a test; the sites are small.
                 rate: 1, burst: 10,
-                // From five on the site says that one is "accessing too quickly", and ends downloads.
+                // With five or more connections the site answers "accessing too quickly" and ends downloads.
                 connections: 4,
-                // 421 is the engine's own; that it is one too many is said with 503.
+                // 421 is the engine's own status for too many requests; it answers too many connections with 503.
                 tooOften: [421, 429, 503], takesClearance: takesClearance),
             choices: [Self.scale.choice], work: { Self.work(webPage: $0, hosts: webHosts) })
     }
@@ -46,31 +46,31 @@ package struct MoebooruSite: Sendable {
 
     /// Konachan: pictures of the size of a screen.
     ///
-    /// Both hosts tell the same posts of every rating: that of `.net` hides some on its pages only. The other one often lets in
+    /// Both hosts return the same posts of every rating: `.net` hides some on its pages only. The other host often admits
     /// browsers alone.
     package static let konachan = MoebooruSite(
         name: "konachan", title: "Konachan", webHosts: ["konachan.net", "konachan.com"], pictureHosts: [],
         imageURL: "https://konachan.net", firstDay: Day(year: 2008, month: 1, day: 1), tagKinds: [:],
         takesClearance: true)
 
-    /// Posts of a page; the help pages allow a hundred, the engine more.
+    /// The most posts of a page; the help pages allow a hundred, the engine more.
     static let postsPerPage = 100
-    /// Pages of a ranking; the larger site's months have 25.
+    /// The most pages of a ranking; the larger site's months have 25.
     private static let pages = 200
 
-    /// A rating that the engine does not know limits nothing, which is why answers are looked through once more.
+    /// The ratings; a rating unknown to the engine limits nothing, which is why answers are filtered once more.
     package static let scale = RatingScale([
         RatingScale.Step("safe", letter: "s", .general, tag: "rating:s"),
         RatingScale.Step("questionable", letter: "q", .questionable, tag: "-rating:e"),
         RatingScale.Step("explicit", letter: "e", .explicit, tag: nil),
     ])
 
-    /// Days of UTC, in which the engine tells times; votes go on coming.
+    /// The calendar: days of UTC, the engine's time zone; votes continue after the day.
     package static let calendar = RankingCalendar(
         delay: 0, change: .settles(after: 7 * 86_400, then: 30 * 86_400)
     ) { _ in 0 }
 
-    /// `https://yande.re/post/show/5`, with or without words behind the number.
+    /// The work of `https://yande.re/post/show/5`, with or without words after the number.
     private static func work(webPage: String, hosts: [String]) -> WorkID? {
         guard let address = WebAddress(webPage), hosts.contains(address.host), (3...4).contains(address.path.count),
             address.path[0] == "post", address.path[1] == "show"

@@ -6,27 +6,27 @@ package struct ObjectList: Hashable, Sendable {
     /// An object in the list.
     package struct Entry: Hashable, Sendable {
         package var key: ObjectKey
-        /// Bytes.
+        /// The length in bytes.
         package var size: Int64
     }
 
     package var entries: [Entry] = []
-    /// For the next part; nil behind the last one.
+    /// The token for the next part; nil after the last part.
     package var next: String?
 }
 
 extension ObjectStore {
-    /// Bytes of a part of the list: a thousand keys of 1024 bytes with what surrounds them.
+    /// The most bytes of a part of the list: a thousand keys of 1024 bytes with the XML around them.
     private static let longestList: Int64 = 4 << 20
 
-    /// Asks for a part of the list of objects: 1000 at most.
+    /// Requests a part of the list of objects: 1000 at most.
     ///
     /// - Parameters:
-    ///   - folder: What their keys begin with; nil for all below the prefix.
-    ///   - token: From the part before.
-    ///   - deadline: When to give up.
+    ///   - folder: The common beginning of the keys; nil for all below the prefix.
+    ///   - token: The token from the part before.
+    ///   - deadline: The time at which the request fails.
     /// - Returns: The part, in the order of keys.
-    /// - Throws: Why the store did not answer with a list.
+    /// - Throws: The reason why the store did not answer with a list.
     package func list(
         below folder: ObjectKey? = nil, after token: String? = nil, deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> ObjectList {
@@ -43,7 +43,7 @@ extension ObjectStore {
     }
 }
 
-/// Reads the answer to ListObjectsV2 (Amazon S3 API Reference).
+/// Parser of the answer to ListObjectsV2 (Amazon S3 API Reference).
 final class ObjectListReader {
     struct Answer {
         var entries: [(key: String, size: Int64)] = []
@@ -56,10 +56,10 @@ final class ObjectListReader {
     private var key: String?
     private var size: Int64?
 
-    /// Texts longer than this are no key.
+    /// The most bytes of a text; a longer text is no key.
     private static let longestText = 4096
 
-    /// Nil for what is no list.
+    /// Parses an answer; nil for an answer that is no list.
     static func read(_ bytes: [UInt8]) -> Answer? {
         guard let parser = unsafe XML_ParserCreate("UTF-8") else { return nil }
         defer { unsafe XML_ParserFree(parser) }
@@ -79,7 +79,7 @@ final class ObjectListReader {
     }
 
     private var isList = false
-    /// No store sends one; texts that stand for others make much of little.
+    /// Whether the answer has a document type, which no store sends: its entities could expand a short answer into a huge one.
     fileprivate var hasDoctype = false
 
     func began(_ name: String) {

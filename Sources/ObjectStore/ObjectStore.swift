@@ -1,15 +1,15 @@
 internal import Glibc
 package import HTTP
 
-/// A store that speaks the S3 API, as much of it as is needed: whole objects, conditions and lists.
+/// A store with the S3 API, as far as it is needed: whole objects, conditions and lists.
 ///
-/// Asked once and not again: what follows from a failure is for the caller to decide.
+/// Requests are sent once, without retries: the caller handles failures.
 ///
 /// ## Concurrency
 ///
 /// A value; any task may call. Cancelling the task cancels the request.
 package struct ObjectStore: Sendable {
-    /// What all metadata of ours is named with.
+    /// The prefix of all metadata headers of rankfs.
     static let metadataPrefix = "x-amz-meta-rankfs-"
 
     package let place: StorePlace
@@ -18,12 +18,14 @@ package struct ObjectStore: Sendable {
     private let client: HTTPClient
     private let clock: StoreClock
 
+    /// Makes the client of a store.
+    ///
     /// - Parameters:
-    ///   - place: Where objects are.
-    ///   - keys: Whose.
-    ///   - transport: The way to the network.
-    ///   - time: Measures deadlines.
-    ///   - wallClock: Unix seconds of this machine, which may be wrong.
+    ///   - place: The place of the objects.
+    ///   - keys: The credentials.
+    ///   - transport: The transport of the requests.
+    ///   - time: The clock of deadlines.
+    ///   - wallClock: Returns this machine's time in Unix seconds, which may be wrong.
     package init(
         _ place: StorePlace, keys: StoreKeys, transport: any Transport, time: TimeSource = .system,
         wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }
@@ -35,21 +37,21 @@ package struct ObjectStore: Sendable {
         clock = StoreClock(time: time, wallClock: wallClock)
     }
 
-    /// The store's clock in Unix seconds, as far as it has told.
+    /// The store's clock in Unix seconds; nil before the first date from the store.
     package var now: Int64? { clock.now }
 
-    /// What asking for an object found.
+    /// The result of a request for an object.
     package enum Found: Sendable {
         case object(StoredObject)
-        /// It is still the one that the caller has.
+        /// The object is unchanged since the caller's copy.
         case unchanged
         case absent
     }
 
-    /// Whether an object is to be written only if another is, or is not, there.
+    /// A condition under which an object is written.
     package enum Condition: Sendable {
         case always
-        /// Nothing has this key yet.
+        /// No object has this key yet.
         case isNew
         /// The object has this ETag.
         case isStill(String)
@@ -59,11 +61,11 @@ package struct ObjectStore: Sendable {
     ///
     /// - Parameters:
     ///   - key: Its key.
-    ///   - etag: Of the one that the caller has.
-    ///   - limit: The largest one that is taken, in bytes.
-    ///   - deadline: When to give up.
-    /// - Returns: What is there.
-    /// - Throws: Why the store did not answer.
+    ///   - etag: The ETag of the caller's copy.
+    ///   - limit: The largest accepted object, in bytes.
+    ///   - deadline: The time at which the request fails.
+    /// - Returns: The object, or its state.
+    /// - Throws: The reason why the store did not answer.
     package func get(
         _ key: ObjectKey, unless etag: String? = nil, limit: Int64, deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Found {
@@ -83,12 +85,12 @@ package struct ObjectStore: Sendable {
     /// - Parameters:
     ///   - key: Its key.
     ///   - content: Its bytes.
-    ///   - description: What goes with it.
-    ///   - condition: When to write it.
-    ///   - transferClass: Pictures are bodies.
-    ///   - deadline: When to give up.
-    /// - Returns: Its ETag if it was written and the store tells one; nil if the condition does not hold.
-    /// - Throws: Why the store did not do it.
+    ///   - description: The metadata stored with it.
+    ///   - condition: The condition under which it is written.
+    ///   - transferClass: The class of the transfer; pictures are bodies.
+    ///   - deadline: The time at which the request fails.
+    /// - Returns: Its ETag if it was written and the store states one; nil if the condition does not hold.
+    /// - Throws: The reason why the store did not write it.
     package func put(
         _ key: ObjectKey, _ content: RequestContent, _ description: ObjectDescription,
         if condition: Condition = .always,
@@ -107,19 +109,19 @@ package struct ObjectStore: Sendable {
         let answer = try await send(request)
         switch answer.head.status {
         case 200, 201, 204: return Written(etag: answer.head.etag)
-        // 409: two at once (Amazon S3 User Guide, "Conditional writes"); 404: what should still be there is gone.
+        // 409: two writes at once (Amazon S3 User Guide, "Conditional writes"); 404: the object of `isStill` is gone.
         case 412, 409: return nil
         case 404 where !answer.namesBucket: return nil
         default: throw StoreError(status: answer.head.status, body: answer.body)
         }
     }
 
-    /// What a store says of an object that it has written.
+    /// The store's answer about a written object.
     package struct Written: Sendable {
         package let etag: String?
     }
 
-    /// Removes an object; one that is not there is removed.
+    /// Removes an object; a missing object counts as removed.
     package func delete(_ key: ObjectKey, deadline: ContinuousClock.Instant) async throws(StoreError) {
         let answer = try await send(request(.delete, place.url(of: key), limit: Self.longestError, deadline: deadline))
         guard [200, 202, 204, 404].contains(answer.head.status) else {
@@ -127,11 +129,11 @@ package struct ObjectStore: Sendable {
         }
     }
 
-    /// A request for a whole object whose bytes are to go elsewhere than into memory.
+    /// Makes a request for a whole object with a body that does not go into memory.
     ///
-    /// Who sends it reports the head of its answer with `heard`.
+    /// The sender must pass the head of the answer to `heard`.
     ///
-    /// - Returns: The request, signed, and the time that its signature names.
+    /// - Returns: The request, signed, and the time that its signature contains.
     package func request(
         for key: ObjectKey, limit: Int64, priority: TransferPriority, deadline: ContinuousClock.Instant
     ) -> (request: HTTPRequest, signed: Int64) {
@@ -141,24 +143,24 @@ package struct ObjectStore: Sendable {
         return signed(request)
     }
 
-    /// Takes the store's date from an answer.
+    /// Records the store's date from an answer.
     package func heard(_ head: HTTPAnswer) { clock.heard(head) }
 
-    /// Whether an answer refuses a request for the time of its signature, so that another one would be taken.
+    /// Whether an answer refuses a request because of its signature's time, so that a new signature would be accepted.
     ///
-    /// Stores have several words for it, and some have none: what counts is that the store has told another time.
+    /// Stores have several codes for it, and some have none: the criterion is that the store's date differs.
     package func refusesTime(status: Int, signed: Int64) -> Bool {
         (400...403).contains(status) && !StoreClock.agree(clock.signing.seconds, signed)
     }
 
-    /// Bytes that are read of an answer that tells an error.
+    /// The most bytes that are read of an error answer.
     static let longestError: Int64 = 64 << 10
 
-    /// A request that is still to be signed.
+    /// Makes a request that is not signed yet.
     func request(
         _ method: HTTPRequest.Method, _ url: String, limit: Int64, deadline: ContinuousClock.Instant
     ) -> HTTPRequest {
-        // Some stores want it of every request, and libcurl 7.88 sends it with none.
+        // Some stores require it on every request, and libcurl 7.88 adds it to none.
         var headers = ["x-amz-content-sha256: " + (method == .put ? Self.unsignedContent : Self.hashOfNothing)]
         if let token = keys.sessionToken { headers.append("x-amz-security-token: \(token)") }
         var request = HTTPRequest(
@@ -168,12 +170,12 @@ package struct ObjectStore: Sendable {
         return request
     }
 
-    /// What is sent is checked by its reader.
+    /// The hash in place of that of the content, which its reader verifies.
     private static let unsignedContent = "UNSIGNED-PAYLOAD"
     /// SHA-256 of no bytes.
     private static let hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-    /// Sends a request, and once more with the store's time if this machine's was refused.
+    /// Sends a request, and once more with the store's time if this machine's time was refused.
     func send(_ request: HTTPRequest) async throws(StoreError) -> HTTPResponse {
         let (first, time) = signed(request)
         do throws(HTTPError) {
@@ -184,14 +186,15 @@ package struct ObjectStore: Sendable {
         } catch { throw StoreError(error) }
     }
 
-    /// A request with its signature, by libcurl if this machine's clock is right.
+    /// Signs a request, with libcurl if this machine's clock is right.
     private func signed(_ request: HTTPRequest) -> (request: HTTPRequest, signed: Int64) {
         var request = request
         let (time, isOwn) = clock.signing
         if isOwn {
             request.signature = keys.signature(for: place.region)
         } else {
-            // Not both: libcurl would take the other one for a question that is still open, and send a PUT without its content first.
+            // One signature only: libcurl would take the other for an unfinished negotiation and first send a PUT without its
+            // content.
             request.headers += TimedSignature(keys: keys, region: place.region).headers(for: request, at: time) ?? []
         }
         return (request, time)
@@ -199,8 +202,63 @@ package struct ObjectStore: Sendable {
 }
 
 extension HTTPResponse {
-    /// Whether it is the bucket that is not there.
+    /// Whether the bucket itself is missing.
     fileprivate var namesBucket: Bool {
         StoreError(status: head.status, body: body) == .noBucket
+    }
+}
+
+// MARK: - Stored object
+
+/// The metadata stored with an object.
+package struct ObjectDescription: Hashable, Sendable {
+    package var mediaType: String
+    /// The length of the object in bytes, independent of the store's own count.
+    package var length: Int64
+    /// XXH3 of all bytes, 16 hexadecimal digits.
+    package var hash: String
+    /// The key under which the object was written; a copy under another key does not match its description.
+    package var key: String
+
+    package init(mediaType: String, length: Int64, hash: String, key: ObjectKey) {
+        self.init(mediaType: mediaType, length: length, hash: hash, key: key.text)
+    }
+
+    private init(mediaType: String, length: Int64, hash: String, key: String) {
+        self.mediaType = mediaType
+        self.length = length
+        self.hash = hash
+        self.key = key
+    }
+
+    /// Reads the metadata back; nil for an object that another program wrote.
+    package init?(_ head: HTTPAnswer) {
+        let prefix = ObjectStore.metadataPrefix
+        guard let length = head[prefix + "length"].flatMap({ Int64($0) }), length >= 0,
+            let hash = head[prefix + "hash"],
+            hash.utf8.count == 16, let key = head[prefix + "key"]
+        else { return nil }
+        self.init(mediaType: head.contentType ?? "", length: length, hash: hash, key: key)
+    }
+
+    var headers: [String] {
+        [("length", "\(length)"), ("hash", hash), ("key", key)].map { "\(ObjectStore.metadataPrefix)\($0): \($1)" }
+    }
+}
+
+/// An object as a store returned it.
+package struct StoredObject: Sendable {
+    package let bytes: [UInt8]
+    package let etag: String?
+    /// The metadata; nil for an object that another program wrote.
+    package let description: ObjectDescription?
+    /// The age of the object in seconds, by the store's clock; nil if the store does not state it.
+    package let age: Int64?
+
+    init(_ answer: HTTPResponse) {
+        bytes = answer.body
+        etag = answer.head.etag
+        description = ObjectDescription(answer.head)
+        age = answer.head.age
     }
 }

@@ -1,25 +1,25 @@
 package import HTTP
 
-/// Why a store did not do what was asked; texts hold no secret and nothing of an answer but its status and its code.
+/// An error of a request to a store; texts contain no secret, and of an answer only its status and code.
 package enum StoreError: Error, Hashable, Sendable {
-    /// No answer, a broken one, or not in time.
+    /// The store did not answer, not in time, or with a broken answer.
     case unreachable(String)
-    /// It says that it is in trouble, or asks to be left alone: 429 or 5xx.
+    /// The store reports trouble or a rate limit: 429 or 5xx.
     case troubled(status: Int)
-    /// It has no room.
+    /// The store has no room.
     case full
-    /// It does not let this user do that: 401 or 403, with the store's own word for it.
+    /// The store refuses the user: 401 or 403, with the store's own code.
     case refused(code: String)
-    /// It does not take this very request: 400, 411 or 413, with the store's own word for it.
+    /// The store refuses this very request: 400, 411 or 413, with the store's own code.
     case notTaken(status: Int, code: String?)
-    /// What was asked for cannot be there: no such bucket, or an answer that makes no sense.
+    /// The request cannot succeed: the bucket is missing, or the answer cannot be decoded.
     case nonsense(String)
     case cancelled
 
     /// There is no bucket of that name.
     package static let noBucket = StoreError.nonsense("there is no such bucket")
 
-    /// It was asked, and said nothing.
+    /// The store did not answer before the deadline.
     package static let timedOut = StoreError.unreachable("it did not answer in time")
 
     package init(_ error: HTTPError) {
@@ -35,7 +35,7 @@ package enum StoreError: Error, Hashable, Sendable {
         }
     }
 
-    /// What a status means that is none of success.
+    /// The error of an answer without a status of success.
     package init(status: Int, body: [UInt8]) {
         let code = Self.code(in: body)
         switch (status, code) {
@@ -48,7 +48,7 @@ package enum StoreError: Error, Hashable, Sendable {
         }
     }
 
-    /// As a part of a sentence.
+    /// The error as a part of a sentence.
     package var text: String {
         switch self {
         case .unreachable(let reason): reason
@@ -67,14 +67,14 @@ package enum StoreError: Error, Hashable, Sendable {
         "it answered \(status)" + (code.map { " (\($0))" } ?? "")
     }
 
-    /// The word in `<Code>…</Code>` of an answer (Amazon S3 API Reference, "Error responses").
+    /// The code in `<Code>…</Code>` of an answer (Amazon S3 API Reference, "Error responses").
     private static func code(in body: [UInt8]) -> String? {
         let text = String(decoding: body.prefix(4096), as: UTF8.self)
         guard let start = text.range(of: "<Code>"), let end = text[start.upperBound...].range(of: "</Code>") else {
             return nil
         }
         let code = text[start.upperBound..<end.lowerBound]
-        // It goes into a line of the log.
+        // The code becomes part of a line of the log.
         guard (1...64).contains(code.utf8.count), code.utf8.allSatisfy({ isLetterOrDigit($0) }) else { return nil }
         return String(code)
     }
@@ -85,7 +85,7 @@ package enum StoreError: Error, Hashable, Sendable {
 }
 
 extension String {
-    /// Where another text begins first.
+    /// The first occurrence of another text.
     fileprivate func range(of text: String) -> Range<Index>? { self[...].range(of: text) }
 }
 

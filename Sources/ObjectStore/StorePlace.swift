@@ -1,16 +1,18 @@
-/// Where objects are: a store, a bucket in it, and what all keys begin with.
+/// The place of objects: a store, a bucket in it, and the common prefix of all keys.
 package struct StorePlace: Hashable, Sendable {
-    /// Scheme, host and port, `https://s3.eu-west-1.amazonaws.com`.
+    /// Scheme, host and port, as in `https://s3.eu-west-1.amazonaws.com`.
     package let origin: String
     package let bucket: String
-    /// Nil for the whole bucket.
+    /// The prefix of all keys; nil for the whole bucket.
     package let prefix: ObjectKey?
-    /// What the store calls its region; signatures are made for it.
+    /// The store's name of its region; signatures are made for it.
     package let region: String
 
-    /// The region that stores without regions answer to.
+    /// The region that stores without regions accept.
     package static let standardRegion = "us-east-1"
 
+    /// Makes a place.
+    ///
     /// - Parameters:
     ///   - address: Bucket and prefix.
     ///   - origin: The store; nil for Amazon's in the region.
@@ -25,14 +27,14 @@ package struct StorePlace: Hashable, Sendable {
     /// The bucket and the prefix, as users write them.
     package var address: String { "s3://\(bucket)" + (prefix.map { "/\($0)" } ?? "") }
 
-    /// The address of an object, with the bucket in the path: the only way that every store understands.
+    /// The address of an object, with the bucket in the path: the only form that every store accepts.
     func url(of key: ObjectKey) -> String {
         "\(origin)/\(bucket)/" + (prefix.map { "\($0)/" } ?? "") + key.text
     }
 
     /// The address of a part of the list of objects.
     ///
-    /// Names and values are in order and escaped, as the signature has them (AWS Signature Version 4, "canonical query string").
+    /// Names and values are in order and escaped, as the signature requires (AWS Signature Version 4, "canonical query string").
     func listURL(below folder: ObjectKey?, after token: String?) -> String {
         let begin = [prefix, folder].compactMap { $0?.text }.joined(separator: "/")
         var query = token.map { "continuation-token=\(Self.escaped($0))&" } ?? ""
@@ -41,7 +43,7 @@ package struct StorePlace: Hashable, Sendable {
         return "\(origin)/\(bucket)?\(query)"
     }
 
-    /// The key without the prefix; nil for what is none of ours.
+    /// The key without the prefix; nil for a key that is not below the prefix.
     func key(listed text: String) -> ObjectKey? {
         guard let prefix else { return ObjectKey(text) }
         guard text.hasPrefix(prefix.text + "/") else { return nil }
@@ -65,12 +67,14 @@ package struct StorePlace: Hashable, Sendable {
     }
 }
 
-/// `s3://BUCKET/PREFIX`, as users write it.
+/// The address `s3://BUCKET/PREFIX`, as users write it.
 package struct BucketAddress: Hashable, Sendable {
     package let bucket: String
     package let prefix: ObjectKey?
 
-    /// - Returns: Nil for anything else, and for names that buckets cannot have (Amazon S3 User Guide, "Bucket naming rules").
+    /// Reads an address.
+    ///
+    /// - Returns: Nil for any other text, and for invalid bucket names (Amazon S3 User Guide, "Bucket naming rules").
     package init?(_ text: String) {
         let scheme = "s3://"
         guard text.hasPrefix(scheme) else { return nil }

@@ -1,10 +1,12 @@
 internal import Digests
 internal import HTTP
+internal import Synchronization
 
-/// Signs a request with another time than this machine's clock tells (AWS Signature Version 4, "Create a signed AWS API request").
+/// Signs a request with another time than that of this machine's clock.
 ///
-/// libcurl signs by the clock and knows no other way: a date among a request's headers it signs once and sends twice, which stores
-/// take for a wrong signature (lib/http_aws_sigv4.c of 7.88; SeaweedFS 4.48 answers 403).
+/// Source: AWS Signature Version 4, "Create a signed AWS API request". libcurl can only sign by the clock: a date among a
+/// request's headers is signed once and sent twice, which stores treat as a wrong signature (lib/http_aws_sigv4.c of 7.88;
+/// SeaweedFS 4.48 answers 403).
 struct TimedSignature {
     let keys: StoreKeys
     let region: String
@@ -12,9 +14,10 @@ struct TimedSignature {
     /// The headers that sign a request.
     ///
     /// - Parameters:
-    ///   - request: With all its other headers, `x-amz-content-sha256` among them, and an address that needs no escaping.
-    ///   - seconds: When it is signed, in Unix seconds.
-    /// - Returns: Nil for a time that no calendar has, or if there was no memory.
+    ///   - request: The request with all its other headers, `x-amz-content-sha256` among them, and an address that needs no
+    ///     escaping.
+    ///   - seconds: The time of the signature in Unix seconds.
+    /// - Returns: Nil for a time outside the calendar, or if memory runs out.
     func headers(for request: HTTPRequest, at seconds: Int64) -> [String]? {
         guard let stamp = Self.stamp(seconds), let place = Self.place(request.url) else { return nil }
         let date = "x-amz-date: \(stamp)"
@@ -42,7 +45,7 @@ struct TimedSignature {
 
     private static let algorithm = "AWS4-HMAC-SHA256"
 
-    /// `20240430T235959Z`; nil for a year that has not four digits.
+    /// The time as in `20240430T235959Z`; nil for a year without four digits.
     private static func stamp(_ seconds: Int64) -> String? {
         guard (0..<253_402_300_800).contains(seconds) else { return nil }
         let (year, month, day) = date(seconds / 86_400)
@@ -65,7 +68,7 @@ struct TimedSignature {
         )
     }
 
-    /// The parts of an address, the host as libcurl sends it: without the port that the scheme has anyway.
+    /// The parts of an address, the host as libcurl sends it: without the default port of the scheme.
     private static func place(_ url: String) -> (host: String, path: String, query: String)? {
         for (scheme, port) in [("http://", ":80"), ("https://", ":443")] where url.hasPrefix(scheme) {
             let rest = url.dropFirst(scheme.count)
@@ -81,9 +84,9 @@ struct TimedSignature {
         return nil
     }
 
-    /// What has to be signed: the host, the kind of content and all that is the store's, in order and each space single.
+    /// The headers to sign: host, content type and all headers of the store, in order and with single spaces.
     ///
-    /// The rest may be changed on the way.
+    /// Other headers may be changed on the way.
     private static func signed(_ lines: [String]) -> [(name: String, value: String)] {
         lines.compactMap { line in
             let parts = line.split(separator: ":", maxSplits: 1)
@@ -91,5 +94,62 @@ struct TimedSignature {
             return (parts[0].lowercased(), parts[1].split(separator: " ").joined(separator: " "))
         }.filter { $0.name == "host" || $0.name == "content-type" || $0.name.hasPrefix("x-amz-") }
             .sorted { $0.name < $1.name }
+    }
+}
+
+// MARK: - Store clock
+
+/// The time at a store, from the dates of its answers, so that this machine's clock may be wrong.
+///
+/// Between answers it advances with a monotonic clock, so it stays right if this machine's clock is corrected.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The mutex is held for nanoseconds.
+final class StoreClock: Sendable {
+    /// The tolerated error of a clock in seconds: stores refuse at fifteen minutes (Amazon S3, `RequestTimeTooSkewed`).
+    static let tolerance: Int64 = 300
+    /// The largest difference in seconds at which the store's date is used for signatures.
+    ///
+    /// A more distant date is used for ages only. An attacker that can forge dates on an unprotected connection must not collect
+    /// signatures for next year.
+    static let furthest: Int64 = 86_400
+
+    private let told = Mutex<(seconds: Int64, at: ContinuousClock.Instant)?>(nil)
+    private let time: TimeSource
+    private let wallClock: @Sendable () -> Int64
+
+    init(time: TimeSource, wallClock: @escaping @Sendable () -> Int64) {
+        self.time = time
+        self.wallClock = wallClock
+    }
+
+    /// Records the date of an answer, of any status.
+    func heard(_ head: HTTPAnswer) {
+        guard let answered = head.sent else { return }
+        let now = time.now()
+        told.withLock { $0 = (answered, now) }
+    }
+
+    /// The store's time in Unix seconds; nil before its first date.
+    var now: Int64? {
+        guard let told = told.withLock({ $0 }) else { return nil }
+        let (now, overflows) = told.seconds.addingReportingOverflow(told.at.duration(to: time.now()).components.seconds)
+        return overflows ? nil : now
+    }
+
+    /// The time for a signature: this machine's if it is accurate enough, otherwise the store's.
+    var signing: (seconds: Int64, isOwn: Bool) {
+        let own = wallClock()
+        guard let now, now > own - Self.furthest, now < own + Self.furthest, !Self.agree(now, own) else {
+            return (own, true)
+        }
+        return (now, false)
+    }
+
+    /// Whether a store accepts one of these times in place of the other.
+    static func agree(_ one: Int64, _ other: Int64) -> Bool {
+        let (apart, overflows) = one.subtractingReportingOverflow(other)
+        return !overflows && apart.magnitude <= UInt64(tolerance)
     }
 }

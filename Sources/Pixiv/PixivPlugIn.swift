@@ -1,7 +1,7 @@
 package import Rankings
 package import Sourcing
 
-/// pixiv as the registry has it.
+/// The entry of pixiv in the registry of sources.
 package struct PixivPlugIn: SourcePlugIn {
     package init() {}
 
@@ -32,16 +32,16 @@ package struct PixivPlugIn: SourcePlugIn {
 }
 
 extension PixivSource {
-    /// Where the service is.
+    /// The address of the service.
     static let apiURL = "https://www.pixiv.net"
-    /// Where its pictures are.
+    /// The address of its image host.
     static let imageURL = "https://i.pximg.net"
-    /// Whose cookies the API takes.
+    /// The host of the API, and of the cookies that it accepts.
     static let apiHost = "www.pixiv.net"
-    /// Path and query of the newest daily ranking, which everybody may see.
+    /// Path and query of the newest daily ranking, which needs no account.
     static let plainRanking = "/ranking.php?format=json&mode=daily&p=1"
 
-    /// What is true of pixiv.
+    /// The facts of pixiv as a source.
     package static let facts = SourceDescription(
         name: "pixiv", calendar: PixivRankings.calendar, rankings: PixivRankings.all,
         abilities: Set(SourceAbility.allCases).subtracting([.artists, .origins]),
@@ -51,16 +51,17 @@ extension PixivSource {
             RenditionFacts(.original),
         ],
         fileExtensions: ["jpg", "png", "gif"],
-        // No ranking has ever had more than forty pages.
+        // No ranking has ever had more than 40 pages.
         paging: RankingPaging(entries: PixivLimits.entriesPerPage, atOnce: 10, most: 40),
         access: SourceAccess(
             hosts: [apiHost, "i.pximg.net", "s.pximg.net"], apiURL: apiURL, imageURL: imageURL,
-            // The service answers programs by their own names (sixty requests on 2026-10-08); a browser's name with another
-            // program's handshake is what fronts look for.
+            // The service accepts programs under their own names (60 requests on 2026-10-08); fronts detect a browser's name
+            // with the handshake of another program.
             userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
-            // The pace that PixivBatchDownloader advises after measuring the limit: the service refuses after 80 to 100 within two minutes.
+            // The pace that PixivBatchDownloader recommends after measuring the limit: the service refuses after 80 to 100
+            // requests within two minutes.
             rate: 1 / 1.2, burst: 40, takesClearance: true,
-            // The service names its stand-ins for withheld pictures so.
+            // The service gives its placeholders for withheld pictures this prefix.
             isPlaceholder: { $0.hasPrefix("limit_") }),
         work: { PixivRoutes.work(webPage: $0) })
 }

@@ -6,14 +6,16 @@ package import Sourcing
 ///
 /// ## Concurrency
 ///
-/// A value of immutable parts; all methods may be called from any task at once.
+/// A value of immutable parts; any task may call any method.
 package struct PixivSource: RankingSource {
     let api: WebAPI
     private let images: String
 
+    /// Makes the source of a mount.
+    ///
     /// - Parameters:
-    ///   - means: How to ask; `imageURL` replaces scheme and host of both image hosts.
-    ///   - session: The user's; goes to the API only, never to the image host.
+    ///   - means: The means of sending requests; `imageURL` replaces scheme and host of both image hosts.
+    ///   - session: The user's session, sent to the API only, never to the image host.
     package init(_ means: SourceMeans, session: SessionKeeper = SessionKeeper(nil)) {
         let client = means.client
         self.init(
@@ -22,7 +24,7 @@ package struct PixivSource: RankingSource {
             session: session)
     }
 
-    /// The same with anything that sends requests.
+    /// Makes a source with any function that sends requests.
     init(
         send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
         apiURL: String?, imageURL: String?, time: TimeSource, wallClock: @escaping @Sendable () -> Int64,
@@ -37,8 +39,9 @@ package struct PixivSource: RankingSource {
 
     package var signIn: SignIn { api.session.signIn }
 
-    /// Further pages wait behind what somebody opens: file managers that count entries read every directory that they show to its
-    /// end (Semantics, "Folder manners").
+    /// The API with the priority of a page: further pages come after directories that the user opens.
+    ///
+    /// File managers that count entries read every directory that they show to its end (Semantics, "Folder manners").
     func api(forPage page: Int) -> WebAPI {
         var api = api
         api.priority = page > 1 ? .continuation : .opening
@@ -83,7 +86,7 @@ package struct PixivSource: RankingSource {
         while !rest.isEmpty {
             let some = rest.prefix(worksPerRequest)
             rest = rest.dropFirst(worksPerRequest)
-            // The brackets must be there, and encoded; so must `work_category`.
+            // The service requires the brackets, encoded, and `work_category`.
             let query = some.map { "ids%5B%5D=\($0.rawValue)&" }.joined()
             let path = "/ajax/user/\(author.rawValue)/profile/illusts?\(query)work_category=illustManga&is_first_page=0"
             let list = AuthorAnswers.works(try await api.body(path, deadline: deadline))
@@ -144,5 +147,64 @@ package struct PixivSource: RankingSource {
 
     private func location(_ path: String, fileExtension: String) -> PictureLocation {
         PictureLocation(url: images + path, headers: [WebAPI.referer], fileExtension: fileExtension)
+    }
+}
+
+// MARK: - Works
+
+/// Searches, lists of signed-in users and full records.
+extension PixivSource {
+    package var worksPerSearchPage: Int { PixivLimits.worksPerSearchPage }
+
+    package var worksPerBookmarksPage: Int { PixivLimits.worksPerBookmarksPage }
+
+    package var authorsPerPage: Int { PixivLimits.authorsPerPage }
+
+    package func searchPage(
+        _ words: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        // A path with no words, or with dots in their place, is another path.
+        guard !words.isEmpty, words != ".", words != ".." else { throw .notFound }
+        guard page > 0 else { throw .pastTheEnd }
+        return try ListAnswers.search(
+            await api(forPage: page).body(PixivRoutes.search(words, page: page), deadline: deadline), page: page)
+    }
+
+    package func bookmarksPage(
+        of user: UserID, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        guard user.rawValue > 0 else { throw .notFound }
+        guard page > 0 else { throw .pastTheEnd }
+        let body = try await api(forPage: page).body(PixivRoutes.bookmarks(of: user, page: page), deadline: deadline)
+        return try ListAnswers.bookmarks(body, page: page)
+    }
+
+    package func followedAuthors(
+        of user: UserID, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> AuthorPage {
+        guard user.rawValue > 0 else { throw .notFound }
+        guard page > 0 else { throw .pastTheEnd }
+        let body = try await api(forPage: page).body(PixivRoutes.following(of: user, page: page), deadline: deadline)
+        return try ListAnswers.following(body, page: page)
+    }
+
+    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
+        guard work.rawValue > 0 else { throw .notFound }
+        return try WorkAnswers.details(await api.body(PixivRoutes.details(of: work), deadline: deadline), of: work)
+    }
+
+    package func animation(
+        of work: WorkID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> AnimationRecord {
+        guard work.rawValue > 0 else { throw .notFound }
+        return try WorkAnswers.animation(await api.body(PixivRoutes.animation(of: work), deadline: deadline), of: work)
+    }
+
+    package func profile(
+        of author: UserID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> AuthorProfile {
+        guard author.rawValue > 0 else { throw .notFound }
+        return try AuthorAnswers.profile(
+            await api.body(PixivRoutes.profile(of: author), deadline: deadline), of: author)
     }
 }

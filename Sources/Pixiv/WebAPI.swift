@@ -2,11 +2,11 @@ import HTTP
 import Rankings
 import Sourcing
 
-/// Asks pixiv's web API: every request passes the gate, every refusal gets its meaning.
+/// Sends requests to pixiv's web API: every request passes the gate, every refusal is interpreted.
 ///
 /// ## Concurrency
 ///
-/// A value of immutable parts; any task may ask at any time.
+/// A value of immutable parts; any task may call at any time.
 struct WebAPI: Sendable {
     /// Sends one request, with the retries of `HTTPClient`.
     let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
@@ -16,20 +16,20 @@ struct WebAPI: Sendable {
     let session: SessionKeeper
     /// The clock of deadlines.
     let time: TimeSource
-    /// Unix seconds, for answers that name a date.
+    /// Returns the current time in Unix seconds, for answers that name a date.
     let wallClock: @Sendable () -> Int64
-    /// Its place among those who wait for the gate.
+    /// The priority of its requests at the gate.
     var priority = GatePriority.opening
 
-    /// What the image host and the API expect of a browser on the service's own pages.
+    /// The header that the image host and the API expect from a browser on the service's own pages.
     static let referer = "Referer: https://www.pixiv.net/"
 
     /// An answer as JSON with its status.
     struct Answer {
         let status: Int
-        /// Null for what is no JSON.
+        /// The JSON; null if the answer is not JSON.
         let json: JSON
-        /// Whether the service knew the session that went along: it names the user in every answer then (PixivUtil2 10f8f5f).
+        /// Whether the service knew the session of the request: it then names the user in every answer (PixivUtil2 10f8f5f).
         let isSignedIn: Bool
 
         init(_ response: HTTPResponse, _ json: JSON = .null) {
@@ -39,7 +39,7 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// The body of an answer of `/ajax/…`.
+    /// Returns the body of an answer of `/ajax/…`.
     func body(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> JSON {
         let answer = try await ask(path, deadline: deadline)
         switch answer.status {
@@ -54,12 +54,12 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// Asks by the rules for who may see the answer (`WebAPI+Session.swift`).
+    /// Sends a request by the rules of its audience.
     ///
     /// - Parameters:
-    ///   - path: From the slash on.
-    ///   - forMembers: Whether only accounts that chose to see such things get what is asked for.
-    ///   - deadline: When to give up.
+    ///   - path: Path and query, from the slash on.
+    ///   - forMembers: Whether the answer needs an account with R-18 switched on.
+    ///   - deadline: The time at which the request fails.
     /// - Returns: The answer, of status 200 or an error of the 400s with JSON or without any body in it.
     /// - Throws: `SourceError`; a limit has closed the gate before.
     func ask(
@@ -75,11 +75,11 @@ struct WebAPI: Sendable {
     /// Sends a request, and once more if the answer is not JSON: now and then the service answers with a page instead.
     ///
     /// - Parameters:
-    ///   - path: From the slash on.
-    ///   - cookie: The session that goes with it, if any.
-    ///   - forMembers: Whether strangers are refused what is asked for; a 403 is then no sign of a limit.
-    ///   - deadline: When to give up.
-    /// - Returns: The answer, whatever it says.
+    ///   - path: Path and query, from the slash on.
+    ///   - cookie: The session of the request, if any.
+    ///   - forMembers: Whether the answer is refused without an account; a 403 is then no sign of a limit.
+    ///   - deadline: The time at which the request fails.
+    /// - Returns: The answer, also if it reports an error.
     /// - Throws: `SourceError`; a limit has closed the gate before.
     func askTwice(
         _ path: String, _ cookie: SessionCookie?, forMembers: Bool = false, _ deadline: ContinuousClock.Instant
@@ -95,7 +95,7 @@ struct WebAPI: Sendable {
 
     private enum Outcome {
         case answer(Answer)
-        /// No JSON, and why, as a sentence.
+        /// An answer that is not JSON, with the reason as a sentence.
         case garbled(Answer, String)
     }
 
@@ -107,7 +107,7 @@ struct WebAPI: Sendable {
             return .answer(Answer(response))
         }
         guard JSONReader.looksLikeObject(response.body) else {
-            // Only the service's own word makes a thing not exist: a page of a proxy or portal does not.
+            // Only the service itself can report a thing as missing: a page of a proxy or portal cannot.
             if response.head.status == 404, response.body.isEmpty { return .answer(Answer(response)) }
             return .garbled(
                 Answer(response),
@@ -120,13 +120,13 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// Sends a request when the gate lets it; a server in trouble is an error.
+    /// Sends a request once the gate admits it; an answer of a server in trouble is an error.
     private func sendPaced(
         _ path: String, _ cookie: SessionCookie?, _ deadline: ContinuousClock.Instant, forMembers: Bool
     ) async throws(SourceError) -> HTTPResponse {
         // As on the service's own pages: without it accounts that are set to English get 400 (PixivUtil2 #1513).
         let language = cookie == nil || !path.hasPrefix("/ajax/") ? "" : "\(path.contains("?") ? "&" : "?")lang=en"
-        // To the API only: pictures are asked for elsewhere, and a redirect to another host drops it (RequestRule).
+        // The cookie goes to the API only: pictures come from another host, and a redirect to another host drops it (RequestRule).
         let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
         var api = PacedAPI(send: send, gate: gate, service: "pixiv", time: time, wallClock: wallClock)
         api.priority = priority
@@ -139,11 +139,11 @@ struct WebAPI: Sendable {
         return response
     }
 
-    /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
+    /// The verdict for the gate: 429, a server in trouble, and a 403 with a page of the front server, which equals 429.
     private func verdict(on response: HTTPResponse, forMembers: Bool) -> GateVerdict {
         switch response.head.status {
         case 429: break
-        // A stranger's 403 may look like that too: neither a limit nor a welcome.
+        // A 403 for a missing session may have this form too: it is neither a limit nor a success.
         case 403 where !JSONReader.looksLikeObject(response.body):
             if forMembers { return .unknown }
         case 500...:
@@ -151,5 +151,119 @@ struct WebAPI: Sendable {
         default: return .fine
         }
         return .limited(by: response.head, usual: PacedAPI.usualPause, now: wallClock())
+    }
+}
+
+// MARK: - Session
+
+/// The audience of a request's answer.
+enum SessionAudience: Equatable {
+    case everybody
+    /// Signed-in users; other requests are answered with 400, not 401 or 403.
+    case account
+    /// Signed-in users with R-18 switched on in their account.
+    case members
+
+    /// Classifies a request.
+    ///
+    /// - Parameters:
+    ///   - path: Path and query of the API, from the slash on.
+    ///   - forMembers: Whether the caller knows that the answer is for members.
+    init(of path: String, forMembers: Bool) {
+        let route = path.prefix { $0 != "?" }
+        let isPrivate =
+            route.hasPrefix("/ajax/follow_latest/")
+            || route.hasPrefix("/ajax/user/") && Self.ofAccount.contains { route.hasSuffix($0) }
+        self = forMembers ? .members : isPrivate ? .account : .everybody
+    }
+
+    /// The endings of a user's routes that need an account; without an account the service answers 400.
+    private static let ofAccount = ["/illusts/bookmarks", "/following", "/followers"]
+}
+
+/// The rules by which a session is sent, and the conclusions from answers about it.
+extension WebAPI {
+    /// The service's message for a session that it does not accept.
+    private static let unknownError = "An unknown error occurred"
+
+    /// Sends a request that works without an account: a session that has run out must not prevent the answer.
+    func askForEverybody(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+        let cookie = session.cookie
+        let answer = try await askTwice(path, cookie, deadline)
+        guard let cookie, answer.status != 200, Self.complains(answer), !answer.isSignedIn else { return answer }
+        let again = try await askTwice(path, nil, deadline)
+        // The same message without a session says nothing about the session.
+        if !Self.complains(again) { session.expire(cookie) }
+        return again
+    }
+
+    /// Sends a request that needs an account; throws `.needsSignIn` without a request if there is no session.
+    func askForAccount(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+        guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
+        let answer = try await askTwice(path, cookie, deadline)
+        if Self.isRefusal(answer) {
+            try doubt(cookie, after: answer)
+        } else if answer.status == 200, Envelope.error(in: answer.json) == nil {
+            session.confirm(cookie)
+        }
+        return answer
+    }
+
+    /// Sends a request that needs an account with R-18 switched on; throws `.needsSignIn` also if only the switch is missing.
+    func askForMembers(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+        guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
+        var answer: Answer?
+        do {
+            answer = try await askTwice(path, cookie, forMembers: true, deadline)
+        } catch {
+            // The error may come from a redirect to the sign-in page; without an answer another request checks the session.
+            guard case .unreadable = error, try await check(cookie, deadline: deadline) == .refused else { throw error }
+        }
+        if let answer, !Self.isRefusal(answer), !Self.isForStrangers(answer) {
+            if !answer.json["contents"].elements.isEmpty { session.confirm(cookie) }
+            return answer
+        }
+        try doubt(cookie, after: answer)
+        session.withhold("R-18 rankings", from: cookie)
+        throw .needsSignIn
+    }
+
+    /// Checks a session by a request that only the session's own user gets answered.
+    func check(_ cookie: SessionCookie, deadline: ContinuousClock.Instant) async throws(SourceError) -> SessionCheck {
+        let path = "/ajax/user/\(cookie.user.rawValue)/illusts/bookmarks?tag=&offset=0&limit=1&rest=show"
+        let answer = try await askTwice(path, cookie, deadline)
+        if answer.isSignedIn { return .valid(cookie.user) }
+        if Self.isRefusal(answer) { return .refused }
+        guard answer.status == 200, Envelope.error(in: answer.json) == nil else {
+            let message = Envelope.error(in: answer.json) ?? ""
+            throw .unreadable(
+                "pixiv did not tell whether the session is valid: status \(answer.status), \(ForeignText.quoted(message))."
+            )
+        }
+        return .valid(cookie.user)
+    }
+
+    /// Expires a session that the service did not know when it refused; returns if it knew the session.
+    private func doubt(_ cookie: SessionCookie, after answer: Answer?) throws(SourceError) {
+        if session.isGone(cookie) { throw .needsSignIn }
+        guard answer?.isSignedIn != true else { return }
+        session.expire(cookie)
+        throw .needsSignIn
+    }
+
+    /// Whether the answer is something other than a ranking for members.
+    private static func isForStrangers(_ answer: Answer) -> Bool {
+        answer.status == 200 && answer.json.isNull
+            || answer.json["mode"].text.map { !$0.contains("r18") } ?? false
+    }
+
+    private static func isRefusal(_ answer: Answer) -> Bool {
+        [400, 401, 403].contains(answer.status) || complains(answer)
+    }
+
+    /// Whether the answer is the one for a session that has run out.
+    private static func complains(_ answer: Answer) -> Bool {
+        guard [200, 400, 401, 403].contains(answer.status) else { return false }
+        return Envelope.error(in: answer.json)?.contains(unknownError) == true
     }
 }

@@ -1,7 +1,9 @@
 import CLinux
 import Glibc
 
-/// One end of a stream socket between two processes, over which messages go: four bytes of length, lowest first, then so many bytes.
+/// One end of a stream socket between two processes that exchange messages.
+///
+/// A message is four bytes of length, lowest first, then that many bytes.
 ///
 /// ## Concurrency
 ///
@@ -9,25 +11,25 @@ import Glibc
 package struct Channel: Sendable {
     package let descriptor: Int32
 
-    /// Why a message did not go through; the channel is of no use any more.
+    /// The reason why a message failed; the channel cannot be used afterwards.
     package enum Failure: Error, Hashable {
-        /// Nobody holds the other end.
+        /// The other end is closed.
         case ended
         /// The deadline passed.
         case tooSlow
-        /// A message is told to be longer than allowed.
+        /// The declared length of a message exceeds the limit.
         case tooLong
         case system(SystemError)
     }
 
-    /// Until when a message must be through; nil for as long as it takes.
+    /// The time by which a message must be through; nil for no limit.
     package typealias Deadline = ContinuousClock.Instant?
 
     package init(_ descriptor: Int32) {
         self.descriptor = descriptor
     }
 
-    /// Two ends, which programs that are started do not inherit by themselves.
+    /// Makes two ends, which started programs do not inherit by default.
     package static func pair() throws(SystemError) -> (Channel, Channel) {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -51,15 +53,15 @@ package struct Channel: Sendable {
         try sendAll(message[...], with: nil, by: deadline)
     }
 
-    /// Receives a message; what came with it is not taken.
+    /// Receives a message; a descriptor that came with it is ignored.
     ///
-    /// Memory grows with the bytes that arrive, not with what is told of their number.
+    /// Memory grows with the bytes that arrive, not with the declared length.
     package func receive(upTo longest: Int, by deadline: Deadline = nil) throws(Failure) -> [UInt8] {
         var none: Int32?
         return try receive(upTo: longest, passed: &none, takes: false, by: deadline)
     }
 
-    /// Receives a message and the descriptor that came with it, which is then the caller's to close.
+    /// Receives a message and the descriptor that came with it, which the caller must close.
     package func receiveWithDescriptor(upTo longest: Int) throws(Failure) -> (message: [UInt8], passed: Int32?) {
         var passed: Int32?
         do throws(Failure) {
@@ -73,7 +75,7 @@ package struct Channel: Sendable {
 
     // MARK: -
 
-    /// Bytes asked for at once.
+    /// The bytes of one read.
     private static let part = 256 << 10
 
     private func sendAll(_ bytes: ArraySlice<UInt8>, with passed: Int32?, by deadline: Deadline) throws(Failure) {
@@ -131,7 +133,7 @@ package struct Channel: Sendable {
         return bytes
     }
 
-    /// Returns once the socket may be ready; at once without a deadline, when the call itself waits.
+    /// Returns once the socket may be ready; immediately without a deadline, when the call itself waits.
     private func wait(for events: Int32, by deadline: Deadline) throws(Failure) {
         guard let deadline else { return }
         while true {

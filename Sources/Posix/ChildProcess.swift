@@ -5,16 +5,16 @@ import Glibc
 package enum ChildProcess {
     /// Starts a program by its path.
     ///
-    /// Besides the standard streams it has the descriptors that it is given and no other one.
+    /// The program gets the standard streams and the given descriptors, and no others.
     ///
     /// - Parameters:
-    ///   - path: The program; no search.
-    ///   - arguments: With argument 0.
+    ///   - path: The program, without a search.
+    ///   - arguments: The arguments, with argument 0.
     ///   - inheriting: Descriptors that become 3, 4 and so on.
-    ///   - errors: What becomes the standard error stream; inherited unless it is given.
-    ///   - environment: `NAME=value` each; this process's unless they are given.
+    ///   - errors: The descriptor for its standard error stream; nil for this process's stream.
+    ///   - environment: The variables, each `NAME=value`; nil for this process's environment.
     /// - Returns: The process id.
-    /// - Throws: the errno of posix_spawn(3).
+    /// - Throws: The errno of posix_spawn(3).
     package static func start(
         _ path: String, _ arguments: [String], inheriting: [Int32], errors: Int32? = nil, environment: [String]? = nil
     ) throws(SystemError) -> Int32 {
@@ -24,7 +24,7 @@ package enum ChildProcess {
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         if let errors { unsafe posix_spawn_file_actions_adddup2(&actions, errors, 2) }
-        // Out of the way first, so that none is written over before it is copied.
+        // Moved to high numbers first, so that no descriptor is overwritten before it is copied.
         let copies = inheriting.map { fcntl($0, F_DUPFD_CLOEXEC, 16) }
         defer { for copy in copies where copy >= 0 { close(copy) } }
         guard !copies.contains(where: { $0 < 0 }) else { throw .last() }
@@ -45,7 +45,7 @@ package enum ChildProcess {
         return process
     }
 
-    /// Texts as C programs get them, with a null pointer behind the last.
+    /// Texts in the form of C programs' arguments, with a null pointer after the last.
     @safe private struct Words {
         let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
         private let count: Int
@@ -65,11 +65,11 @@ package enum ChildProcess {
         }
     }
 
-    /// How a program ended.
+    /// The end of a program.
     package struct End: Hashable {
-        /// Nil if a signal ended it.
+        /// The exit status; nil if a signal ended the program.
         package var status: Int32?
-        /// The beginning of what it wrote to its standard error stream.
+        /// The beginning of its output to the standard error stream.
         package var errors: String
 
         package init(status: Int32?, errors: String) {
@@ -78,7 +78,7 @@ package enum ChildProcess {
         }
     }
 
-    /// Bytes of a program's complaints that are kept.
+    /// The most bytes of a program's error output that are kept.
     private static let longestErrors = 4096
 
     /// Runs a program to its end.
@@ -101,7 +101,7 @@ package enum ChildProcess {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(ends[0], $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
-            // What comes behind it is read all the same, so that the program can end.
+            // Further output is read and discarded, so that the program can end.
             text += buffer[..<min(count, longestErrors - text.count)]
         }
         return End(status: wait(for: process).status, errors: String(decoding: text, as: UTF8.self))

@@ -6,7 +6,7 @@ package struct ListedFile: Hashable, Sendable {
         case file
         case directory
         case other
-        /// The file system does not say: only lstat(2) tells.
+        /// The file system does not report the kind; lstat(2) does.
         case unknown
     }
 
@@ -14,7 +14,7 @@ package struct ListedFile: Hashable, Sendable {
     package let kind: Kind
 }
 
-/// Lists directories by readdir(3), in the order in which they give their entries, without `.` and `..`.
+/// Lists directories by readdir(3), in the order of their entries, without `.` and `..`.
 ///
 /// The calling thread waits for the file system. Names that are no UTF-8 are shown with replacement characters.
 package enum Directory {
@@ -25,15 +25,15 @@ package enum Directory {
         try entries(owning: Descriptors.own.open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK))
     }
 
-    /// The entries of an open directory, whose own place stays as it is.
+    /// The entries of an open directory; its own position stays unchanged.
     ///
     /// - Throws: The error of openat(2) or readdir(3).
     package static func entries(of descriptor: Int32) throws(SystemError) -> [ListedFile] {
-        // A descriptor of its own: reading a directory moves its place, and closedir(3) closes it.
+        // A descriptor of its own: reading a directory moves its position, and closedir(3) closes it.
         try entries(owning: Descriptors.own.take { unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     }
 
-    /// The names in an open directory as bytes, each valid during the call: for directories with very many of them.
+    /// Passes the names in an open directory as bytes, each valid during the call: for very large directories.
     ///
     /// - Throws: The error of openat(2) or readdir(3).
     package static func names(

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// A descriptor that closes itself when the last reference goes.
+/// A descriptor that is closed when the last reference goes.
 package final class OpenFile: Sendable {
     package let descriptor: Int32
 
@@ -15,9 +15,9 @@ package final class OpenFile: Sendable {
     }
 }
 
-/// A file that somebody keeps for long and that is open while it is used.
+/// A file that is kept for long and is open while it is used.
 ///
-/// Otherwise ``Descriptors`` may close it. It is opened again when it is used next, and is the same file then, or an error.
+/// While it is idle, ``Descriptors`` may close it. The next use opens it again; it is then the same file, or an error.
 ///
 /// ## Concurrency
 ///
@@ -31,9 +31,9 @@ package final class StoredFile: Sendable {
     /// Takes over a descriptor.
     ///
     /// - Parameters:
-    ///   - descriptor: The file, open.
-    ///   - owner: Who may close it.
-    ///   - reopen: How it is opened again; nil for one that must stay open, since it has no name.
+    ///   - descriptor: The open file.
+    ///   - owner: The object that may close it.
+    ///   - reopen: Opens the file again; nil for a file that must stay open, since it has no name.
     package init(owning descriptor: Int32, of owner: Descriptors = .own, reopen: Reopening? = nil) {
         slot = Slot(OpenFile(owning: descriptor), owner, reopen)
         if reopen != nil { owner.add(slot) }
@@ -43,7 +43,7 @@ package final class StoredFile: Sendable {
         slot.end()
     }
 
-    /// The file, which stays open while the answer is referred to.
+    /// The file, which stays open while the result is referenced.
     ///
     /// - Throws: The errno(3) of open(2), or ESTALE if there is another file in its place.
     package func opened() throws(SystemError) -> OpenFile {
@@ -51,14 +51,14 @@ package final class StoredFile: Sendable {
         return try slot.reopened()
     }
 
-    /// The file has another name, by which it is opened from now on; it must be open.
+    /// Records that the file has another name, by which it is opened from now on; it must be open.
     package func move(_ reopen: @escaping Reopening) {
         slot.move(reopen)
     }
 
-    /// The file is about to lose its name: it stays open from now on.
+    /// Keeps the file open from now on, because it is about to lose its name.
     package func keepOpen() {
-        // One that cannot be opened is lost to who has it.
+        // A file that cannot be opened is lost to its user.
         let file = try? opened()
         slot.move(nil)
         withExtendedLifetime(file) {}
@@ -69,7 +69,7 @@ package final class StoredFile: Sendable {
         private struct State {
             var file: OpenFile?
             var reopen: Reopening?
-            /// By the owner's time.
+            /// The time of the last use, by the owner's time.
             var lastUse = 0
         }
 
@@ -97,7 +97,7 @@ package final class StoredFile: Sendable {
             guard let descriptor else { throw SystemError(code: ESTALE) }
             guard descriptor >= 0 else {
                 let failure = SystemError.last()
-                // Somebody else may have been faster, or the file has got its other name since.
+                // Another thread may have opened it first, or the file has got its other name since.
                 if let file = current { return file }
                 throw failure
             }
@@ -114,12 +114,12 @@ package final class StoredFile: Sendable {
             state.withLock { $0.reopen = reopen }
         }
 
-        /// When it was used last, if it is open, could be opened again and nobody uses it.
+        /// The time of the last use; nil unless the file is open, can be opened again and is idle.
         var idleSince: Int? {
             state.withLock { $0.reopen != nil && isKnownUniquelyReferenced(&$0.file) ? $0.lastUse : nil }
         }
 
-        /// Closes the file unless somebody uses it; false if so.
+        /// Closes the file unless it is in use; false if it is.
         func close() -> Bool {
             let idle = state.withLock { state -> OpenFile? in
                 guard state.reopen != nil, isKnownUniquelyReferenced(&state.file) else { return nil }
@@ -128,15 +128,15 @@ package final class StoredFile: Sendable {
             return idle != nil
         }
 
-        /// Nobody has the file any more.
+        /// Forgets the file, which has no user any more.
         func end() {
             owner.remove(self)
-            // The owner may be looking at it, and is not to keep it open.
+            // The owner may be examining the slot, and must not keep the file open.
             state.withLock { $0.file = nil }
         }
     }
 
-    /// What tells one file from another, whatever its name (inode(7)).
+    /// The identity of a file, independent of its name (inode(7)).
     private struct Identity: Equatable {
         let device: UInt64
         let inode: UInt64

@@ -3,29 +3,30 @@ package import Fuse
 package import ImageCache
 package import Rankings
 package import Render
+import Synchronization
 
-/// The file system: what paths, inodes, attributes and reads of a mount mean.
+/// The file system: the meaning of the paths, inodes, attributes and reads of a mount.
 ///
-/// It answers requests (`Requests/`) with inodes and handles (`Inodes/`); what there is to say of a directory, a file or a link,
-/// each kind of them says itself, when it is asked with the `Tree`.
+/// It answers requests (`Requests/`) with inodes and handles (`Inodes/`). Each kind of directory, file and link describes itself,
+/// given the `Tree`.
 ///
 /// ## Concurrency
 ///
-/// libfuse's workers call every method, many at a time. What is in memory or on disk is answered on the worker; what may
-/// wait for the network or the database runs in the reply's own task. Each table has its own lock, and none is held while a
-/// reply is given or a closure from outside is called.
+/// libfuse's workers call every method, many at a time. Data in memory or on disk is answered on the worker; work that may wait
+/// for the network or the database runs in the reply's own task. Each table has its own lock, and none is held while a reply is
+/// given or a closure from outside is called.
 ///
-/// LOCK ORDER: the inode table's before a listing's (to compare identities); no other two are ever held together.
+/// Lock order: the inode table's lock before a listing's (to compare identities); no other two locks are ever held together.
 package final class RankFileSystem: FileSystem {
     /// Figures for status displays.
     package struct Figures: Sendable {
-        /// Inodes that the kernel knows; 1 when it knows the root alone.
+        /// The number of inodes that the kernel knows; 1 if it knows only the root.
         package var inodes: Int
-        /// Open files and directories.
+        /// The number of open files and directories.
         package var handles: Int
     }
 
-    let configuration: Configuration
+    let configuration: MountConfiguration
     let tree: Tree
     let sizes: PictureSizes
     let thumbnails: DirectoryThumbnails
@@ -37,7 +38,7 @@ package final class RankFileSystem: FileSystem {
     let pages = PageVersions()
 
     package init(
-        _ configuration: Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
+        _ configuration: MountConfiguration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
         renderer: any Rendering
     ) {
         self.configuration = configuration
@@ -50,12 +51,12 @@ package final class RankFileSystem: FileSystem {
             troubled: configuration.troubled)
     }
 
-    /// What the tables hold now.
+    /// The present figures of the tables.
     package var figures: Figures {
         Figures(inodes: inodes.count, handles: handles.count)
     }
 
-    /// Reports what was only counted of failures; for the end of the mount.
+    /// Reports the failures that were only counted; for the end of the mount.
     package func tellCounts() {
         reporter.flush()
     }
@@ -79,13 +80,13 @@ package final class RankFileSystem: FileSystem {
 // MARK: - Answering
 
 extension RankFileSystem {
-    /// Answers with an error and reports it if it is one worth a line.
+    /// Answers with an error and reports it if it deserves a log line.
     func refuse(_ reply: Reply, _ failure: Failure, subject: @autoclosure () -> String) {
         reporter.report(failure, subject: subject())
         reply.fail(failure.errno)
     }
 
-    /// Answers later, when `work` did; what it throws is reported and answered.
+    /// Answers from a task that runs `work`; an error that `work` throws is reported and answered.
     func later(
         _ reply: Reply, subject: @escaping @Sendable () -> String,
         _ work: @escaping @Sendable () async throws(Failure) -> Void
@@ -95,11 +96,46 @@ extension RankFileSystem {
             do throws(Failure) {
                 try await work()
             } catch {
-                // A cancelled task may be told of a time-out or a broken connection that the cancelling caused.
+                // In a cancelled task, the error may be a time-out or a broken connection that the cancellation caused.
                 let failure = Task.isCancelled ? Failure.picture(.cancelled) : error
                 reporter.report(failure, subject: subject())
                 throw failure.errno
             }
+        }
+    }
+}
+
+// MARK: - Memory return
+
+/// Returns free memory to the system some time after work has ended.
+///
+/// A walk over thousands of files leaves unused pages in the allocator, and glibc keeps them.
+///
+/// ## Concurrency
+///
+/// Any thread may call; one atomic records whether a return is already scheduled.
+final class MemoryReturn: Sendable {
+    private let isDue = Atomic(false)
+    private let later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void
+    private let giveBack: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - later: Runs work after a number of seconds.
+    ///   - giveBack: Returns the memory to the system.
+    init(
+        later: @escaping @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void,
+        giveBack: @escaping @Sendable () -> Void
+    ) {
+        self.later = later
+        self.giveBack = giveBack
+    }
+
+    /// Notes that some work has ended: all work that ends within one interval leads to one return, at the end of the interval.
+    func noteWork() {
+        guard !isDue.exchange(true, ordering: .relaxed) else { return }
+        later(TreeLimits.memoryInterval) { [self] in
+            isDue.store(false, ordering: .relaxed)
+            giveBack()
         }
     }
 }

@@ -1,25 +1,26 @@
 import Synchronization
 
-/// Says what fails so that a person can read it: a storm of one failure is a few lines and a count.
+/// Reports failures in readable sentences: a storm of one failure becomes a few lines and a count.
 ///
-/// Of one cause the first few subjects are named; what follows within a while is counted, and the count is said at its end.
+/// For each cause the first few subjects are named; those that follow within an interval are counted, and the count is reported
+/// at the end of the interval.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; the closure that says a sentence runs outside the lock.
+/// Any thread may call; the closure that outputs a sentence runs outside the lock.
 final class Reporter: Sendable {
     private struct Said {
-        /// As it was said first.
+        /// The cause, in its first wording.
         let cause: String
         var since: Int64
         var subjects: Set<String>
         var suppressed = 0
 
-        /// What is to be said of those that were counted: a line, or nothing.
+        /// The line about the counted failures, or nothing.
         var count: [String] { suppressed == 0 ? [] : ["and \(suppressed) more like this: \(cause)"] }
     }
 
-    /// By cause without its digits: `try again in 58 s` and `in 57 s` are one.
+    /// The reported causes, keyed by the cause without digits: `try again in 58 s` and `in 57 s` are one cause.
     private let said = Mutex<[String: Said]>([:])
     private let now: @Sendable () -> Int64
     private let later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void
@@ -27,10 +28,10 @@ final class Reporter: Sendable {
     private let troubled: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - now: Unix seconds.
-    ///   - later: Does something after so many seconds.
-    ///   - say: Told each sentence.
-    ///   - troubled: Told what a service in trouble answered.
+    ///   - now: The time in Unix seconds.
+    ///   - later: Runs work after a number of seconds.
+    ///   - say: Receives each sentence.
+    ///   - troubled: Receives the sentence of a service in trouble.
     init(
         now: @escaping @Sendable () -> Int64,
         later: @escaping @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void,
@@ -42,10 +43,10 @@ final class Reporter: Sendable {
         self.troubled = troubled
     }
 
-    /// How many causes are remembered.
+    /// The number of remembered causes.
     var remembered: Int { said.withLock { $0.count } }
 
-    /// Reports a failing request if it is one worth a line.
+    /// Reports a failing request if it deserves a log line.
     func report(_ failure: Failure, subject: @autoclosure () -> String) {
         guard let cause = failure.explanation else { return }
         if failure.isServiceTrouble { troubled(cause) }
@@ -70,7 +71,7 @@ final class Reporter: Sendable {
         if isFirstCounted { later(TreeLimits.messageInterval) { [weak self] in self?.tellCount(of: key) } }
     }
 
-    /// Says how many were counted, once their while is over.
+    /// Reports the count of a cause at the end of its interval.
     private func tellCount(of key: String) {
         let now = now()
         let counts = said.withLock { said in
@@ -81,7 +82,7 @@ final class Reporter: Sendable {
         counts.forEach(say)
     }
 
-    /// Says what was counted so far: nobody may be there when the while is over.
+    /// Reports all counts now, since no receiver may exist at the end of an interval.
     func flush() {
         let counts = said.withLock { said in
             defer { said = [:] }
@@ -90,13 +91,13 @@ final class Reporter: Sendable {
         counts.forEach(say)
     }
 
-    /// Whether a cause's while is over; a clock that was set ends it.
+    /// Whether the interval of a cause is over; a change of the clock ends it.
     private static func isOver(_ said: Said, now: Int64) -> Bool {
         let (passed, overflows) = now.subtractingReportingOverflow(said.since)
         return overflows || passed.magnitude >= TreeLimits.messageInterval
     }
 
-    /// Forgets old causes where there are too many, and all if that is not enough; returns what is to be said of them.
+    /// Forgets old causes where there are too many, and all if that is not enough; returns their count lines.
     private static func makeRoom(in said: inout [String: Said], now: Int64) -> [String] {
         guard said.count >= TreeLimits.rememberedMessages else { return [] }
         let old = said.filter { isOver($0.value, now: now) }
@@ -105,7 +106,7 @@ final class Reporter: Sendable {
         return gone.values.flatMap(\.count)
     }
 
-    /// Text from outside, fit for one line of a log: control characters and line separators escaped, cut to a bound.
+    /// Makes text from outside fit for one log line: control characters and line separators escaped, length limited.
     static func printable(_ text: String) -> String {
         var result = ""
         var length = 0

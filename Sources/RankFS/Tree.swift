@@ -6,28 +6,28 @@ import Rankings
 import Render
 import Synchronization
 
-/// What directories, files and links are asked with: the state of one mount, without inodes, handles and replies.
+/// The state of one mount without inodes, handles and replies; directories, files and links take it as a parameter.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call; each table has its own lock, and none is held while another one is taken.
 final class Tree: Sendable {
-    let configuration: RankFileSystem.Configuration
+    let configuration: MountConfiguration
     let source: any RankingSource
     let catalog: Catalog
     let cache: ImageCache
     let animations: AnimationFiles
     let desktops: Desktops
-    /// Files that are found by name.
+    /// The files that are found by name.
     let helpers: [HelperFile]
     let origins = Origins()
     let random = Mutex(RandomChoices())
     let sharedNames = Mutex(SharedThumbnailNames())
-    /// How long files that change with each reader were when they were made last.
+    /// The lengths, in bytes, of the last versions of files that change with each reader.
     let liveLengths = Mutex<[TreePath: Int]>([:])
 
     init(
-        _ configuration: RankFileSystem.Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
+        _ configuration: MountConfiguration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
         renderer: any Rendering
     ) {
         self.configuration = configuration
@@ -39,7 +39,7 @@ final class Tree: Sendable {
         helpers = HelperFile.all(configuration)
     }
 
-    /// What a name in a directory stands for.
+    /// Finds the node of a name in a directory.
     func find(_ name: [UInt8], in directory: any TreeDirectory, _ caller: Caller) -> LookupResult {
         if ProbedNames.isAnnouncement(name) { return .absent(.zero) }
         if let failure = refusal(of: .directory(directory), to: caller) { return .refused(failure) }
@@ -51,34 +51,34 @@ final class Tree: Sendable {
         return directory.find(name, in: self, for: caller)
     }
 
-    /// Lets the kernel ask for the attributes of an inode again.
+    /// Makes the kernel request the attributes of an inode again.
     func invalidateAttributes(_ inode: UInt64) {
         // Not on this thread: the kernel may hold locks of the inode until the request is answered.
         let invalidate = configuration.invalidateAttributes
         DispatchQueue.global().async { invalidate(inode) }
     }
 
-    /// Where an entry's picture is if its record tells.
+    /// The location of an entry's picture, if its record contains it.
     func knownLocation(of entry: ListingEntry) -> PictureLocation? {
         source.location(
             of: entry.picture.work, picture: entry.reference, page: entry.picture.page,
             rendition: entry.picture.rendition)
     }
 
-    /// Where an entry's picture is.
+    /// The location of an entry's picture.
     func location(of entry: ListingEntry) throws(Failure) -> PictureLocation {
         guard let location = knownLocation(of: entry) else { throw .unlocated }
         return location
     }
 
-    /// The size of an entry's picture, asked for; downloaded where no header tells it.
+    /// Determines the size of an entry's picture with a request, or with a download if no header declares it.
     ///
     /// - Parameters:
     ///   - listing: The listing.
-    ///   - index: The entry.
-    ///   - wholeListing: Whether those of all entries are likely to be wanted.
-    /// - Returns: Bytes.
-    /// - Throws: What the host says, or who downloads.
+    ///   - index: The index of the entry.
+    ///   - wholeListing: Whether the sizes of all entries are likely to be needed.
+    /// - Returns: The size in bytes.
+    /// - Throws: The failure reported by the image host or by the download.
     func askedSize(_ listing: Listing, _ index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
         do throws(CatalogError) {
             return try await listing.resolveSize(at: index, wholeListing: wholeListing)
@@ -91,14 +91,14 @@ final class Tree: Sendable {
         } catch { throw .catalog(error) }
     }
 
-    /// Doubts the size of whatever was read and turned out to have another, so that the next `stat` asks again.
+    /// Forgets the size of a picture that was read and had another length, so that the next `stat` queries it again.
     ///
-    /// Only another length does that: a cut or a portal's page says nothing of it.
+    /// Only a contradicting length does that: a cut connection or a portal's page says nothing about the length.
     func doubtSize(of picture: OpenPicture, after failure: Failure) {
         if case .picture(.lengthContradicts) = failure, !picture.hasDigest { catalog.sizes.forget(picture.picture) }
     }
 
-    /// Downloads a picture whose length no header tells, which is the only way to show a true size.
+    /// Downloads a picture if no header declares its length, which is the only way to show a true size.
     func learnSize(of request: PictureRequest) async throws(Failure) -> Int64 {
         do throws(ImageCacheError) {
             let size = try await cache.learnSize(of: request)
@@ -110,18 +110,19 @@ final class Tree: Sendable {
 
 // MARK: - The option offline
 
-/// With the option `offline` directories list what opens, since nothing else can be had before the next mount.
+/// With the option `offline`, directories list only entries that open, since no others can be fetched before the next mount.
 ///
-/// Names that are not listed are found as ever: what is known of them is told, and opening them says why it fails.
+/// Names that are not listed are still found: their known attributes are reported, and opening them gives the reason of the
+/// failure.
 extension Tree {
-    /// Those of some names that open without a request.
+    /// Returns the given names that open without a request.
     func opening(_ names: [NamedNode]) async -> [NamedNode] {
         var opening: [NamedNode] = []
         for entry in names where await entry.node.opens(in: self) { opening.append(entry) }
         return opening
     }
 
-    /// Whether an entry of a listing opens without a request: a picture that is stored, an author whose works are.
+    /// Whether an entry of a listing opens without a request: a stored picture, or an author with a stored listing.
     func opens(_ entry: ListingEntry, of listing: Listing) -> Bool {
         if listing.key.listsAuthors { return catalog.listings.isStored(.author(entry.author.id)) }
         return !entry.isWithheld && cache.storedSize(of: entry.picture) != nil
@@ -130,28 +131,28 @@ extension Tree {
 
 // MARK: - The owner and others
 
-/// On a mount that others look into, what is the owner's stays the owner's.
+/// On a mount that other users can access, the owner's nodes are closed to them.
 ///
-/// The owner is whom the files belong to; root may do what the owner may. The kernel, which keeps names and attributes for
-/// everybody alike, is told by the mode bits (`default_permissions`), and so stops others on the way to whatever lies below;
-/// what reaches the file system is looked at again by the caller's user (fuse_req_ctx(3)).
+/// The owner is the user to which the files belong; root has the same rights. The kernel keeps names and attributes for all users
+/// alike. The mode bits (`default_permissions`) make it stop other users on the way to anything below; requests that still reach
+/// the file system are checked again by the user of the caller (fuse_req_ctx(3)).
 extension Tree {
-    /// Why a node must not be shown to a caller.
+    /// The reason why a node must not be shown to a caller; nil if there is none.
     func refusal(of node: Node, to caller: Caller) -> Failure? {
         node.refusal(in: self) ?? (isKept(node) && !isOwner(caller) ? .ownersOnly : nil)
     }
 
-    /// Whether a caller may see the owner's things and give commands.
+    /// Whether a caller may see the owner's nodes and give commands.
     func isOwner(_ caller: Caller) -> Bool {
         !configuration.keepsOwners || caller.user == configuration.user || caller.user == 0
     }
 
-    /// Whether a node is for the owner and root alone.
+    /// Whether a node is only for the owner and root.
     func isKept(_ node: Node) -> Bool {
         configuration.keepsOwners && node.audience(in: self) != .everybody
     }
 
-    /// The attributes that everybody gets to see: what is kept from others has no permissions for them.
+    /// Returns the attributes shown to all users: a node closed to other users has no permissions for them.
     func narrowed(_ attributes: Attributes, of node: Node) -> Attributes {
         guard isKept(node), attributes.kind != .link else { return attributes }
         var attributes = attributes
@@ -159,9 +160,9 @@ extension Tree {
         return attributes
     }
 
-    /// The names of a directory that a caller is shown.
+    /// Returns the names of a directory that are listed for a caller.
     ///
-    /// Looked up by name they answer to everybody: the kernel would take a refusal for the end of the name, also where the
+    /// A lookup by name finds the others for every user: the kernel would take a refusal for the end of the name, also where the
     /// owner works in it.
     func shown(_ names: [NamedNode], to caller: Caller) -> [NamedNode] {
         isOwner(caller) ? names : names.filter { $0.node.audience(in: self) != .session }

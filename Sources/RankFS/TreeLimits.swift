@@ -1,81 +1,82 @@
 import Rankings
 import Thumbnails
 
-/// Every number of the file system: its bound and the reason for it.
+/// The numbers of the file system, each with its reason.
 enum TreeLimits {
-    /// How long the kernel may keep what cannot change: a day, because day-long time-outs make warm `stat` free.
+    /// How long the kernel may keep immutable answers: a day, because day-long time-outs make warm `stat` free.
     static let frozen = Duration.seconds(86_400)
 
-    /// How long it may keep what changes rarely (authors, days that are still being read): minutes, so that news shows soon.
+    /// How long it may keep answers that change rarely (authors, days still being read): minutes, so that changes show soon.
     static let changing = Duration.seconds(300)
 
-    /// How long it may keep what the next day to appear changes (`latest`, a mode's days): a minute late is soon enough.
+    /// How long it may keep answers that the next day changes (`latest`, a mode's days): a delay of a minute is acceptable.
     static let current = Duration.seconds(60)
 
-    /// How long a day that is not published yet stays absent: short, because it may appear at any moment.
+    /// How long an unpublished day stays absent: short, because it may appear at any moment.
     static let unpublished = Duration.seconds(60)
 
-    /// The longest name in bytes that Linux file systems take; longer ones are refused before any search.
+    /// The longest name that Linux file systems accept, in bytes; longer names are refused before any search.
     static let longestName = 255
 
-    /// The digits of a rank in a file name: three at least, so that every sort order is rank order.
+    /// The minimum number of digits of a rank in a file name: three, so that every sort order is rank order.
     static let rankDigits = 3
 
-    /// The most digits of an author's or a work's number: what fits 64 bits with room to spare.
+    /// The maximum number of digits of an author's or a work's number, which fits 64 bits with room to spare.
     static let idDigits = 18
 
-    /// Bytes of one attribute's value that Linux takes (XATTR_SIZE_MAX in xattr(7)); longer titles are cut.
+    /// The maximum size of an attribute's value in Linux, in bytes (XATTR_SIZE_MAX in xattr(7)); longer titles are cut.
     static let longestAttribute = 65_536
 
-    /// Records kept for `getfattr -d`, which asks twenty values of one file: enough for as many programs at once as matter.
+    /// Records kept for `getfattr -d`, which reads twenty values of one file: enough for the programs likely to run at once.
     static let rememberedRecords = 64
 
-    /// Seconds between the end of some work and giving its memory back: giving back takes milliseconds, so not for each file.
+    /// Seconds between the end of some work and the return of its memory: returning takes milliseconds, so not after each file.
     static let memoryInterval: Int64 = 10
 
-    /// Seconds in which an identical message is said once: a looping reader must not fill the journal.
+    /// Seconds within which an identical message appears once: a looping reader must not fill the journal.
     static let messageInterval: Int64 = 60
 
-    /// Subjects that are named of one cause in that time; more are counted.
+    /// The number of subjects named for one cause in that time; further ones are counted.
     static let messagesOfOneCause = 3
 
-    /// Different messages remembered for that: a bound on memory, not on messages.
+    /// The number of different messages remembered for that: a limit on memory, not on messages.
     static let rememberedMessages = 128
 
-    /// Characters of outside text in one message: a hostile answer must not fill a line without end.
+    /// The maximum number of characters of outside text in one message: a hostile answer must not make an endless line.
     static let longestMessagePart = 400
 
-    /// Stored pictures tried for `random.jpg`: some may be in no listing any more.
+    /// The number of stored pictures tried for `random.jpg`: some may no longer be in any listing.
     static let randomTries = 16
 
-    /// Stored listings read from the database to find an inode by its number: each takes some milliseconds.
+    /// Stored listings read from the database to find an inode by its number: each takes a few milliseconds.
     static let listingsSearched = 64
 
     /// Bytes in a block of statfs, as `Statistics` counts them.
     static let blockSize: Int64 = 4096
 
-    /// Pictures of which a file manager is told with their thumbnails: what a window shows at once.
+    /// The number of pictures that a file manager gets together with their thumbnails: the first contents of a window.
     static let heldUp = 60
 
-    /// How long a visit may hold up what is told of entries, in all: an empty window is worse than one without thumbnails.
+    /// How long the entries for a visit may be delayed in all: an empty window is worse than one without thumbnails.
     static let visit = ThumbnailSeeder.patience
 
-    /// Entries that a program which watches a directory is told of at once before it shows itself as a file manager: so few have
-    /// thumbnails before the look by which it does so is answered.
+    /// The number of entries shown at once to a program that watches a directory before it identifies itself as a file manager.
+    ///
+    /// So few have thumbnails before the lookup that identifies it is answered.
     static let toldToWatchers = 8
 
-    /// How long each further one waits for that: Dolphin looks when it has read for 300 ms.
+    /// How long each further entry waits for that lookup, which Dolphin makes after it has read for 300 ms.
     static let announcement = Duration.milliseconds(400)
 
-    /// How long such a program is waited for in all: it may be none.
+    /// How long entries wait in all for such a program to identify itself: it may be no file manager.
     static let watch = Duration.milliseconds(1200)
 
-    /// Threads of which it is remembered what they found by a further name: those between a lookup and an open are few.
+    /// Threads for which a lookup by a further name is remembered: few are between a lookup and an open.
     static let rememberedFinders = 1000
 
-    /// Entries that thumbnails are made of where a file manager only glances: Dolphin's preview of a directory shows four.
+    /// Entries that get thumbnails for a file manager's glance: Dolphin's preview of a directory shows four.
     static let glance = 8
 
-    /// Slots that an emptied inode table may keep: below this, giving memory back is not worth the copying.
+    /// Slots that an emptied inode table may keep: below this, returning memory is not worth the copying.
     static let smallTable = 4096
 }

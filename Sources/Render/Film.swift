@@ -1,4 +1,4 @@
-/// A file that consists of bytes of its own and of whole frames that lie elsewhere.
+/// A file that consists of bytes of its own and of whole frames stored elsewhere.
 ///
 /// The same description always gives the same bytes.
 package struct FilmLayout: Hashable, Sendable {
@@ -8,7 +8,7 @@ package struct FilmLayout: Hashable, Sendable {
         /// All bytes of a frame.
         case frame(index: Int, size: Int64)
 
-        /// In bytes.
+        /// The length in bytes.
         package var length: Int64 {
             switch self {
             case .literal(let bytes): Int64(bytes.count)
@@ -17,13 +17,13 @@ package struct FilmLayout: Hashable, Sendable {
         }
     }
 
-    /// What a range of the file consists of.
+    /// A part of a range of the file.
     package enum Part: Hashable, Sendable {
         case literal(ArraySlice<UInt8>)
         /// Bytes of a frame, counted from the frame's beginning.
         case frame(index: Int, range: Range<Int64>)
 
-        /// In bytes.
+        /// The length in bytes.
         package var length: Int64 {
             switch self {
             case .literal(let bytes): Int64(bytes.count)
@@ -32,14 +32,16 @@ package struct FilmLayout: Hashable, Sendable {
         }
     }
 
-    /// The whole file, in order.
+    /// The pieces of the whole file, in order.
     package let layout: [Piece]
-    /// Bytes of the whole file.
+    /// The bytes of the whole file.
     package let length: Int64
-    /// Where each piece ends; the last number is `length`.
+    /// The end of each piece; the last number is `length`.
     private let ends: [Int64]
 
-    /// - Parameter pieces: Of which no length is negative, and which are shorter than 2^63 bytes together.
+    /// Makes a layout.
+    ///
+    /// - Parameter pieces: The pieces, none of negative length, and together shorter than 2^63 bytes.
     package init(_ pieces: [Piece]) {
         layout = pieces
         var ends: [Int64] = []
@@ -53,7 +55,7 @@ package struct FilmLayout: Hashable, Sendable {
         length = end
     }
 
-    /// What a range of the file consists of, in order; what lies outside the file is left out.
+    /// The parts of a range of the file, in order; bytes outside the file are left out.
     package func pieces(covering range: Range<Int64>) -> [Part] {
         let wanted = range.clamped(to: 0..<length)
         var parts: [Part] = []
@@ -84,21 +86,22 @@ package struct FilmLayout: Hashable, Sendable {
     }
 }
 
-/// A film whose frames lie in an archive.
+/// A film with frames that lie in an archive.
 package struct Film: Hashable, Sendable {
     package let layout: FilmLayout
-    /// Where each frame lies in the archive.
+    /// The range of each frame in the archive.
     package let frames: [Range<Int64>]
 
-    /// Most frames of a film.
+    /// The most frames of a film.
     package static let mostFrames = 2000
-    /// Most pieces: one before each frame, the frames, and the end.
+    /// The most pieces: one before each frame, the frames, and the end.
     static let mostPieces = 2 * mostFrames + 1
-    /// Most bytes that are no frame's: some fifty for each frame.
+    /// The most bytes outside frames: some fifty for each frame.
     package static let longestLiterals = 1 << 20
 
-    /// - Returns: Nil for what is no film over an archive of this length, whoever says so: frames outside of it, or of another size
-    ///   than told, or more of anything than there can be.
+    /// Checks the parts of a film, which may come from an untrusted process.
+    ///
+    /// - Returns: Nil if a frame lies outside the archive or differs in size from its piece, or if a bound is exceeded.
     package init?(pieces: [FilmLayout.Piece], frames: [Range<Int64>], archive length: Int64) {
         guard pieces.count <= Self.mostPieces, (1...Self.mostFrames).contains(frames.count),
             frames.allSatisfy({ $0.lowerBound >= 0 && $0.upperBound <= length && !$0.isEmpty })
@@ -116,6 +119,6 @@ package struct Film: Hashable, Sendable {
         self.frames = frames
     }
 
-    /// Far above what a zip archive without extensions can hold; so many frames of this length still add up.
+    /// Far above the largest zip archive without extensions; the sum of so many frames of this length does not overflow.
     private static let longestArchive: Int64 = 1 << 40
 }

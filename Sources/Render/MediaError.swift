@@ -1,24 +1,24 @@
-/// Why something cannot be made of the bytes that were given.
+/// The reason why a file cannot be made of the given bytes.
 package enum MediaError: Error, Hashable, Sendable {
     /// The archive is not laid out as expected, or is damaged.
     case archive(String)
     /// A picture cannot be read.
     case picture(String)
-    /// The animation is described in a way that no file can hold.
+    /// The description of the animation exceeds the limits of the format.
     case animation(String)
-    /// The result would be larger than what was allowed, in bytes.
+    /// The result would be larger than the allowed bytes.
     case tooLarge(bound: Int)
-    /// There is no memory for it.
+    /// Memory ran out.
     case noMemory
     case cancelled
-    /// The process that makes it ended, hung or answered nonsense; it is started again for the next one.
+    /// The process of the job ended, hung or sent an invalid answer; it is started again for the next job.
     case lost(String)
-    /// That process cannot be started now.
+    /// The process of the job cannot be started now.
     case unavailable(String)
 }
 
 extension MediaError {
-    /// One sentence for people.
+    /// The error as one sentence for the user.
     package var text: String {
         switch self {
         case .archive(let reason): "the archive of frames cannot be used: \(reason)"

@@ -1,33 +1,33 @@
-/// Which job runs in which process, when processes are started and ended, and what happens when they fail.
+/// The plan of render processes: which job runs in which process, their starts and ends, and the reaction to failures.
 ///
-/// Pure: it is told what happened and returns what is to be done.
+/// The type is pure: it receives events and returns actions.
 struct RenderPlan: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     struct Limits: Hashable, Sendable {
-        /// Processes at the same time.
+        /// The most processes at the same time.
         var atOnce = 2
-        /// Jobs that wait, at most; each may hold a preview in memory.
+        /// The most waiting jobs; each may hold a preview in memory.
         var mostWaiting = 256
-        /// Jobs of one process: what a picture left behind in it does not stay for ever.
+        /// The jobs of one process: traces that a picture left in it do not stay for ever.
         var jobsEach = 256
-        /// A process that has nothing to do for so long ends.
+        /// The idle time after which a process ends.
         var idle: Duration = .seconds(20)
     }
 
     enum Action: Hashable, Sendable {
-        /// Give a job to a process, which must be started first if it is new.
+        /// Gives a job to a process, which must be started first if it is new.
         case run(job: Int, worker: Int, isNew: Bool)
         case end(worker: Int)
         case refuse(job: Int, MediaError)
-        /// Call `tick` then.
+        /// Requests a call of `tick` after this time.
         case wake(after: Duration)
     }
 
-    /// What came of a job.
+    /// The outcome of a job.
     enum Outcome: Hashable, Sendable {
         case answered
-        /// The process is gone: it ended, hung or talked nonsense.
+        /// The process is gone: it ended, hung or sent an invalid answer.
         case lost
         /// The process could not be started.
         case notStarted(MediaError)
@@ -40,11 +40,11 @@ struct RenderPlan: Sendable {
         var isLong = false
     }
 
-    /// Losses in a row that are not waited for: pictures of one directory may all be damaged in the same way.
+    /// Losses in a row without a delay: pictures of one directory may all be damaged in the same way.
     private static let freeLosses = 3
     private static let shortestRest: Duration = .milliseconds(10)
     private static let longestRest: Duration = .seconds(1)
-    /// After the first process that could not be started, and at most.
+    /// The delay after the first failed start; it grows up to `longestRetry`.
     private static let shortestRetry: Duration = .seconds(1)
     private static let longestRetry: Duration = .seconds(60)
 
@@ -55,9 +55,9 @@ struct RenderPlan: Sendable {
     private var nextWorker = 0
     private var lostInARow = 0
     private var failedStarts = 0
-    /// Why no process can be started; nil as long as nothing is known against it.
+    /// The reason why no process can be started; nil unless a start failed.
     private var trouble: MediaError?
-    /// No process is started before.
+    /// The time before which no process is started.
     private var restsUntil: Instant?
     private var wakesAt: Instant?
     private var isClosed = false
@@ -66,7 +66,7 @@ struct RenderPlan: Sendable {
         self.limits = limits
     }
 
-    /// A job came.
+    /// Adds a job.
     mutating func submit(_ job: Int, isLong: Bool, now: Instant) -> [Action] {
         guard !isClosed else { return [.refuse(job: job, .cancelled)] }
         guard waiting.count < limits.mostWaiting else {
@@ -76,14 +76,14 @@ struct RenderPlan: Sendable {
         return schedule(now)
     }
 
-    /// A process is done with its job, one way or the other.
+    /// Records that a process finished its job, with any outcome.
     mutating func finished(_ worker: Int, _ outcome: Outcome, now: Instant) -> [Action] {
         guard var worker = busy.removeValue(forKey: worker) else { return [] }
         var actions: [Action] = []
         switch outcome {
         case .answered:
             (lostInARow, failedStarts, trouble, restsUntil) = (0, 0, nil, nil)
-            // An animation took much memory, which only the end of a process surely gives back.
+            // An animation took much memory, which only the end of a process reliably releases.
             if isClosed || worker.isLong || worker.jobs >= limits.jobsEach {
                 actions.append(.end(worker: worker.id))
             } else {
@@ -103,7 +103,7 @@ struct RenderPlan: Sendable {
         return actions + schedule(now)
     }
 
-    /// Time has passed.
+    /// Reacts to the passing of time.
     mutating func tick(now: Instant) -> [Action] {
         if let wakesAt, now >= wakesAt { self.wakesAt = nil }
         let worn = idle.filter { $0.idleSince.map { now - $0 >= limits.idle } ?? true }
@@ -111,7 +111,7 @@ struct RenderPlan: Sendable {
         return worn.map { .end(worker: $0.id) } + schedule(now)
     }
 
-    /// Nothing is done from now on but what has begun.
+    /// Refuses all further jobs; jobs that run are finished.
     mutating func close() -> [Action] {
         isClosed = true
         let actions: [Action] = waiting.map { .refuse(job: $0.job, .cancelled) } + idle.map { .end(worker: $0.id) }
@@ -123,7 +123,7 @@ struct RenderPlan: Sendable {
 
     private mutating func schedule(_ now: Instant) -> [Action] {
         var actions: [Action] = []
-        // Animations take minutes: one at a time, so that thumbnails pass by.
+        // Animations take minutes: one at a time, so that thumbnails can overtake them.
         while busy.count < limits.atOnce,
             let next = waiting.firstIndex(where: { !$0.isLong || !busy.values.contains(where: \.isLong) })
         {
@@ -133,7 +133,7 @@ struct RenderPlan: Sendable {
                 worker = known
             } else if let restsUntil, now < restsUntil {
                 guard let trouble else { break }
-                // Who waits is told at once: the program is missing, or the system is in need.
+                // Waiters get the error at once: the program is missing, or the system lacks resources.
                 actions += waiting.map { .refuse(job: $0.job, trouble) }
                 waiting = []
                 break
@@ -151,7 +151,7 @@ struct RenderPlan: Sendable {
         return actions + wake(now)
     }
 
-    /// The next moment at which something is to be done that nothing else brings about.
+    /// The next time at which an action is due without another event.
     private mutating func wake(_ now: Instant) -> [Action] {
         var next = idle.compactMap(\.idleSince).min().map { $0 + limits.idle }
         if !waiting.isEmpty, busy.count < limits.atOnce, let restsUntil, restsUntil > now {
@@ -165,4 +165,61 @@ struct RenderPlan: Sendable {
     private static func doubled(_ first: Duration, _ times: Int, _ most: Duration) -> Duration {
         min(most, first * (1 << min(times, 10)))
     }
+}
+
+// MARK: - Protection
+
+/// The measures that confine the process that decodes pictures, as far as the system supports them.
+package struct Protection: OptionSet, Hashable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    /// Only the calls that decoding needs are allowed: no file can be opened and no socket made (seccomp(2)).
+    package static let calls = Protection(rawValue: 1)
+    /// Memory, processor time and descriptors are bounded (setrlimit(2)).
+    package static let limits = Protection(rawValue: 2)
+    /// The process has the overflow user in a user namespace of its own (user_namespaces(7)).
+    package static let users = Protection(rawValue: 4)
+    /// Its network namespace has no network (network_namespaces(7)).
+    package static let network = Protection(rawValue: 8)
+    /// No file of the system can be reached from its root directory (chroot(2)).
+    package static let root = Protection(rawValue: 16)
+    /// The process gains no privileges by running a program, and other processes cannot inspect it (prctl(2)).
+    package static let privileges = Protection(rawValue: 32)
+
+    package static let all: Protection = [.calls, .limits, .users, .network, .root, .privileges]
+
+    /// The measures in force, as words of a list.
+    package var names: [String] { Self.named.filter { contains($0.0) }.map(\.1) }
+
+    private static let named: [(Protection, String)] = [
+        (.calls, "filtered system calls"), (.limits, "bounded memory and time"), (.users, "a user namespace"),
+        (.network, "a network namespace"), (.root, "an empty root directory"), (.privileges, "no new privileges"),
+    ]
+
+    // MARK: - As the first message of the process
+
+    /// The message that the process sends when it is ready.
+    package var greeting: [UInt8] {
+        var writer = MessageWriter()
+        writer.write(Self.version)
+        writer.write(rawValue)
+        return writer.bytes
+    }
+
+    /// Reads the first message; nil if the process has another version.
+    package init?(greeting: [UInt8]) {
+        var reader = MessageReader(greeting)
+        guard let version = try? reader.number(), version == Self.version, let value = try? reader.number(),
+            (try? reader.end()) != nil
+        else { return nil }
+        self.init(rawValue: value)
+    }
+
+    package static let greetingLength = 16
+    /// The version of the messages; both programs are installed together, but one may run while they are replaced.
+    private static let version: Int64 = 0x726b_0001
 }

@@ -1,15 +1,17 @@
 import Dispatch
+import Glibc
+import Posix
 import Synchronization
 
-/// Decodes and encodes what comes from outside, somewhere.
+/// Decodes and encodes data from outside, in any process.
 package protocol Rendering: Sendable {
     /// Does a job.
     ///
     /// - Parameters:
-    ///   - job: What to do.
-    ///   - descriptor: A file that belongs to it, open for reading and nothing else; the caller keeps it open.
+    ///   - job: The job.
+    ///   - descriptor: The file of the job, open for reading only; the caller keeps it open.
     /// - Returns: The answer, which is no refusal.
-    /// - Throws: What the job was refused for, or `.lost`, `.unavailable`.
+    /// - Throws: The error of a refused job, or `.lost`, `.unavailable`.
     func perform(_ job: RenderJob, with descriptor: Int32?) async throws(MediaError) -> RenderAnswer
 }
 
@@ -23,22 +25,22 @@ extension Rendering {
     }
 }
 
-/// Has jobs done by processes that have no network, no files and no secrets, and supervises them: they are started when the first
-/// job comes, ended when there is nothing to do, and killed when they take too long or talk nonsense.
+/// Has jobs done by processes that have no network, no files and no secrets, and supervises these processes.
 ///
-/// What happens to a process is an error of the one job that it had.
+/// They are started with the first job, ended when they are idle, and killed when they exceed the time limit or send an invalid
+/// answer. The failure of a process is an error of its current job only.
 ///
 /// ## Concurrency
 ///
 /// Any task may call. While a process has a job, a thread of the renderer's own queue waits for it. The mutex guards the plan and
-/// who waits; nothing is called under it.
+/// the waiters; nothing is called under it.
 package final class Renderer: Rendering {
     package struct Configuration: Sendable {
-        /// The path of `rankfs-render`, asked for whenever one is started.
+        /// Returns the path of `rankfs-render`; called for each start of a process.
         package var program: @Sendable () throws(MediaError) -> String
-        /// How long a job may take.
+        /// Returns the time limit of a job.
         package var patience: @Sendable (RenderJob) -> Duration = { $0.isLong ? .seconds(600) : .seconds(15) }
-        /// Does something after a while.
+        /// Runs a closure after a delay.
         package var later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { duration, work in
             let milliseconds = Int(clamping: Int64(duration / .milliseconds(1)) + 1)
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: work)
@@ -47,7 +49,7 @@ package final class Renderer: Rendering {
 
         package init(program: @escaping @Sendable () throws(MediaError) -> String, atOnce: Int) {
             self.program = program
-            // Two at least, so that an animation leaves room for thumbnails; more than four help nobody who reads.
+            // At least two, so that an animation leaves room for thumbnails; more than four do not help readers.
             limits.atOnce = min(max(atOnce, 2), 4)
         }
     }
@@ -62,7 +64,7 @@ package final class Renderer: Rendering {
         var plan: RenderPlan
         var pending: [Int: Pending] = [:]
         var lastJob = 0
-        /// Those that are alive, by the plan's numbers.
+        /// The living processes, by the plan's numbers.
         var processes: [Int: RenderProcess] = [:]
     }
 
@@ -94,26 +96,26 @@ package final class Renderer: Rendering {
         return try result.get()
     }
 
-    /// Ends every process, also those that have a job; what waits is refused.
+    /// Ends every process, also those with a job; waiting jobs are refused.
     package func close() {
         let actions = state.withLock { state in
-            // Who has a job ends the process when it notices.
+            // The thread that waits for a job ends the process when it notices the kill.
             for process in state.processes.values { process.kill() }
             return state.plan.close()
         }
         perform(actions)
     }
 
-    /// Starts a process and looks how it is protected.
+    /// Starts a process and returns its protection.
     ///
-    /// Blocks; not for tasks.
+    /// The call blocks; tasks must not call it.
     package static func look(at program: String) throws(MediaError) -> Protection {
         let process = try RenderProcess(program)
         process.end()
         return process.protection
     }
 
-    /// The numbers of the processes that are alive, for tests.
+    /// The identifiers of the living processes, for tests.
     var processes: [Int32] { state.withLock { $0.processes.values.map(\.process) } }
 
     // MARK: -
@@ -139,7 +141,7 @@ package final class Renderer: Rendering {
         }
     }
 
-    /// Has a job done; on the renderer's queue.
+    /// Has a job done; runs on the renderer's queue.
     private func run(_ pending: Pending, _ worker: Int, isNew: Bool) {
         var outcome = RenderPlan.Outcome.answered
         let result: Result<RenderAnswer, MediaError>
@@ -165,5 +167,89 @@ package final class Renderer: Rendering {
         let process = try RenderProcess(configuration.program())
         state.withLock { $0.processes[worker] = process }
         return process
+    }
+}
+
+// MARK: - Render process
+
+/// The process that decodes pictures, seen from outside: a socket, and an identifier to end it by.
+///
+/// ## Concurrency
+///
+/// One thread at a time gives it jobs and ends it. Any thread may `kill` it before that.
+final class RenderProcess: Sendable {
+    /// The measures that confine it.
+    let protection: Protection
+    let process: Int32
+    private let channel: Channel
+
+    static let program = "rankfs-render"
+    /// The time limit of its start, enough for a busy machine.
+    private static let startPatience: Duration = .seconds(20)
+    /// Starts it and waits until it is ready.
+    ///
+    /// It has the socket, `/dev/null` and nothing else: no environment, no other descriptor.
+    init(_ path: String) throws(MediaError) {
+        let other: Channel
+        do throws(SystemError) {
+            (channel, other) = try Channel.pair()
+        } catch { throw .unavailable("no socket can be made: \(error.text)") }
+        do throws(SystemError) {
+            defer { other.close() }
+            let null = Descriptors.own.open("/dev/null", O_RDWR)
+            defer { close(null) }
+            process = try ChildProcess.start(
+                path, [Self.program], inheriting: [other.descriptor], errors: null, environment: [])
+        } catch {
+            channel.close()
+            throw .unavailable("\(path): \(error.text)")
+        }
+        do throws(Channel.Failure) {
+            let greeting = try channel.receive(upTo: Protection.greetingLength, by: .now + Self.startPatience)
+            guard let protection = Protection(greeting: greeting) else { throw .tooLong }
+            self.protection = protection
+        } catch {
+            Self.end(process, channel)
+            throw .unavailable("\(path) \(Self.said(error)) before it was ready")
+        }
+    }
+
+    /// Gives it a job and waits for the answer.
+    ///
+    /// - Throws: `.lost`, after which it must be ended.
+    func perform(
+        _ job: RenderJob, with descriptor: Int32?, by deadline: ContinuousClock.Instant
+    ) throws(MediaError) -> RenderAnswer {
+        do throws(Channel.Failure) {
+            try channel.send(job.message, with: descriptor, by: deadline)
+            let message = try channel.receive(upTo: job.longestAnswer, by: deadline)
+            if let answer = RenderAnswer(message: message, to: job) { return answer }
+        } catch { throw .lost("\(Self.said(error)) at it") }
+        throw .lost("answered nonsense")
+    }
+
+    /// Kills it without waiting for its end.
+    func kill() {
+        Glibc.kill(process, SIGKILL)
+    }
+
+    /// Kills it in any state and waits until it is gone; must be called once.
+    func end() {
+        Self.end(process, channel)
+    }
+
+    private static func end(_ process: Int32, _ channel: Channel) {
+        Glibc.kill(process, SIGKILL)
+        _ = ChildProcess.wait(for: process)
+        channel.close()
+    }
+
+    private static func said(_ failure: Channel.Failure) -> String {
+        switch failure {
+        case .ended: "ended"
+        case .tooSlow: "took too long"
+        case .tooLong: "answered nonsense"
+        case .system(let error): "could not be talked to (\(error.text))"
+        }
     }
 }

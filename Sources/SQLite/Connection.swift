@@ -5,10 +5,10 @@ internal import Glibc
 ///
 /// ## Concurrency
 ///
-/// Belongs to one thread or actor at a time (the handle is opened without SQLite's own mutex); not Sendable on purpose.
-/// Calls block on the disk: keep it on an actor with a ``SerialQueueExecutor``, never on the cooperative pool.
+/// Belongs to one thread or actor at a time (the handle is opened without SQLite's own mutex); not Sendable on purpose. Calls
+/// block on the disk: keep it on an actor with a ``SerialQueueExecutor``, never on the cooperative pool.
 package final class Connection {
-    /// What a connection may do with its file.
+    /// The access of a connection to its file.
     package enum Access: Sendable {
         /// Reads and writes; makes the file if it is missing.
         case readWrite
@@ -16,11 +16,12 @@ package final class Connection {
         case readOnly
     }
 
-    /// How long a statement waits for another process's lock, in milliseconds: longer than any transaction of ours takes,
-    /// short enough for a start to fail while a person looks on.
+    /// The time that a statement waits for another process's lock, in milliseconds.
+    ///
+    /// It is longer than any transaction of rankfs takes, and short enough for a start to fail while the user is watching.
     package static let busyTimeout: Int32 = 250
 
-    /// The file that is open.
+    /// The path of the open file.
     package let path: String
     private var handle: DatabaseHandle?
     private var statements: [String: Statement] = [:]
@@ -47,7 +48,7 @@ package final class Connection {
         identity = Self.identity(of: path)
     }
 
-    /// Finishes with the file; every later call throws `.misuse`.
+    /// Closes the file; every later call throws `.misuse`.
     ///
     /// The write-ahead log is folded into the file and removed unless another connection is open.
     package func close() {
@@ -59,7 +60,7 @@ package final class Connection {
 
     /// The kept statement for a text, ready to be bound; prepared on first use.
     ///
-    /// The same text gives the same statement: do not ask for it again while stepping through it.
+    /// The same text gives the same statement: do not request it again while stepping through it.
     package func statement(_ sql: String) throws(DatabaseError) -> Statement {
         if let statement = statements[sql] {
             statement.reset()
@@ -88,7 +89,7 @@ package final class Connection {
         while try statement.step() { try body(statement) }
     }
 
-    /// What `read` makes of the first row, or nil without a row.
+    /// The result of `read` for the first row; nil without a row.
     package func first<Value>(
         _ sql: String, _ values: SQLValue..., read: (Statement) throws(DatabaseError) -> Value
     ) throws(DatabaseError) -> Value? {
@@ -99,14 +100,14 @@ package final class Connection {
         return try read(statement)
     }
 
-    /// Runs a text of any number of statements that take no parameters and whose rows do not matter.
+    /// Runs a text of any number of statements that take no parameters; their rows are ignored.
     package func execute(_ sql: String) throws(DatabaseError) {
         let handle = try opened()
         let code = unsafe sqlite3_exec(handle.pointer, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw handle.error(code, sql: sql) }
     }
 
-    /// Rows that the last INSERT, UPDATE or DELETE changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     package var changes: Int {
         guard let handle else { return 0 }
         return unsafe Int(sqlite3_changes(handle.pointer))
@@ -116,7 +117,8 @@ package final class Connection {
 
     /// Runs `body` in a transaction that is committed if it returns and undone if it throws.
     ///
-    /// Begins with the write lock, so that a transaction never fails half-way for another writer. Does not nest.
+    /// It begins with the write lock, so that a transaction never fails half-way because of another writer. Transactions do not
+    /// nest.
     package func transaction<Value>(
         _ body: () throws(DatabaseError) -> Value
     ) throws(DatabaseError) -> Value {
@@ -126,7 +128,7 @@ package final class Connection {
             try execute("COMMIT")
             return value
         } catch {
-            // After some errors (a full disk) SQLite has rolled back by itself; then there is nothing to undo.
+            // After some errors (a full disk) SQLite has already rolled back, and there is nothing to undo.
             if let handle, unsafe sqlite3_get_autocommit(handle.pointer) == 0 { try? execute("ROLLBACK") }
             throw error
         }
@@ -139,13 +141,13 @@ package final class Connection {
         return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil
     }
 
-    /// Whether the file has lost its name while it is open: what is written goes with the connection.
+    /// Whether the file has lost its name while it is open: written data would be lost with the connection.
     package var isAstray: Bool { identity != nil && Self.identity(of: path) != identity }
 
-    /// Puts all that the database holds back under its name, with the directories above it, and closes this connection.
+    /// Writes the whole database to its path again, with the directories above it, and closes this connection.
     ///
-    /// - Returns: A connection to that.
-    /// - Throws: If another file has the name meanwhile, or none can be made; then this connection stays.
+    /// - Returns: A connection to the new file.
+    /// - Throws: `DatabaseError` if another file has the name meanwhile, or no file can be made; this connection then stays open.
     package func restored() throws(DatabaseError) -> Connection {
         var parent = ""
         for part in path.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
@@ -156,7 +158,7 @@ package final class Connection {
         guard unsafe access(path, F_OK) != 0, errno == ENOENT else {
             throw DatabaseError(code: .cannotOpen, message: "the place of \(path) is taken, or cannot be reached")
         }
-        // The log of the old file, should only that have been removed, is not the new one's.
+        // A remaining log of the old file does not belong to the new one.
         for companion in ["-wal", "-shm"] { _ = unsafe unlink(path + companion) }
         do throws(DatabaseError) {
             try run("VACUUM INTO ?", .text(path))
@@ -164,7 +166,7 @@ package final class Connection {
             close()
             return connection
         } catch {
-            // What was begun would look like somebody else's file to the next try.
+            // The next attempt would take an incomplete file for a foreign one.
             _ = unsafe unlink(path)
             throw error
         }
@@ -172,7 +174,7 @@ package final class Connection {
 
     // MARK: - Health
 
-    /// What `PRAGMA quick_check` finds wrong; nil for a sound file.
+    /// The first finding of `PRAGMA quick_check`; nil for a sound file.
     ///
     /// Reads the whole file.
     package func quickCheck() throws(DatabaseError) -> String? {
@@ -180,7 +182,7 @@ package final class Connection {
         return finding == "ok" ? nil : finding ?? "no answer"
     }
 
-    /// What `PRAGMA integrity_check` finds wrong, indexes included; nil for a sound file.
+    /// The first finding of `PRAGMA integrity_check`, indexes included; nil for a sound file.
     ///
     /// Reads the whole file more than once.
     package func integrityCheck() throws(DatabaseError) -> String? {

@@ -14,7 +14,7 @@ final class DatabaseHandle {
         }
         unsafe self.pointer = pointer
         guard code == SQLITE_OK else { throw error(code, sql: nil) }
-        // Extended codes tell a full disk from a failing one.
+        // Extended codes distinguish a full disk from a failing one.
         unsafe sqlite3_extended_result_codes(pointer, 1)
     }
 
@@ -22,7 +22,7 @@ final class DatabaseHandle {
         unsafe sqlite3_close_v2(pointer)
     }
 
-    /// The error that the last call left, with its text.
+    /// The error of the last call, with its text.
     func error(_ code: Int32, sql: String?) -> DatabaseError {
         let message = unsafe sqlite3_errmsg(pointer).map { unsafe String(cString: $0) } ?? "unknown error"
         return DatabaseError(code: ResultCode(rawValue: code), message: message, sql: sql)

@@ -10,7 +10,7 @@ package struct Migration: Sendable {
     }
 }
 
-/// Why a schema could not be brought up to date.
+/// The reason why a schema could not be brought up to date.
 package enum MigrationError: Error, Hashable, Sendable {
     /// The file was written by a newer program: it has steps that this one does not know.
     case newerSchema(steps: [String])
@@ -25,7 +25,7 @@ package struct Migrator: Sendable {
         self.migrations = migrations
     }
 
-    /// Runs the steps that are missing, all in one transaction.
+    /// Runs the missing steps, all in one transaction.
     package func migrate(_ connection: Connection) throws(MigrationError) {
         do throws(DatabaseError) {
             try connection.execute(

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// What SQLite answered, as its own number (https://www.sqlite.org/rescode.html).
+/// A result of SQLite, as its own number (https://www.sqlite.org/rescode.html).
 package struct ResultCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -28,7 +28,7 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
 package struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The extended result code.
     package let code: ResultCode
-    /// SQLite's own words; they hold no bound values.
+    /// SQLite's own message, which contains no bound values.
     package let message: String
     /// The statement at fault, without its values; nil where no statement was involved.
     package let sql: String?
@@ -43,5 +43,49 @@ package struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible
     package var description: String {
         guard let sql else { return "\(message) (\(code.rawValue))" }
         return "\(message) (\(code.rawValue)) in \"\(sql)\""
+    }
+}
+
+// MARK: - SQL value
+
+/// A value to bind to a parameter of a statement.
+package enum SQLValue: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    case text(String)
+    case blob([UInt8])
+
+    /// An integer, or null for nil.
+    package static func optional(_ value: Int64?) -> SQLValue {
+        value.map(SQLValue.integer) ?? .null
+    }
+
+    /// A text, or null for nil.
+    package static func optional(_ value: String?) -> SQLValue {
+        value.map(SQLValue.text) ?? .null
+    }
+
+    /// An integer of the machine's width.
+    package static func integer(_ value: Int) -> SQLValue {
+        .integer(Int64(value))
+    }
+
+    /// 1 or 0.
+    package static func flag(_ value: Bool) -> SQLValue {
+        .integer(value ? Int64(1) : 0)
+    }
+}
+
+extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
+    package init(integerLiteral value: Int64) {
+        self = .integer(value)
+    }
+
+    package init(stringLiteral value: String) {
+        self = .text(value)
+    }
+
+    package init(nilLiteral: ()) {
+        self = .null
     }
 }

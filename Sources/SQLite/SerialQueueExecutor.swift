@@ -18,6 +18,8 @@ package final class SerialQueueExecutor: SerialExecutor {
     /// The queue the jobs run on.
     package let queue: DispatchQueue
 
+    /// Makes an executor.
+    ///
     /// - Parameter label: The queue's name in debuggers.
     package init(label: String) {
         queue = DispatchQueue(label: label)

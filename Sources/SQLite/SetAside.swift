@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// A database that is open, and what had to be moved away for it.
+/// An open database, and the unusable file that it replaces.
 package struct OpenedDatabase {
     package let connection: Connection
-    /// The unusable file that was set aside; nil if all was well.
+    /// The unusable file that was set aside; nil if there was none.
     package let setAside: SetAside?
-    /// Whether it is kept in memory, for the disk has no room for it.
+    /// Whether the database is kept in memory because the disk has no room for it.
     package var isInMemory = false
 }
 
 /// An unusable database file, moved out of the way.
 package struct SetAside: Hashable, Sendable {
-    /// Where it lies now.
+    /// The new path of the file.
     package let path: String
     package let reason: String
 
@@ -22,31 +22,31 @@ package struct SetAside: Hashable, Sendable {
 }
 
 extension Connection {
-    /// When the whole file is read for damage before it is used.
+    /// When the whole file is checked for damage before use.
     package enum Check: Sendable {
         case always
-        /// If the last owner did not close it, or if it is small: a large file closed in order is taken as it is.
+        /// If the last owner did not close the file, or if it is small: a large file closed in order is not checked.
         case whenDoubtful
     }
 
-    /// The size in bytes up to which a check costs nothing worth mentioning (a few milliseconds).
+    /// The size in bytes up to which a check costs little (a few milliseconds).
     static let smallFile: off_t = 4 << 20
 
-    /// Damaged files that are kept at most; the last is replaced after that.
+    /// The most damaged files that are kept; after that the last is replaced.
     static let damagedFilesKept = 9
 
     /// Opens a database and brings its schema up to date; sets a damaged or newer one aside and begins a new one.
     ///
-    /// The damaged file is renamed to `<path>.damaged-<n>`, with its `-wal` and `-shm`. A file that another process has locked, that may
-    /// not be read or that lies on a failing disk is an error: setting that aside would lose sound data.
+    /// The damaged file is renamed to `<path>.damaged-<n>`, with its `-wal` and `-shm`. A file that is locked by another process,
+    /// not readable or on a failing disk is an error: setting it aside would lose sound data.
     ///
     /// - Parameters:
-    ///   - path: Where it lies, or is made.
-    ///   - migrations: What brings its schema up to date.
-    ///   - check: When it is read for damage.
+    ///   - path: The path of the file, which is made if it is missing.
+    ///   - migrations: The steps of its schema.
+    ///   - check: When it is checked for damage.
     ///   - inMemoryIfFull: Whether a database in memory takes its place when the disk has no room for it.
-    /// - Returns: The database, and what became of the file.
-    /// - Throws: If it can neither be used nor set aside.
+    /// - Returns: The database, and the file that was set aside.
+    /// - Throws: `DatabaseError` if the file can neither be used nor set aside.
     package static func openOrSetAside(
         path: String, migrations: [Migration], check: Check = .whenDoubtful, inMemoryIfFull: Bool = false
     ) throws(DatabaseError) -> OpenedDatabase {
@@ -70,7 +70,7 @@ extension Connection {
     /// SQLite's name for a database that is no file (https://www.sqlite.org/inmemorydb.html).
     private static let inMemory = ":memory:"
 
-    /// Bytes that a small database needs with its log and the index of that.
+    /// Bytes that a small database needs with its log and the log's index.
     private static let roomForSmall: UInt64 = 1 << 20
 
     /// Whether the disk of a file has no room for another one.
@@ -82,7 +82,7 @@ extension Connection {
         return !isMuch && free < roomForSmall || status.f_files > 0 && status.f_favail == 0
     }
 
-    /// Renames a damaged database with its companions and returns where it lies now.
+    /// Renames a damaged database with its companions and returns its new path.
     package static func moveAside(_ path: String) throws(DatabaseError) -> String {
         let free = (1..<damagedFilesKept).first { unsafe access("\(path).damaged-\($0)", F_OK) != 0 }
         let target = "\(path).damaged-\(free ?? damagedFilesKept)"
@@ -91,17 +91,17 @@ extension Connection {
                 code: .cannotOpen, message: "cannot rename \(path) to \(target): errno \(errno); remove it by hand")
         }
         for companion in ["-wal", "-shm"] where unsafe rename(path + companion, target + companion) != 0 {
-            // None there, or in the way: a new database must not be fed the old one's log.
+            // The companion is missing or in the way: a new database must not read the old one's log.
             unsafe unlink(path + companion)
             unsafe unlink(target + companion)
         }
         return target
     }
 
-    /// Reads a whole database for damage, and renames it like `openOrSetAside` if there is any.
+    /// Checks a whole database for damage, and renames a damaged one like `openOrSetAside`.
     ///
     /// - Parameter path: A database that no other process uses.
-    /// - Returns: What was set aside; nil for a sound file or none.
+    /// - Returns: The file that was set aside; nil if the file is sound or missing.
     /// - Throws: `DatabaseError` if it cannot be read for other reasons, or not be renamed.
     package static func setAsideIfDamaged(_ path: String) throws(DatabaseError) -> SetAside? {
         var status = stat()
@@ -122,13 +122,13 @@ extension Connection {
         return SetAside(path: try moveAside(path), reason: reason)
     }
 
-    /// Whether an ordinary file has this name, and no link.
+    /// Whether the path is that of an ordinary file, and not of a link.
     package static func isFile(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Why a file cannot be used as it is.
+    /// The reason why a file cannot be used as it is.
     private enum Unusable: Error {
         case damaged(reason: String)
         case failing(DatabaseError)

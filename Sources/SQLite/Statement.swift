@@ -10,7 +10,7 @@ internal import CSQLite
 // Safe outside: the pointer is private, made by `prepare` and finalised once, in `deinit`.
 @safe
 package final class Statement {
-    /// The text that was prepared.
+    /// The text of the statement.
     package let sql: String
     private let handle: OpaquePointer
     /// Keeps the connection's handle open for as long as this statement is.
@@ -19,7 +19,7 @@ package final class Statement {
     init(_ sql: String, on database: DatabaseHandle) throws(DatabaseError) {
         var sqlCopy = sql
         var handle: OpaquePointer?
-        // PERSISTENT: the statement will be kept and used again, so it is not taken from the small look-aside memory.
+        // PERSISTENT: the statement is kept and reused, so it does not occupy SQLite's small lookaside memory.
         let code = sqlCopy.withUTF8 { text in
             unsafe text.withMemoryRebound(to: CChar.self) { text in
                 unsafe sqlite3_prepare_v3(
@@ -38,7 +38,7 @@ package final class Statement {
     }
 
     deinit {
-        // Repeats the last step's error, which was thrown then.
+        // The result repeats the error of the last step, which was thrown then.
         unsafe sqlite3_finalize(handle)
     }
 
@@ -84,7 +84,7 @@ package final class Statement {
 
     // MARK: - Stepping
 
-    /// Goes to the next row; false behind the last one.
+    /// Goes to the next row; false after the last one.
     package func step() throws(DatabaseError) -> Bool {
         let code = unsafe sqlite3_step(handle)
         switch code {
@@ -94,9 +94,9 @@ package final class Statement {
         }
     }
 
-    /// Makes the statement ready for another use and lets go of its locks and bound values.
+    /// Makes the statement ready for reuse and releases its locks and bound values.
     package func reset() {
-        // Repeats the last step's error, which was thrown then.
+        // The result repeats the error of the last step, which was thrown then.
         unsafe sqlite3_reset(handle)
         unsafe sqlite3_clear_bindings(handle)
     }
@@ -125,7 +125,7 @@ package final class Statement {
 
     /// The column as text, NUL characters included; empty for NULL.
     package func text(_ column: Int32) -> String {
-        // The pointer must be asked for before the length (https://www.sqlite.org/c3ref/column_blob.html).
+        // The pointer must be fetched before the length (https://www.sqlite.org/c3ref/column_blob.html).
         guard let start = unsafe sqlite3_column_text(handle, column) else { return "" }
         let length = Int(unsafe sqlite3_column_bytes(handle, column))
         return unsafe String(decoding: UnsafeBufferPointer(start: start, count: length), as: UTF8.self)

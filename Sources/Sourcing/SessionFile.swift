@@ -146,3 +146,124 @@ package enum SessionFile {
         close(descriptor)
     }
 }
+
+// MARK: - Cookies
+
+/// Text in which cookies stand: a cookies.txt as browsers' extensions export it (Netscape format), or one line of them as a browser
+/// sends it.
+package enum CookieText {
+    /// A row of a cookies.txt.
+    package struct Cookie: Sendable {
+        package let name: String
+        package let value: String
+        /// Whether it goes to the host that was asked about.
+        package let isOfHost: Bool
+        package let hasExpired: Bool
+    }
+
+    /// Lines that are neither empty nor comments; nil for what is no text, or too long.
+    package static func lines(of bytes: [UInt8]) -> [String]? {
+        guard bytes.count <= SessionFile.longest, !bytes.contains(0),
+            let text = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        return text.unicodeScalars.split { $0 == "\n" || $0 == "\r" }
+            .map { trimmed(String(String.UnicodeScalarView($0))) }
+            .map { $0.hasPrefix(httpOnly) ? String($0.dropFirst(httpOnly.count)) : $0 }
+            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    }
+
+    /// Domain, whether hosts below it too, path, secure, expiry, name, value; broken lines are passed over.
+    ///
+    /// - Returns: The cookies; nil for lines that are no cookies.txt.
+    package static func jar(_ lines: [String], host: String, now: Int64) -> [Cookie]? {
+        guard lines.contains(where: { $0.utf8.contains(9) }) else { return nil }
+        return lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false) }.filter { $0.count == 7 }.map {
+            // Some exporters write fractions; 0 and less is a cookie of the browser's own session.
+            let expiry = Int64($0[4].prefix { $0 != "." }) ?? 0
+            return Cookie(
+                name: String($0[5]), value: String($0[6]), isOfHost: covers(host, domain: $0[0].lowercased()),
+                hasExpired: expiry > 0 && expiry <= now)
+        }
+    }
+
+    /// The parts of a line of cookies, each `name=value`; of a value alone, that.
+    package static func fields(of line: String) -> [String] {
+        var text = trimmed(line)[...]
+        if text.lowercased().hasPrefix("cookie: ") { text = text.dropFirst("cookie: ".count) }
+        return text.split(separator: ";").map { trimmed(String($0)) }
+    }
+
+    /// Letters, digits and what URLs leave as it is: nothing that could end a header line or a cookie.
+    package static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122: true
+        default: "-_.~%".utf8.contains(byte)
+        }
+    }
+
+    /// Written before lines of cookies that scripts may not see; everything else behind `#` is a comment.
+    private static let httpOnly = "#HttpOnly_"
+
+    private static func trimmed(_ text: String) -> String {
+        // Tabs at an end are an empty field: only blanks and a byte order mark go.
+        let scalars = text.unicodeScalars
+        let blank: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\u{FEFF}" }
+        let front = scalars.drop(while: blank)
+        return String(String.UnicodeScalarView(front.reversed().drop(while: blank).reversed()))
+    }
+
+    /// Whether a cookie of a domain goes to a host (RFC 6265, 5.1.3); exporters do not agree on the leading dot.
+    private static func covers(_ host: String, domain: String) -> Bool {
+        let domain = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
+        if host == domain { return true }
+        let isAddress = host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
+        return !isAddress && domain.contains(".") && host.hasSuffix("." + domain)
+    }
+}
+
+/// Cookies that prove a browser's check in front of a host: for half an hour, as a rule, and for one User-Agent; no value is in a
+/// description of them.
+package struct Clearance: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Each as `name=value`: for the request header and the session file, never for texts.
+    package let cookies: [String]
+
+    /// Cloudflare's.
+    private static let names = ["cf_clearance", "__cf_bm"]
+    /// Characters of one; those seen have up to 500.
+    private static let longest = 2048
+
+    /// Finds them in a cookies.txt or a line of cookies; nil if there are none that make sense.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole text.
+    ///   - host: Cookies of others are not taken.
+    ///   - takesBare: Whether a line is enough, which does not tell whose cookies it holds.
+    ///   - now: Unix seconds, for cookies that have run out.
+    package init?(in bytes: [UInt8], host: String, takesBare: Bool = true, now: Int64) {
+        guard let lines = CookieText.lines(of: bytes) else { return nil }
+        let jar = CookieText.jar(lines, host: host, now: now)?
+            .filter { $0.isOfHost && !$0.hasExpired }.map { "\($0.name)=\($0.value)" }
+        let fields = jar ?? (takesBare && lines.count == 1 ? CookieText.fields(of: lines[0]) : [])
+        cookies = Self.names.compactMap { name in
+            fields.first { field in
+                let value = field.dropFirst(name.utf8.count + 1).utf8
+                return field.hasPrefix(name + "=") && (1...Self.longest).contains(value.count)
+                    && value.allSatisfy { CookieText.isAllowed($0) || $0 == UInt8(ascii: "=") }
+            }
+        }
+        if cookies.isEmpty { return nil }
+    }
+
+    /// Those that a file of a session holds; nil if there are none, or the file is not to be used.
+    package init?(at place: SessionPlace, host: String, now: Int64) {
+        guard let bytes = try? SessionFile.content(of: place) else { return nil }
+        self.init(in: bytes, host: host, takesBare: place.takesBare, now: now)
+    }
+
+    /// What a `Cookie` header has of them.
+    package var header: String { cookies.joined(separator: "; ") }
+
+    package var description: String { "the cookies of a browser's check" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -2,35 +2,37 @@ import CLinux
 import Glibc
 import Render
 
-/// Gives up whatever decoding does not need, for good.
+/// Gives up every right that decoding does not need, permanently.
 ///
-/// Each step is taken whether or not another one was possible: containers and old kernels refuse some. The order is that in which
-/// each is still allowed.
+/// Each step is tried even if another one failed: containers and old kernels refuse some. The order is that in which each step is
+/// still allowed.
 enum Confinement {
-    /// Memory that all mappings together may take: two frames of 4K, their copies in libwebp and a result of 64 MiB are some 400 MB.
+    /// The most memory of all mappings together.
+    ///
+    /// Two frames of 4K, their copies in libwebp and a result of 64 MiB are some 400 MB.
     private static let memory: rlim_t = 1 << 30
-    /// Seconds of processor time in all: ten minutes are allowed to the longest job.
+    /// The most seconds of processor time in all: the longest job may take ten minutes.
     private static let time: rlim_t = 900
-    /// The socket, three times /dev/null, and what comes with a job.
+    /// The socket, three times /dev/null, and the file of a job.
     private static let descriptors: rlim_t = 8
 
-    /// Takes all steps; with one thread.
+    /// Takes all steps; the process must have one thread.
     ///
-    /// - Returns: What was possible.
+    /// - Returns: The measures that succeeded.
     static func begin() -> Protection {
         var protection: Protection = []
-        // Looked up before the user changes, who then may not.
+        // Opened before the change of user, after which the process may no longer open it.
         let empty = unsafe open("/proc/self/fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if unshare(RANKFS_NEW_USERS, RANKFS_NEW_NETWORK, RANKFS_NEW_IPC, RANKFS_NEW_NAMES) {
             protection.formUnion([.users, .network])
         } else if unshare(RANKFS_NEW_USERS) {
             protection.insert(.users)
         } else if unshare(RANKFS_NEW_NETWORK, RANKFS_NEW_IPC, RANKFS_NEW_NAMES) {
-            // Root in a container may do this without.
+            // Root in a container may do this without a user namespace.
             protection.insert(.network)
         }
-        // A mount namespace of its own would hold on to every mount that there is, rankfs's own too, which could then not end. This
-        // folder of the kernel's holds a file for each descriptor and leads nowhere.
+        // A mount namespace of its own would hold every mount of the system, rankfs's own too, which could then not end. This
+        // folder of the kernel holds a file for each descriptor and leads nowhere.
         if empty >= 0 {
             if rankfs_change_root(empty) == 0 { protection.insert(.root) }
             close(empty)

@@ -3,9 +3,9 @@ import Media
 import Posix
 import Render
 
-/// The program `rankfs-render`: decodes and encodes what comes from outside, for `rankfs`, which holds the other end of descriptor 3.
+/// The program `rankfs-render`: decodes and encodes data from outside, for `rankfs` at the other end of descriptor 3.
 ///
-/// It starts with nothing but that socket, shuts itself in, and does one job after the other until the socket is closed.
+/// It starts with nothing but that socket, confines itself, and does one job after the other until the socket is closed.
 @main
 struct RenderProgram {
     static func main() {
@@ -17,7 +17,7 @@ struct RenderProgram {
             _ = unsafe write(STDERR_FILENO, text, text.utf8.count)
             exit(64)
         }
-        // What libraries look up when they are first used is looked up while that is possible.
+        // Libraries query the system at their first use, so each is used once while that is still possible.
         RenderWorker.warmUp()
         let protection = Confinement.begin()
         do throws(Channel.Failure) {
@@ -29,7 +29,7 @@ struct RenderProgram {
                 try channel.send(RenderWorker.perform(job, on: passed).message)
             }
         } catch {
-            // Nobody is there any more who could be told.
+            // The other end is gone, so there is no process to report the error to.
         }
     }
 }

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// The system calls that decoding makes; another one ends the process (seccomp(2)).
+/// The filter of system calls: any call that decoding does not make ends the process (seccomp(2)).
 enum SystemCallFilter {
-    /// Installs the filter for good.
+    /// Installs the filter permanently.
     ///
-    /// - Returns: False where the kernel has none, or the numbers of this machine's calls are not known here.
+    /// - Returns: False if the kernel lacks filters, or if this machine's call numbers are unknown here.
     static func install() -> Bool {
         guard rankfs_architecture() != 0 else { return false }
         var program = program
@@ -14,9 +14,9 @@ enum SystemCallFilter {
         }
     }
 
-    // MARK: - What may be called
+    // MARK: - Allowed calls
 
-    /// With whatever arguments: nothing of it reaches beyond the process and the descriptors that it was given.
+    /// Calls allowed with any arguments: none reaches beyond the process and its descriptors.
     private static let allowed: [Int] = [
         // Jobs, answers, and the archive that comes with a job.
         SYS_recvmsg, SYS_sendmsg, SYS_pread64, SYS_close,
@@ -27,10 +27,10 @@ enum SystemCallFilter {
         SYS_exit, SYS_exit_group,
     ].map { Int($0) }
 
-    /// Refused without an end, for libraries ask for it and can do without.
+    /// Calls that fail without ending the process, since libraries make them and can do without.
     private static let refused: [Int] = [SYS_openat, SYS_readlinkat, SYS_sysinfo, SYS_prlimit64].map { Int($0) }
 
-    /// Memory is that of no file, and nothing in it is run.
+    /// Calls allowed under conditions: memory is anonymous, and not executable.
     private static let conditional: [(call: Int, conditions: [Condition])] = [
         (
             Int(SYS_mmap),
@@ -42,16 +42,16 @@ enum SystemCallFilter {
         (Int(SYS_mprotect), [Condition(argument: 2, mask: UInt32(PROT_EXEC), value: 0)]),
     ]
 
-    /// What the bits of an argument that a mask leaves must be.
+    /// A condition on an argument: its value under a mask.
     private struct Condition {
         var argument: Int
         var mask: UInt32
         var value: UInt32
     }
 
-    // MARK: - As a program of the kernel's (linux/filter.h)
+    // MARK: - The filter as a program of the kernel (linux/filter.h)
 
-    /// Looks at the machine, then compares the call's number with one rule after the other.
+    /// The program: checks the machine, then compares the call's number with one rule after the other.
     private static var program: [sock_filter] {
         var program = [
             load(machine), sock_filter(code: compare, jt: 1, jf: 0, k: rankfs_architecture()), give(end), load(number),
@@ -61,7 +61,7 @@ enum SystemCallFilter {
         for (call, conditions) in conditional {
             var rule: [sock_filter] = [give(SECCOMP_RET_ALLOW), give(end)]
             for condition in conditions.reversed() {
-                // Behind the rest of the rule stands its last line, which ends the process.
+                // After the rest of the rule comes its last line, which ends the process.
                 let rest = UInt8(rule.count - 1)
                 rule =
                     [load(argument(condition.argument)), keep(condition.mask), unless(condition.value, skip: rest)]
@@ -72,7 +72,7 @@ enum SystemCallFilter {
         return program + [give(end)]
     }
 
-    /// Places in what a program looks at, struct seccomp_data: an argument's lower half comes first on the machines known here.
+    /// Offsets in the program's input, struct seccomp_data; an argument's lower half comes first on the machines known here.
     private static let number: UInt32 = 0
     private static let machine: UInt32 = 4
     private static func argument(_ index: Int) -> UInt32 { UInt32(16 + 8 * index) }
@@ -88,7 +88,7 @@ enum SystemCallFilter {
         sock_filter(code: UInt16(BPF_ALU | BPF_AND | BPF_K), jt: 0, jf: 0, k: mask)
     }
 
-    /// Skips so many lines unless what was loaded is this.
+    /// Skips lines of the program unless the loaded value equals `value`.
     private static func unless(_ value: UInt32, skip: UInt8) -> sock_filter {
         sock_filter(code: compare, jt: 0, jf: skip, k: value)
     }

@@ -63,9 +63,10 @@ struct SourceFile {
         var found: [(line: Int, length: Int)] = []
         for (start, line) in lines.enumerated() where line.beginsFunction {
             let indentation = line.prefix { $0 == " " }
-            guard
-                let end = lines[start...].firstIndex(where: { $0 == "\(indentation)}" }),
-                line.hasSuffix("{") || lines[start...end].contains(where: { $0.hasPrefix(indentation + ")") })
+            // The line that ends the head; a requirement of a protocol has no body.
+            let head = line.hasSuffix("{") ? line : lines[start...].first { $0.hasPrefix(indentation + ")") }
+            guard head?.hasSuffix("{") == true,
+                let end = lines[start...].firstIndex(where: { $0 == "\(indentation)}" })
             else { continue }
             found.append((start + 1, end - start + 1))
         }

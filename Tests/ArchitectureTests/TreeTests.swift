@@ -20,19 +20,19 @@ import Testing
     }
 
     @Test func pathsAreSpeltInOnePlace() throws {
-        let home: Set = ["Sources/Rankings/Names/TreePath.swift", "Sources/Rankings/Names/DateFolder.swift"]
+        let home: Set = ["Sources/Rankings/Names/TreePath.swift"]
         let directories = #"ranking|users|works|search|by-date|recent|following|bookmarks|\.rankfs"#
         let beginnings = try lines(matching: "\"(\\.\\./)*(\(directories))/", in: Self.modules, but: home)
         #expect(beginnings.elsewhere == [])
         let names = #""(ranking|works|search|by-date|latest|bookmarks|random\.jpg|\.rankfs|\.sh_thumbnails)""#
         // In a record a number has this name.
         let found = try lines(matching: names, in: Self.modules, but: home)
-        #expect(found.elsewhere.filter { !$0.contains("WorkDetails+JSON.swift") } == [])
+        #expect(found.elsewhere.filter { !$0.contains("WorkDetails.swift") } == [])
         #expect(found.atHome >= 8)
     }
 
     @Test func programsAreNamedInOnePlace() throws {
-        let home: Set = ["Sources/RankFS/Desktop/KnownPrograms.swift"]
+        let home: Set = ["Sources/RankFS/Desktop/CallingPrograms.swift"]
         let names =
             #""(kioslave5|kioworker|gwenview|tracker-miner-f|localsearch-3|baloo_file|nautilus|nemo|caja|thunar|dolphin"#
             + #"|tumblerd|pcmanfm|eog|gthumb|thumbnailer|cp|rsync|tar|borg|restic)""#

@@ -48,7 +48,7 @@ final class Bench: Sendable {
         answers: Bool = false
     ) throws -> Catalog {
         try Catalog(
-            Catalog.Configuration(
+            CatalogConfiguration(
                 directory: directory, days: days, view: view, timeout: .seconds(15),
                 now: { [self] in clock.withLock { $0 } }),
             source: source ?? self.source, host: ImageHost(answers ? host : transport),

@@ -214,7 +214,7 @@ struct MountedTests {
 
     @Test func aMissingMountPointAndAnUnknownOptionAreExplained() async throws {
         try await onThread {
-            let configuration = Session.Configuration(
+            let configuration = SessionConfiguration(
                 mountPoint: "/tmp", options: ["frobnicate=1"], deadline: .seconds(1), debug: false)
             let error = #expect(throws: SessionError.self) {
                 _ = try Session(configuration, fileSystem: Nothing())

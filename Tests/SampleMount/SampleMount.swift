@@ -42,7 +42,7 @@ enum SampleMount {
                 imageURL: nil,
                 wallClock: now))
         let catalog = try Catalog(
-            Catalog.Configuration(
+            CatalogConfiguration(
                 directory: directory, days: 7, view: ListingView(rendition: plugIn.description.standardRendition),
                 timeout: .seconds(10), now: now),
             source: source, host: host, report: { _ in })
@@ -52,12 +52,12 @@ enum SampleMount {
                 networkTimeout: .seconds(10), now: now),
             host: host, report: { _ in })
         let fileSystem = RankFileSystem(
-            RankFileSystem.Configuration(
+            MountConfiguration(
                 user: getuid(), group: getgid(), status: { _ in Array("{}\n".utf8) }, version: "sample\n",
                 report: { say($0, to: STDERR_FILENO) }, now: now),
             source: source, catalog: catalog, cache: cache, renderer: NoRenderer())
         let session = try Session(
-            Session.Configuration(
+            SessionConfiguration(
                 mountPoint: mountPoint, options: ["ro", "fsname=sample", "subtype=sample", "default_permissions"],
                 deadline: .seconds(20), debug: false),
             fileSystem: fileSystem)

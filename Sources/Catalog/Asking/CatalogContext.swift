@@ -1,10 +1,10 @@
-import HTTP
+package import HTTP
 import Rankings
 import SQLite
 
-/// What every part of a catalog works with: the source, the clocks and the database.
+/// The shared tools of a catalog's parts: the source, the clocks and the database.
 struct CatalogContext: Sendable {
-    let configuration: Catalog.Configuration
+    let configuration: CatalogConfiguration
     let source: any RankingSource
     let store: ListingStore
     let stored: StoredContents
@@ -12,27 +12,55 @@ struct CatalogContext: Sendable {
     let report: @Sendable (CatalogEvent) -> Void
     let background = BackgroundTasks()
 
-    /// How long the service may take to say what is new where something stored can be shown instead.
+    /// The time limit for news from the service where something stored can be shown instead.
     static let refreshPatience: Duration = .seconds(5)
 
-    /// Wall clock in Unix seconds.
+    /// The wall clock, in Unix seconds.
     var now: Int64 { configuration.now() }
 
     var view: ListingView { configuration.view }
 
-    /// How long an answer may take where nothing can be shown without it.
+    /// The time limit of an answer without which nothing can be shown.
     var timeout: AnswerLimit { AnswerLimit(configuration.timeout, configuration.time) }
 
-    /// How long it may take where something stored can be shown instead.
+    /// The time limit of an answer where something stored can be shown instead.
     var shortTimeout: AnswerLimit {
         AnswerLimit(min(configuration.timeout, Self.refreshPatience), configuration.time)
     }
 
-    /// Asks the database once it has everything that is on its way there.
+    /// Reads from the database once all pending changes have been written.
     func read<Value: Sendable>(
         _ body: @Sendable (Connection) throws(DatabaseError) -> Value
     ) async throws(DatabaseError) -> Value {
         await outbox.flush()
         return try await store.read(body)
+    }
+}
+
+// MARK: - Configuration
+
+/// The limits and places of a catalog.
+package struct CatalogConfiguration: Sendable {
+    /// The directory of the database; must exist.
+    package var directory: String
+    /// The number of recent days that a mode lists besides the stored ones.
+    package var days: Int
+    /// The view that listings show.
+    package var view: ListingView
+    /// The time limit of one waiting operation.
+    package var timeout: Duration
+    /// The wall clock, in Unix seconds.
+    package var now: @Sendable () -> Int64
+    /// The clock of deadlines.
+    package var time = TimeSource.system
+
+    package init(
+        directory: String, days: Int, view: ListingView, timeout: Duration, now: @escaping @Sendable () -> Int64
+    ) {
+        self.directory = directory
+        self.days = days
+        self.view = view
+        self.timeout = timeout
+        self.now = now
     }
 }

@@ -1,23 +1,25 @@
 import Rankings
+internal import Synchronization
 
-/// When what is known must be asked again: pure rules over Unix seconds.
+/// The moments at which known facts become stale: pure rules over Unix seconds.
 enum Freshness {
-    /// How long "the service does not have it" holds: the service may publish late, and a mistyped name may be tried twice.
+    /// The seconds for which a refusal holds: the service may publish late, and a mistyped name may be tried twice.
     static let refusalSeconds: Int64 = 300
-    /// How long "the newest day is still the one before" holds after the time at which the next appears.
+    /// The seconds for which "the newest day is still the one before" holds after the time at which the next day appears.
     static let lateSeconds: Int64 = 300
-    /// How long a failed asking keeps the older answer: shorter, because a network comes back at any time.
+    /// The seconds for which a failed request keeps the older answer: fewer, because a network comes back at any time.
     static let failedSeconds: Int64 = 60
-    /// How long a listing stays as it is after reading it anew has failed on the way: hundreds of pages would be asked for again.
+    /// The seconds for which a listing stays as it is after a failed rereading: hundreds of pages would be requested again.
     static let unfinishedSeconds: Int64 = 6 * 3600
-    /// After how long an author's works are asked again: six hours, a few looks a day.
+    /// The seconds after which an author's works are stale: six hours, for a few requests a day.
     static let authorSeconds: Int64 = 6 * 3600
 
-    /// After how long any other listing (a search, bookmarks, followed authors) is asked again: an hour, since they are looked at for
-    /// what is new.
+    /// The seconds after which any other listing (a search, bookmarks, followed authors) is stale.
+    ///
+    /// An hour, since users open these listings for their new entries.
     static let searchSeconds: Int64 = 3600
 
-    /// Whether something that happened at `moment` is still within its time.
+    /// Whether an event at `moment` is still within its time.
     ///
     /// A moment in the future (the wall clock was set back) counts as long ago, so that nothing is kept for years.
     static func holds(since moment: Int64, seconds: Int64, now: Int64) -> Bool {
@@ -31,7 +33,7 @@ enum Freshness {
     ///   - key: The listing.
     ///   - days: The days of a ranking.
     ///   - newest: The newest day that a ranking can have.
-    /// - Returns: True if nobody need be asked.
+    /// - Returns: True if no request is needed.
     static func isImpossible(
         _ key: ListingKey, days: (RankingMode) -> RankingDays, newest: (RankingMode) -> Day
     ) -> Bool {
@@ -43,14 +45,14 @@ enum Freshness {
         }
     }
 
-    /// Whether a complete listing can never change: a day older than the newest one, whose works may still be moved for an hour.
+    /// Whether a complete listing can never change: a day before the newest; works of the newest day may still move for an hour.
     ///
     /// - Parameters:
     ///   - key: The listing.
     ///   - isComplete: Whether no further entry will come.
     ///   - change: Whether the service's rankings change after they have appeared.
-    ///   - newest: The newest day that its mode can have.
-    /// - Returns: True if it may be cached for good.
+    ///   - newest: The newest day that the listing's mode can have.
+    /// - Returns: True if the listing may be cached for good.
     static func isFrozen(
         _ key: ListingKey, isComplete: Bool, change: RankingCalendar.Change, newest: (RankingMode) -> Day
     ) -> Bool {
@@ -58,13 +60,13 @@ enum Freshness {
         return day < newest(mode)
     }
 
-    /// Whether a listing that is there should be compared with the service's before it is shown.
+    /// Whether a loaded or stored listing should be compared with the service's before it is shown.
     ///
     /// - Parameters:
     ///   - key: The listing.
-    ///   - fetched: When the service was asked for it, in Unix seconds.
+    ///   - fetched: The time of the last request to the service for it, in Unix seconds.
     ///   - days: The days of a ranking.
-    ///   - now: Unix seconds.
+    ///   - now: The present time, in Unix seconds.
     /// - Returns: True if it may have changed.
     static func needsRefresh(
         _ key: ListingKey, fetched: Int64, days: (RankingMode) -> RankingDays, now: Int64
@@ -76,7 +78,7 @@ enum Freshness {
         }
     }
 
-    /// Whether the ranking of a day may have changed since the service was asked for it.
+    /// Whether the ranking of a day may have changed since the service was last queried for it.
     private static func mayHaveChanged(_ day: Day, _ days: RankingDays, fetched: Int64, now: Int64) -> Bool {
         switch days.change {
         case .never: return false
@@ -85,5 +87,56 @@ enum Freshness {
             guard !overflows, now >= settled else { return false }
             return fetched < settled || !holds(since: fetched, seconds: interval, now: now)
         }
+    }
+}
+
+// MARK: - Pauses
+
+/// Keys that are not requested again for a while, because the service refused them or did not answer.
+///
+/// ## Concurrency
+///
+/// Any thread may call; takes a lock for microseconds.
+final class Pauses<Key: Hashable & Sendable>: Sendable {
+    /// The most pauses that are remembered; a program that tries thousands of names merely repeats its requests sooner.
+    static var bound: Int { 4096 }
+
+    /// The duration of each pause.
+    private let seconds: Int64
+    /// The beginning of each pause, in Unix seconds.
+    private let begun = Mutex<[Key: Int64]>([:])
+
+    init(seconds: Int64) {
+        self.seconds = seconds
+    }
+
+    /// The number of remembered pauses, including those that are over.
+    var count: Int { begun.withLock { $0.count } }
+
+    /// Whether a key must not be requested now.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the possible request.
+    ///   - now: The present time, in Unix seconds.
+    /// - Returns: False once the pause is over, and whenever the clock is before its beginning.
+    func holds(_ key: Key, now: Int64) -> Bool {
+        guard let moment = begun.withLock({ $0[key] }) else { return false }
+        return Freshness.holds(since: moment, seconds: seconds, now: now)
+    }
+
+    /// Begins a pause at `now`, in Unix seconds; a pause under way begins anew.
+    func begin(_ key: Key, now: Int64) {
+        begun.withLock { begun in
+            if begun.count >= Self.bound {
+                begun = begun.filter { Freshness.holds(since: $0.value, seconds: seconds, now: now) }
+                if begun.count >= Self.bound { begun = [:] }
+            }
+            begun[key] = now
+        }
+    }
+
+    /// Ends a pause: the next request is sent.
+    func end(_ key: Key) {
+        begun.withLock { $0[key] = nil }
     }
 }

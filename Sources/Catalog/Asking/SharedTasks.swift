@@ -2,7 +2,7 @@ import HTTP
 import Rankings
 internal import Synchronization
 
-/// One task per key, however many wait for it; the last waiter out cancels it unless it is to be kept.
+/// One task per key for any number of waiters; it is cancelled when the last waiter leaves, unless it is to be kept.
 ///
 /// ## Concurrency
 ///
@@ -13,9 +13,9 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private struct Flight {
         let id: UInt64
-        /// Whether it goes on without waiters.
+        /// Whether the task continues without waiters.
         var isKept: Bool
-        /// Told when a person begins to wait.
+        /// Called when a user begins to wait.
         var hurry: (@Sendable () -> Void)?
         var task: Task<Void, Never>?
         var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
@@ -40,15 +40,15 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// The keys whose values are under way.
+    /// The keys of the values under way.
     var keys: Set<Key> { state.withLock { Set($0.flights.keys) } }
 
     /// Waits for the value under a key, starting `work` unless it is under way.
     ///
-    /// What is begun on nobody's behalf has the present task's `Urgency`, or one of its own, which is raised when a person begins to
-    /// wait, too.
+    /// A background request has the `Urgency` of the present task, or a new one; it is raised as well when a user begins to
+    /// wait.
     ///
-    /// - Throws: What the work failed with, or `.source(.cancelled)` if the waiting task was cancelled.
+    /// - Throws: The error of the work, or `.source(.cancelled)` if the waiting task was cancelled.
     func value(for key: Key, work: @escaping Work) async throws(CatalogError) -> Value {
         let urgency = RequestUrgency.isBackground ? Urgency.current ?? Urgency() : nil
         return try await Urgency.$current.withValue(urgency) { await outcome(of: key, urgency, work) }.get()
@@ -67,9 +67,9 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Starts the work for a key that nobody waits for yet; `hurry` is called whenever a person begins to.
+    /// Starts the work for a key without a waiter; `hurry` is called whenever a user begins to wait.
     ///
-    /// - Returns: Whether the work is under way; false once this is closed.
+    /// - Returns: Whether the work is under way; false once this object is closed.
     @discardableResult
     func start(_ key: Key, hurry: (@Sendable () -> Void)? = nil, work: @escaping Work) -> Bool {
         let (id, isClosed): (UInt64?, Bool) = state.withLock { state in
@@ -86,7 +86,7 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return !isClosed
     }
 
-    /// Cancels everything; waiters get `.source(.cancelled)`, and so does everyone who comes later.
+    /// Cancels everything; present and later waiters get `.source(.cancelled)`.
     func close() {
         let flights = state.withLock { state in
             state.isClosed = true
@@ -132,7 +132,7 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             state.flights[key]?.task = task
             return true
         }
-        // Finished already, or everybody left meanwhile; cancelling a finished task does nothing.
+        // The work has finished, or all waiters left meanwhile; cancelling a finished task does nothing.
         if !isWanted { task.cancel() }
     }
 
@@ -157,5 +157,39 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         task?.cancel()
         continuation?.resume(returning: .failure(.cancelled))
+    }
+}
+
+// MARK: - Background tasks
+
+/// Tasks without waiters: pages and batches, which end early only at the close.
+///
+/// ## Concurrency
+///
+/// Any thread may call.
+final class BackgroundTasks: Sendable {
+    private let tasks = SharedTasks<UInt64, Void>()
+    /// The number of tasks begun, which is the number of the last one.
+    private let begun = Mutex<UInt64>(0)
+
+    /// Runs a task until this object is closed.
+    ///
+    /// - Returns: Whether the task runs; false once this object is closed.
+    @discardableResult
+    func run(_ body: @escaping @Sendable () async -> Void) -> Bool {
+        let number = begun.withLock { begun in
+            begun &+= 1
+            return begun
+        }
+        return tasks.start(number) {
+            // A waiter of the task that began this one does not wait for this one.
+            await Urgency.$current.withValue(nil) { await body() }
+            return .success(())
+        }
+    }
+
+    /// Cancels all tasks and accepts no more.
+    func close() {
+        tasks.close()
     }
 }

@@ -1,11 +1,11 @@
 internal import Synchronization
 import Rankings
 
-/// The places of a listing's pictures in the orders in which people page through them: by name and by time.
+/// The places of a listing's pictures in the two orders in which users browse them: by name and by time.
 ///
-/// Only what somebody who pages on meets has a place: pictures, neither hidden nor withheld. Places count from 0.
+/// Only pictures that browsing reaches have a place: those that are neither hidden nor withheld. Places count from 0.
 package struct BrowsingOrders: Sendable, Equatable {
-    /// By index of an entry: how many pictures come before it, which is a picture's own place by name.
+    /// By index of an entry: the number of pictures before it, which is a picture's own place by name.
     package let places: [Int32]
     /// By place by name: the place by time.
     package let timePlaces: [Int32]
@@ -36,7 +36,7 @@ package struct BrowsingOrders: Sendable, Equatable {
         byTime = pictures.map(\.place)
     }
 
-    /// Whether a name sorts before another one as people sort names, numbers by their value; nil if no number tells.
+    /// Whether a name sorts before another in a file manager, numbers by their value; nil if no number decides.
     private static func isNamedBefore(_ one: ListingEntry, _ other: ListingEntry) -> Bool? {
         if one.rank != other.rank { return one.rank < other.rank }
         if one.picture.work != other.picture.work {
@@ -47,7 +47,7 @@ package struct BrowsingOrders: Sendable, Equatable {
 }
 
 extension ListingEntry {
-    /// Whether somebody who pages on meets it: hidden and withheld ones are passed over, and so are archives.
+    /// Whether browsing reaches the entry: hidden and withheld entries are passed over, and so are archives.
     package var isBrowsed: Bool {
         !isWithheld && !isHidden && picture.rendition != .archive
     }
@@ -56,13 +56,13 @@ extension ListingEntry {
 extension Listing {
     /// The places of the pictures known now.
     ///
-    /// Never waits. Sorted once for as many entries as there are, outside the lock.
+    /// Never waits. Each number of entries is sorted once, outside the lock.
     package var browsingOrders: BrowsingOrders {
         let (known, entries) = state.withLock { ($0.orders, $0.table.entries) }
         if let known, known.places.count == entries.count { return known }
         let orders = BrowsingOrders(entries)
         state.withLock { state in
-            // Entries are only appended, so the longest is the newest.
+            // Entries are only appended, so the longest order is the newest.
             if (state.orders?.places.count ?? 0) < entries.count { state.orders = orders }
         }
         return orders

@@ -1,32 +1,32 @@
 import Rankings
 
-/// The entries of a listing with their sizes, found by name and by picture.
+/// The entries of a listing with their sizes, indexed by name and by picture.
 ///
-/// A row is what is stored: a work in a list of works, a page in a work. A row of a work makes an entry for each of its pages
-/// where all pages are shown.
+/// A row is the stored unit: a work in a list of works, a page in a work. Where all pages are shown, the row of a work makes an
+/// entry for each of its pages.
 struct EntryTable: Sendable {
-    /// Pages of a work that are shown: five times what services allow, whatever a damaged database says.
+    /// The most pages of a work that are shown: five times the limit of services, whatever a damaged database contains.
     private static let mostPages = 1000
 
     private(set) var entries: [ListingEntry] = []
-    /// Bytes by position; 0 for unknown, since no picture has none.
+    /// The sizes in bytes by position; 0 for unknown, since no picture has 0 bytes.
     private(set) var sizes: [Int64] = []
-    /// How many rows the entries were made of.
+    /// The number of rows from which the entries were made.
     private(set) var rowCount = 0
     private var names = CompactIndex()
     private var works = CompactIndex()
 
     init() {}
 
-    /// A table of rows that were listed before.
+    /// Creates a table from stored rows.
     init(rows: [StoredRow]) {
         entries.reserveCapacity(rows.count)
         for row in rows { append(row) }
     }
 
-    /// Makes entries of pictures and appends them, leaving out works that are listed already (a live ranking shifts between pages).
+    /// Makes entries of pictures and appends them, without works that are already listed (a live ranking shifts between pages).
     ///
-    /// - Returns: The rows to store, one a picture that was appended.
+    /// - Returns: The rows to store, one for each appended picture.
     @discardableResult
     mutating func append(_ pictures: [ListedPicture], of key: ListingKey, view: ListingView) -> [ListingRow] {
         var rows: [ListingRow] = []
@@ -50,12 +50,12 @@ struct EntryTable: Sendable {
         return rows
     }
 
-    /// The rows that the entries were made of, with their sizes.
+    /// The rows from which the entries were made, with their sizes.
     var rows: [StoredRow] {
         var rows: [StoredRow] = []
         rows.reserveCapacity(rowCount)
         for (entry, size) in zip(entries, sizes) {
-            // Further pages stand behind their row's own entry.
+            // Further pages follow their row's own entry.
             if entry.picture.page > 0, let last = rows.last, last.entry.picture.work == entry.picture.work,
                 last.entry.ofPage(entry.picture.page).name == entry.name
             {
@@ -86,13 +86,13 @@ struct EntryTable: Sendable {
         }
     }
 
-    /// Sets a size in bytes, or forgets it with 0, if the picture is here.
+    /// Sets a size in bytes, or forgets it with 0, if the picture is in the table.
     mutating func setSize(_ size: Int64, of picture: PictureID) {
         guard let position = position(of: picture) else { return }
         sizes[position] = size
     }
 
-    /// Appends a row that was listed before.
+    /// Appends a stored row.
     mutating func append(_ row: StoredRow) {
         rowCount += 1
         add(row.entry, size: row.size)
@@ -100,10 +100,11 @@ struct EntryTable: Sendable {
         for page in 1..<min(row.pageCount, Self.mostPages) { add(row.entry.ofPage(page), size: 0) }
     }
 
-    /// Appends a row of an older listing behind those of the newer one, under another name should its own be taken: works that
-    /// have vanished leave their ranks to others, and those may have the same title.
+    /// Appends a row of an older listing after those of the newer one, under another name if its own is taken.
     ///
-    /// - Returns: The row as it was appended; nil if that name is taken as well.
+    /// Vanished works leave their ranks to other works, and those may have the same title.
+    ///
+    /// - Returns: The appended row; nil if the other name is taken as well.
     mutating func appendOlder(_ row: StoredRow) -> StoredRow? {
         var row = row
         if position(of: row.entry.name.utf8) != nil { row.entry = row.entry.withNumber }
@@ -126,7 +127,7 @@ struct EntryTable: Sendable {
         CompactIndex.hash(picture.work.rawValue &+ Int64(picture.page))
     }
 
-    /// The name of a work, with its number in front of the title should another entry have the same rank and title.
+    /// The name of a work's entry, with its number before the title if another entry has the same rank and title.
     private func freeName(for picture: ListedPicture) -> String {
         let work = picture.listed.work
         let fileExtension = picture.fileExtension
@@ -136,5 +137,62 @@ struct EntryTable: Sendable {
         let name = FileName.ranked(rank, title: work.title, fileExtension: fileExtension)
         guard position(of: name.utf8) != nil else { return name }
         return FileName.ranked(rank, title: "\(work.id.rawValue) \(work.title)", fileExtension: fileExtension)
+    }
+}
+
+// MARK: - Compact index
+
+/// An index of positions by hash: four bytes a slot for any keys, because the keys stay in the table.
+///
+/// A dictionary of names would double the memory of a listing. Open addressing with linear probing, at most three quarters full.
+struct CompactIndex: Sendable {
+    private static let empty = UInt32.max
+    private static let smallest = 16
+
+    private var slots: [UInt32] = []
+    private(set) var count = 0
+
+    /// The first position under this hash for which `matches` returns true.
+    func first(hash: Int, where matches: (Int) -> Bool) -> Int? {
+        guard !slots.isEmpty else { return nil }
+        var slot = hash & (slots.count - 1)
+        while slots[slot] != Self.empty {
+            let position = Int(slots[slot])
+            if matches(position) { return position }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    /// Adds a position; `hashOf` returns the hash of any position added so far, for the growth of the index.
+    mutating func insert(_ position: Int, hash: Int, hashOf: (Int) -> Int) {
+        if (count + 1) * 4 > slots.count * 3 { grow(hashOf) }
+        place(UInt32(position), hash: hash)
+        count += 1
+    }
+
+    private mutating func place(_ position: UInt32, hash: Int) {
+        var slot = hash & (slots.count - 1)
+        while slots[slot] != Self.empty { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = position
+    }
+
+    private mutating func grow(_ hashOf: (Int) -> Int) {
+        let old = slots
+        slots = Array(repeating: Self.empty, count: max(Self.smallest, old.count * 2))
+        for position in old where position != Self.empty { place(position, hash: hashOf(Int(position))) }
+    }
+
+    /// FNV-1a of bytes: names of one listing are not chosen to collide, and a collision only costs a comparison.
+    static func hash(_ bytes: some Sequence<UInt8>) -> Int {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return Int(truncatingIfNeeded: hash ^ (hash >> 32))
+    }
+
+    /// A number's hash: the multiplication spreads neighbouring work numbers.
+    static func hash(_ number: Int64) -> Int {
+        let spread = UInt64(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15
+        return Int(truncatingIfNeeded: spread >> 20)
     }
 }

@@ -1,6 +1,6 @@
 package import Rankings
 
-/// An entry as it is kept in memory: small, because a hundred thousand of them may be looked at.
+/// An entry in its form in memory: small, because a listing may have a hundred thousand of them.
 package struct ListingEntry: Hashable, Sendable {
     /// The file name, made when the entry was first listed and frozen since.
     package let name: String
@@ -11,7 +11,7 @@ package struct ListingEntry: Hashable, Sendable {
     package let reference: String
     /// Whether the service withholds the picture (reading it is EACCES).
     package let isWithheld: Bool
-    /// Whether the mount's filter keeps it from being shown.
+    /// Whether the mount's filter hides it.
     package let isHidden: Bool
 
     package init(
@@ -25,7 +25,7 @@ package struct ListingEntry: Hashable, Sendable {
         self.isHidden = isHidden
     }
 
-    /// The entry with the work's number in front of the title: `005-7 Title.jpg`.
+    /// The entry with the work's number before the title: `005-7 Title.jpg`.
     var withNumber: ListingEntry {
         // By scalars: a dash and a mark that combines with it are one character.
         let scalars = name.unicodeScalars
@@ -37,7 +37,7 @@ package struct ListingEntry: Hashable, Sendable {
 
     /// The same work's entry for a further page: `001-Title_p3.jpg`.
     func ofPage(_ page: Int) -> ListingEntry {
-        // By scalars: a letter that swallows what follows it is one character with the dot.
+        // By scalars: a letter that combines with the next scalar would be one character with the dot.
         let dot = name.unicodeScalars.lastIndex(of: ".") ?? name.endIndex
         return ListingEntry(
             name: "\(name[..<dot])_p\(page)\(name[dot...])", rank: rank,

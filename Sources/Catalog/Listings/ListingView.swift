@@ -1,19 +1,19 @@
 package import Rankings
 
-/// What of its works a mount's listings show, and in which form; decided by options, the same for the life of a catalog.
+/// The choice and form of the works that a mount's listings show; set by options, constant for the life of a catalog.
 package struct ListingView: Hashable, Sendable {
     /// `small`, `regular` or `original`.
     package var rendition: Rendition
-    /// Whether every page of a work is an entry, or its first one only.
+    /// Whether every page of a work is an entry, or only its first page.
     package var allPages: Bool
     package var filter: ListingFilter
     /// The last rank of a ranking that is shown; nil for all.
     ///
-    /// Pages behind it are not asked for.
+    /// Pages after this rank are not requested.
     package var top: Int?
-    /// The rankings of works made with AI; the catalog learns them from its source.
+    /// The rankings of works made with AI; taken from the source's description.
     var generated: Set<RankingMode> = []
-    /// Whether files of different renditions have names of their own; the catalog learns it from its source.
+    /// Whether files of different renditions have names of their own; taken from the source's description.
     var hasOwnNames = false
 
     package init(
@@ -25,7 +25,7 @@ package struct ListingView: Hashable, Sendable {
         self.top = top
     }
 
-    /// Takes in what a source says of its rankings and renditions.
+    /// Sets the facts that come from a source's rankings and renditions.
     mutating func learn(_ source: SourceDescription) {
         generated = Set(source.rankings.filter(\.isGenerated).map(\.mode))
         let extensions = source.renditions.filter { $0.rendition != .original }.map(\.fileExtension)
@@ -37,7 +37,7 @@ package struct ListingView: Hashable, Sendable {
         rank == 0 || top.map { rank <= $0 } ?? true
     }
 
-    /// Whether a ranking can show anything.
+    /// Whether a ranking can show any work.
     package func shows(_ mode: RankingMode) -> Bool {
         filter.admits(rankingOfGenerated: generated.contains(mode))
     }
@@ -50,7 +50,7 @@ package struct ListingView: Hashable, Sendable {
         }
     }
 
-    /// Whether stored entries can only be judged with their works' records.
+    /// Whether stored entries can be filtered only with their works' records.
     func needsRecords(of key: ListingKey) -> Bool {
         !key.isSameInEveryView && (allPages || !filter.admitsAll)
     }
@@ -62,11 +62,11 @@ struct ListedPicture: Sendable {
     var page = 0
     var rendition: Rendition
     var reference: String
-    /// Without a dot.
+    /// The extension without a dot.
     var fileExtension: String
-    /// Nil for a name made of rank or number and title.
+    /// The name; nil for a name made of rank or number and title.
     var name: String?
-    /// Bytes, 0 for unknown.
+    /// The size in bytes; 0 if unknown.
     var size: Int64 = 0
 
     /// Page 0 of a work under the listing's own reference, as the source describes its renditions.
@@ -84,7 +84,7 @@ struct ListedPicture: Sendable {
         size = location?.size ?? 0
     }
 
-    /// The extension of a picture of which nobody tells the format, such as a withheld one.
+    /// The extension of a picture of unknown format, such as a withheld one.
     static let unknown = "jpg"
 
     init(_ listed: ListedWork, page: Int = 0, rendition: Rendition, reference: String, fileExtension: String) {

@@ -1,14 +1,15 @@
+import HTTP
 package import Rankings
 import SQLite
 internal import Synchronization
 
-/// Which listings there are: in memory, stored, refused by the service, or to be asked for.
+/// The listings of a catalog: in memory, stored, refused by the service, or still to be requested.
 ///
-/// Opening one is in `Listings+Opening.swift`, comparing one with the service's in `Listings+Refresh.swift`.
+/// Opening a listing, and comparing one with the service's, are in extensions below.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. What does not say `async` never waits and never asks.
+/// Any thread may call. Methods that are not `async` never wait and never send a request.
 package final class Listings: Sendable {
     let context: CatalogContext
     let memory: LoadedListings
@@ -16,13 +17,13 @@ package final class Listings: Sendable {
     let sizes: Sizes
     let pageFactory: PageFactory
     let flights = SharedTasks<ListingKey, Listing>()
-    /// What the service does not have.
+    /// Listings that the service does not have.
     let refused = Pauses<ListingKey>(seconds: Freshness.refusalSeconds)
-    /// What is stored and could not be compared with the service's.
+    /// Stored listings that could not be compared with the service's.
     let unanswered = Pauses<ListingKey>(seconds: Freshness.lateSeconds)
-    /// What was being read anew when the service did not go on answering.
+    /// Listings with an unfinished rereading, because the service stopped answering.
     let unfinished = Pauses<ListingKey>(seconds: Freshness.unfinishedSeconds)
-    /// What is being read anew.
+    /// Listings that are being reread.
     let rereading = Mutex<Set<ListingKey>>([])
 
     init(
@@ -35,46 +36,46 @@ package final class Listings: Sendable {
         pageFactory = pages
     }
 
-    /// What of its works a listing shows.
+    /// The choice and form of the works that listings show.
     package var view: ListingView { context.view }
 
-    /// The listing if it is in memory and need not be compared with the service's.
+    /// The listing, if it is in memory and need not be compared with the service's.
     package func loaded(_ key: ListingKey) -> Listing? {
         guard let listing = memory[key], !needsRefresh(listing) else { return nil }
         return listing
     }
 
-    /// What can be said of a key without waiting: whether it surely does not exist (bad day, remembered refusal).
+    /// Whether a listing surely does not exist (bad day, remembered refusal); never waits.
     package func isKnownAbsent(_ key: ListingKey) -> Bool {
-        // What was stored once is served, whatever the clock or the service say now.
+        // A listing that was once stored is served, whatever the clock or the service says now.
         if isStored(key) { return false }
         return Freshness.isImpossible(key, days: told.days, newest: told.newestPossible)
             || refused.holds(key, now: context.now)
     }
 
-    /// Whether a listing is there, stored or on its way to the database: it opens without the service.
+    /// Whether a listing is loaded, stored or on its way to the database, so that it opens without the service.
     package func isStored(_ key: ListingKey) -> Bool {
         memory[key] != nil || context.stored.contains(key)
     }
 
     /// The listings that are stored or loaded, of any kind.
     package var keys: Set<ListingKey> {
-        // Rows of what was just listed are still on their way to the database.
+        // Rows of new listings are still on their way to the database.
         context.stored.keys.union(memory.all.map(\.key))
     }
 
-    /// The listings that are stored, loaded or just being asked for: those of which a directory tells.
+    /// The listings that are stored, loaded or being requested: the listings that a directory shows.
     ///
-    /// A directory is listed from the moment at which it is opened, not only when the service has answered: file
-    /// managers compare the directory above meanwhile, and take what they do not find there for gone.
+    /// A directory is listed from the moment at which it is opened, not only after the service has answered: file managers
+    /// compare the directory above meanwhile, and treat directories that are missing there as deleted.
     package var opened: Set<ListingKey> { keys.union(flights.keys) }
 
-    /// Where a picture is listed, in a directory that is stored: asks the service nothing.
+    /// The place of a picture in a stored directory; sends no request to the service.
     ///
     /// - Parameters:
     ///   - picture: The picture.
-    ///   - accepts: Whether a place will do; called without a lock.
-    /// - Returns: Nil if no stored directory lists it at a place that will do.
+    ///   - accepts: Whether a place is acceptable; called without a lock.
+    /// - Returns: Nil if no stored directory lists the picture at an acceptable place.
     package func place(
         of picture: PictureID, where accepts: @Sendable (Listing, Int) -> Bool
     ) async -> (listing: Listing, index: Int)? {
@@ -90,7 +91,7 @@ package final class Listings: Sendable {
         return nil
     }
 
-    /// Drops a listing from memory and the database; the next look asks the service.
+    /// Drops a listing from memory and the database; the next access sends a request to the service.
     ///
     /// - Returns: Whether it was known.
     @discardableResult
@@ -105,13 +106,392 @@ package final class Listings: Sendable {
         return isLoaded || isStored
     }
 
-    /// Drops listings from memory that nothing refers to, as SIGHUP asks.
+    /// Drops listings without references from memory, as requested by SIGHUP.
     package func drop() {
         memory.drop()
     }
 
-    /// Ends what is asked.
+    /// Cancels the requests under way.
     func close() {
         flights.close()
+    }
+}
+
+// MARK: - Opening
+
+extension Listings {
+    /// The listing from memory or the database, or a new one that requests its pages as it is read.
+    ///
+    /// Days that cannot exist throw `.noSuchListing` without a request; so do, for minutes, days that the service did not have.
+    /// A new listing is returned only after its first page has arrived: an unknown author or an unpublished day throws.
+    package func open(_ key: ListingKey) async throws(CatalogError) -> Listing {
+        if let listing = loaded(key) { return listing }
+        if isKnownAbsent(key) { throw .noSuchListing }
+        return try await flights.value(for: key) { [self] in
+            do throws(CatalogError) {
+                return .success(try await find(key))
+            } catch {
+                if error == .noSuchListing { refused.begin(key, now: now) }
+                return .failure(error)
+            }
+        }
+    }
+
+    /// The listing from memory or the database, however old it is.
+    ///
+    /// Never sends a request to the service.
+    package func stored(_ key: ListingKey) async -> Listing? {
+        if let listing = memory[key] { return listing }
+        // A listing with rows on their way to the database enters the set only after they are written.
+        guard context.stored.contains(key) else { return nil }
+        let found: StoredListing?
+        do throws(DatabaseError) { found = try await context.store.listing(key) } catch { return nil }
+        guard let stored = found else {
+            context.stored.remove(key)
+            return nil
+        }
+        let header = stored.header
+        let pages = pageFactory.pages(of: key, works: header.remaining)
+        // An author's pages are renumbered over the works that remain.
+        let (next, last): (Int, Int?) =
+            switch key {
+            case .author: (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
+            default: (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
+            }
+        let listing = Listing(
+            key: key, pages: pages, owner: self,
+            state: ListingState(
+                table: EntryTable(rows: stored.rows),
+                paging: Paging(window: pages.window, next: next, last: last), fetched: header.fetched))
+        let kept = memory.add(listing)
+        // Rows contain the sizes of first pages only.
+        let further = kept.entries.filter { $0.picture.page > 0 }
+        if !key.isWork, !further.isEmpty { await sizes.learnStored(of: further, in: kept) }
+        return kept
+    }
+
+    /// Keeps the page that came with the newest day as that day's first page, so that it is not requested again.
+    func adopt(_ page: RankingPage, of mode: RankingMode) async {
+        let key = ListingKey.ranking(mode, page.day)
+        refused.end(key)
+        // The day may be opened meanwhile.
+        guard !isStored(key), let (pages, first) = await pageFactory.pages(beginningWith: page, of: mode),
+            !isStored(key)
+        else { return }
+        _ = begin(key, pages, first: first, last: nil)
+    }
+
+    // MARK: -
+
+    private func find(_ key: ListingKey) async throws(CatalogError) -> Listing {
+        guard let listing = await stored(key) else { return try await begin(key) }
+        guard needsRefresh(listing) else { return listing }
+        do throws(SourceError) {
+            return try await refreshed(listing)
+        } catch {
+            // The stored listing serves for as long as the service does not answer or no longer has it.
+            unanswered.begin(key, now: now)
+            return listing
+        }
+    }
+
+    /// Requests the first page of a listing that is neither loaded nor stored.
+    private func begin(_ key: ListingKey) async throws(CatalogError) -> Listing {
+        do throws(SourceError) {
+            switch key {
+            case .ranking(let mode, _):
+                guard source.has(mode) else {
+                    if source.description.needsSignIn(mode) { throw .needsSignIn }
+                    throw .notFound
+                }
+                let pages = pageFactory.pages(of: key)
+                return begin(key, pages, first: try await pages.page(1), last: nil)
+            case .author(let author):
+                let works = try await source.authorWorks(author, deadline: context.timeout.deadline).unique
+                let pages = pageFactory.pages(of: key, works: works)
+                let first = works.isEmpty ? nil : try await pages.page(1)
+                return begin(key, pages, first: first, last: works.isEmpty ? 0 : first?.last)
+            default:
+                let pages = pageFactory.pages(of: key)
+                let first = try await pages.page(1)
+                let isEmpty = first.works.isEmpty && first.last == 1
+                return begin(key, pages, first: isEmpty ? nil : first, last: isEmpty ? 0 : nil)
+            }
+        } catch { throw CatalogError(listing: error) }
+    }
+
+    /// Creates a listing from its first page.
+    private func begin(_ key: ListingKey, _ pages: any ListingPages, first: PageContent?, last: Int?) -> Listing {
+        let listing = Listing(
+            key: key, pages: pages, owner: self,
+            state: ListingState(
+                table: EntryTable(), paging: Paging(window: pages.window, last: last), fetched: now))
+        let kept = memory.add(listing)
+        guard kept === listing else { return kept }
+        if let first {
+            reportUnreadable(first, key, page: 1)
+            listing.arrived(1, .success(first))
+        } else {
+            let header = listing.state.withLock { Listing.header($0, pages: pages) }
+            context.outbox.add([.listing(ListingWrite(key: key, firstPosition: 0, rows: [], header: header))])
+        }
+        return listing
+    }
+}
+
+extension [WorkID] {
+    /// The works without repetitions, in the same order.
+    var unique: [WorkID] {
+        var seen: Set<WorkID> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
+// MARK: - Refresh
+
+extension Listings {
+    /// Whether a listing is to be compared with the service's before it is shown.
+    func needsRefresh(_ listing: Listing) -> Bool {
+        if case .ranking(let mode, _) = listing.key, told.days(of: mode).change == .never { return false }
+        let fetched = listing.state.withLock { $0.fetched }
+        let now = now
+        return Freshness.needsRefresh(listing.key, fetched: fetched, days: told.days, now: now)
+            && !unanswered.holds(listing.key, now: now) && !unfinished.holds(listing.key, now: now)
+            && !rereading.withLock { $0.contains(listing.key) }
+    }
+
+    /// The listing with new entries at the front: another object if there are any, since positions never change.
+    ///
+    /// Vanished works stay, as the pictures do: a withdrawal by the service does not delete stored data.
+    func refreshed(_ listing: Listing) async throws(SourceError) -> Listing {
+        switch listing.key {
+        case .ranking: return try await settled(listing)
+        case .author(let author): return try await refreshed(listing, of: author)
+        default: return try await refreshedFirstPage(listing)
+        }
+    }
+
+    /// Requests a listing from the service now, however fresh it is; a ranking is reread from its first page.
+    ///
+    /// - Throws: The error of the service; the stored listing stays in that case.
+    package func refresh(_ key: ListingKey) async throws(CatalogError) {
+        refused.end(key)
+        unanswered.end(key)
+        unfinished.end(key)
+        try await RequestSharing.$isRefused.withValue(true) { await result(ofRefreshing: key) }.get()
+    }
+
+    private func result(ofRefreshing key: ListingKey) async -> Result<Void, CatalogError> {
+        do throws(CatalogError) { return .success(try await askAnew(key)) } catch { return .failure(error) }
+    }
+
+    private func askAnew(_ key: ListingKey) async throws(CatalogError) {
+        guard let listing = await stored(key) else {
+            _ = try await open(key)
+            return
+        }
+        do throws(SourceError) {
+            switch key {
+            case .ranking:
+                let pages = pageFactory.pages(of: key)
+                let content = try await pages.page(1)
+                _ = replace(
+                    listing, front: content.pictures(in: view.rendition, of: source), old: EntryTable(), pages,
+                    Paging(window: pages.window, next: 2, last: content.last))
+            case .work(let work):
+                context.outbox.add([.noText(.details(work))])
+                _ = try await refreshed(listing)
+            default: _ = try await refreshed(listing)
+            }
+        } catch { throw CatalogError(listing: error) }
+    }
+
+    /// Starts a background rereading of a day; the present entries are shown until all pages have arrived.
+    private func settled(_ listing: Listing) async throws(SourceError) -> Listing {
+        let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
+        readAnew(listing, from: content)
+        return listing
+    }
+
+    private func refreshed(_ listing: Listing, of author: UserID) async throws(SourceError) -> Listing {
+        let works = try await source.authorWorks(author, deadline: context.shortTimeout.deadline).unique
+        let (table, remaining) = listing.state.withLock { state in
+            (state.table, listing.pages.remaining(from: state.paging.next))
+        }
+        let awaited = Set(remaining)
+        let new = works.filter { table.position(of: $0) == nil && !awaited.contains($0) }
+        guard !new.isEmpty else {
+            touch(listing)
+            return listing
+        }
+        // Of many new works, the rest is requested as it is read, and stored as it arrives.
+        let newPages = pageFactory.pages(of: listing.key, works: new, isComparison: true)
+        let pictures = try await newPages.page(1).pictures(in: view.rendition, of: source)
+        let present = Set(works)
+        let rest = newPages.remaining(from: 2) + remaining.filter(present.contains)
+        let pages = pageFactory.pages(of: listing.key, works: rest)
+        let last = (rest.count + pages.window.perPage - 1) / pages.window.perPage
+        return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
+    }
+
+    /// Compares the first page: new entries go to the front, and a page without any known entry begins the list anew.
+    private func refreshedFirstPage(_ listing: Listing) async throws(SourceError) -> Listing {
+        let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
+        reportUnreadable(content, listing.key, page: 1)
+        let pictures = content.pictures(in: view.rendition, of: source)
+        let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
+        let isWork = listing.key.isWork
+        // A work that was uploaded again keeps its entry, as in an author's listing; two entries would have the same name.
+        let new = pictures.filter { picture in
+            isWork ? table.position(of: picture.id) == nil : table.position(of: picture.listed.work.id) == nil
+        }
+        if listing.key.listsAuthors, paging.hasEverything, let total = content.total,
+            table.entries.count + new.count > total
+        {
+            readAnew(listing, from: content)
+        }
+        guard !new.isEmpty else {
+            touch(listing)
+            return listing
+        }
+        let pages = pageFactory.pages(of: listing.key)
+        if isWork || new.count == pictures.count {
+            return replace(
+                listing, front: pictures, old: EntryTable(), pages,
+                Paging(window: pages.window, next: 2, last: content.last))
+        }
+        let last = paging.isComplete ? paging.next - 1 : paging.last
+        return replace(
+            listing, front: new, old: table, pages, Paging(window: pages.window, next: paging.next, last: last))
+    }
+
+    /// Rereads a list as far as it was read before, and replaces the old list once all of that has arrived.
+    ///
+    /// Vanished authors are no longer followed; works that vanished from a day stay, after the others.
+    private func readAnew(_ listing: Listing, from first: PageContent) {
+        guard rereading.withLock({ $0.insert(listing.key).inserted }) else { return }
+        context.background.run { [self] in
+            // A rereading has no waiter: a long one must leave the service to requests with waiters.
+            await RequestUrgency.$isBackground.withValue(true) { await readOn(listing, from: first) }
+            rereading.withLock { _ = $0.remove(listing.key) }
+        }
+    }
+
+    private func readOn(_ listing: Listing, from first: PageContent) async {
+        let pages = pageFactory.pages(of: listing.key)
+        let rows = listing.state.withLock { $0.paging.hasEverything ? .max : $0.table.rowCount }
+        var pictures = first.pictures(in: view.rendition, of: source)
+        var (number, last) = (1, first.last)
+        while pictures.count < rows, number < min(last ?? .max, pages.window.lastPage, pages.window.shownPages) {
+            do throws(SourceError) {
+                let content = try await pages.page(number + 1)
+                pictures += content.pictures(in: view.rendition, of: source)
+                last = content.last
+                number += 1
+            } catch .pastTheEnd {
+                last = number
+            } catch {
+                // Another rereading would begin with the first page again. New followed authors are already shown.
+                if !listing.key.listsAuthors { unfinished.begin(listing.key, now: now) }
+                return
+            }
+        }
+        var vanished = EntryTable()
+        if !listing.key.listsAuthors {
+            let present = Set(pictures.map(\.listed.work.id))
+            let rows = listing.state.withLock { $0.table.rows }
+            if rows.prefix(pictures.count).map(\.entry.picture) == pictures.map(\.id) { return touch(listing) }
+            for row in rows where !present.contains(row.entry.picture.work) { vanished.append(row) }
+        }
+        _ = replace(
+            listing, front: pictures, old: vanished, pages,
+            Paging(window: pages.window, next: number + 1, last: last))
+    }
+
+    /// Records that a listing was compared with the service's just now and has no new entries.
+    private func touch(_ listing: Listing) {
+        let now = now
+        let (header, count) = listing.state.withLock { state in
+            state.fetched = now
+            return (Listing.header(state, pages: listing.pages), state.table.rowCount)
+        }
+        context.outbox.add([.listing(ListingWrite(key: listing.key, firstPosition: count, rows: [], header: header))])
+    }
+
+    /// Replaces a listing by one with new pictures before old ones.
+    private func replace(
+        _ listing: Listing, front: [ListedPicture], old: EntryTable, _ pages: any ListingPages,
+        _ paging: Paging<PageContent>
+    ) -> Listing {
+        var table = EntryTable()
+        var rows = table.append(front, of: listing.key, view: view)
+        for row in old.rows {
+            guard let row = table.appendOlder(row) else { continue }
+            rows.append(ListingRow(entry: row.entry, previousRank: nil, work: nil))
+        }
+        // Rows contain the sizes of first pages only.
+        for (entry, size) in zip(old.entries, old.sizes) where size > 0 && entry.picture.page > 0 {
+            table.setSize(size, of: entry.picture)
+        }
+        let state = ListingState(table: table, paging: paging, fetched: now)
+        let header = Listing.header(state, pages: pages)
+        let fresh = Listing(key: listing.key, pages: pages, owner: self, state: state)
+        let write = ListingWrite(key: listing.key, replaces: true, firstPosition: 0, rows: rows, header: header)
+        memory.replace(with: fresh) { context.outbox.add([.listing(write)]) }
+        sizes.learn(of: fresh.entries, in: fresh)
+        return fresh
+    }
+}
+
+// MARK: - Owner
+
+extension Listings: ListingOwner {
+    var now: Int64 { context.now }
+
+    var source: any RankingSource { context.source }
+
+    func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
+
+    func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {
+        let isAsked = context.background.run { [self] in
+            let outcome: Result<PageContent, CatalogError>
+            do throws(SourceError) {
+                let content = try await Urgency.$current.withValue(urgency) {
+                    // Typed errors do not pass through.
+                    do throws(SourceError) {
+                        return Result<PageContent, SourceError>.success(try await listing.pages.page(page))
+                    } catch { return .failure(error) }
+                }.get()
+                reportUnreadable(content, listing.key, page: page)
+                outcome = .success(content)
+            } catch { outcome = .failure(Self.pageError(error)) }
+            listing.arrived(page, outcome)
+        }
+        // Without this outcome the remaining waiters would wait for ever.
+        if !isAsked { listing.arrived(page, .failure(.source(.cancelled))) }
+    }
+
+    func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
+        // If a refreshed listing has replaced this one, the rows of the refreshed one are kept.
+        memory.ifCurrent(listing) { context.outbox.add([.listing(write)]) }
+        if !entries.isEmpty { sizes.learn(of: entries, in: listing) }
+    }
+
+    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+        try await sizes.resolve(in: listing, at: index, wholeListing: wholeListing)
+    }
+
+    func reportUnreadable(_ content: PageContent, _ key: ListingKey, page: Int) {
+        guard content.unreadable > 0 else { return }
+        context.report(.entriesUnreadable(count: content.unreadable, listing: key, page: page))
+    }
+
+    /// The meaning of a failed page: only "past the end" ends a listing; a day that disappears keeps its listed entries.
+    private static func pageError(_ error: SourceError) -> CatalogError {
+        switch error {
+        case .pastTheEnd: .noSuchListing
+        case .needsSignIn: .needsSignIn
+        default: .source(error)
+        }
     }
 }

@@ -1,7 +1,7 @@
 internal import Synchronization
 import Rankings
 
-/// The listings in memory: every one that somebody holds, and the latest used besides, up to a number of entries.
+/// The listings in memory: every listing with a reference elsewhere, and the last used ones up to a number of entries.
 ///
 /// ## Concurrency
 ///
@@ -17,7 +17,7 @@ final class LoadedListings: Sendable {
     }
 
     private struct State {
-        /// All that are alive: one object a key, so that everybody sees the same pages.
+        /// All listings alive: one object a key, so that all readers see the same pages.
         var alive: [ListingKey: WeakListing] = [:]
         var recent: [ListingKey: Recent] = [:]
         var clock: UInt64 = 0
@@ -28,16 +28,16 @@ final class LoadedListings: Sendable {
         }
     }
 
-    /// What a listing takes by itself, as so many entries: works have a page or two each.
+    /// The weight of a listing by itself, in entries: works have a page or two each.
     private static let ownWeight = 8
 
-    /// Entries kept in memory for listings that nobody holds: two hundred full rankings, about 25 MB.
+    /// The entries kept in memory for listings without another reference: two hundred full rankings, about 25 MB.
     static let usualBound = 100_000
 
     private let bound: Int
     private let state = Mutex(State())
 
-    /// - Parameter bound: Entries kept for listings that nobody holds, each listing counting as some.
+    /// - Parameter bound: Entries kept for listings without another reference; each listing itself counts as some entries.
     init(bound: Int = usualBound) {
         self.bound = bound
     }
@@ -56,7 +56,7 @@ final class LoadedListings: Sendable {
         }
     }
 
-    /// Adds a listing unless there is one of its key; returns the one that is there now.
+    /// Adds a listing unless its key has one; returns the present listing of the key.
     func add(_ listing: Listing) -> Listing {
         let (kept, dropped) = state.withLock { state -> (Listing, [Listing]) in
             if let alive = state.alive[listing.key]?.listing {
@@ -65,12 +65,12 @@ final class LoadedListings: Sendable {
             }
             return (listing, put(listing, &state))
         }
-        // Listings end here, outside the lock.
+        // Dropped listings are released here, outside the lock.
         _ = dropped
         return kept
     }
 
-    /// Puts a listing in the place of the one of its key, and runs `body` before anybody else can look.
+    /// Replaces the listing of a key, and runs `body` before any other thread can read the key.
     func replace(with listing: Listing, _ body: () -> Void) {
         let dropped = state.withLock { state in
             body()
@@ -79,14 +79,14 @@ final class LoadedListings: Sendable {
         _ = dropped
     }
 
-    /// Runs `body` if this very object is the one that its key means, and keeps it so meanwhile.
+    /// Runs `body` if the object is the present listing of its key, and keeps it so meanwhile.
     func ifCurrent(_ listing: Listing, _ body: () -> Void) {
         state.withLock { state in
             if state.alive[listing.key]?.listing === listing { body() }
         }
     }
 
-    /// Lets go of a listing, so that the next one who asks for its key gets another object.
+    /// Releases a listing, so that the next access to its key yields another object.
     func remove(_ key: ListingKey) {
         let dropped = state.withLock { state in
             state.alive[key] = nil
@@ -100,7 +100,7 @@ final class LoadedListings: Sendable {
         state.withLock { state in state.alive.values.compactMap(\.listing) }
     }
 
-    /// Lets go of the listings that nobody else holds.
+    /// Releases the listings without another reference.
     func drop() {
         let dropped = state.withLock { state in
             defer { state.recent = [:] }
@@ -122,7 +122,7 @@ final class LoadedListings: Sendable {
             dropped.append(oldest.value.listing)
             state.recent[oldest.key] = nil
         }
-        // Boxes of listings that are gone: swept when they are the majority.
+        // Boxes of released listings are removed when they are the majority.
         if state.alive.count > 2 * state.recent.count + 64 {
             state.alive = state.alive.filter { $0.value.listing != nil }
         }

@@ -1,15 +1,15 @@
-import Rankings
+package import Rankings
 
-/// One page of a listing, as it comes from the source.
+/// One page of a listing, as the source returns it.
 struct PageContent: Sendable {
     var works: [ListedWork]
-    /// The works' pictures where they are not just page 0 in the listing's rendition.
+    /// The works' pictures, unless they are page 0 in the listing's rendition.
     var pictures: [ListedPicture]?
-    /// The number of the last page, if this one tells.
+    /// The number of the last page, if this page contains it.
     var last: Int?
-    /// How many entries all pages have, if this one tells.
+    /// The number of entries of all pages, if this page contains it.
     var total: Int?
-    /// Entries that could not be understood.
+    /// The number of entries that could not be decoded.
     var unreadable = 0
 
     /// The pictures to list.
@@ -20,22 +20,22 @@ struct PageContent: Sendable {
 
 typealias PageWindow = Paging<PageContent>.Window
 
-/// Where a listing's pages come from.
+/// The origin of a listing's pages.
 protocol ListingPages: Sendable {
     var window: PageWindow { get }
 
-    /// Asks the source for a page.
+    /// Requests a page from the source.
     func page(_ number: Int) async throws(SourceError) -> PageContent
 
-    /// The works that a listing still needs when `nextPage` is the next to append; none where pages are not made of works.
+    /// The works that a listing still needs when `nextPage` is the next to append; empty where pages do not consist of works.
     func remaining(from nextPage: Int) -> [WorkID]
 
-    /// Whether an entry whose name begins with this number may be on a page still to come.
+    /// Whether an entry with a name that begins with this number may be on a page still to come.
     ///
     /// - Parameters:
     ///   - number: A rank or the number of a work.
-    ///   - last: The last entry known.
-    /// - Returns: False if asking for further pages is of no use.
+    ///   - last: The last known entry.
+    /// - Returns: False if requests for further pages are of no use.
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool
 }
 
@@ -60,7 +60,7 @@ struct RankingPages: ListingPages {
         return try content(of: page, number: number)
     }
 
-    /// Checks that the page is the one asked for, and reads what it tells about further ones.
+    /// Checks that the page is the requested one, and reads its data about further pages.
     func content(of page: RankingPage, number: Int) throws(SourceError) -> PageContent {
         guard page.mode == mode, page.day == day else { throw .notPublished }
         if page.entries.isEmpty {
@@ -79,17 +79,17 @@ struct RankingPages: ListingPages {
     }
 }
 
-/// An author's works, in pages as large as one request may be.
+/// An author's works, in pages of the largest size that one request allows.
 struct AuthorPages: ListingPages {
     let author: UserID
-    /// The works to ask for, newest first.
+    /// The works to request, newest first.
     let works: [WorkID]
     let source: any RankingSource
     let timeout: AnswerLimit
 
     var window: PageWindow { .author(perRequest: source.worksPerRequest) }
 
-    /// How many pages the works fill; 0 for none.
+    /// The number of pages that the works fill; 0 for none.
     var pageCount: Int { (works.count + window.perPage - 1) / window.perPage }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
@@ -108,4 +108,207 @@ struct AuthorPages: ListingPages {
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
         works.contains(WorkID(rawValue: number))
     }
+}
+
+// MARK: - Works
+
+/// The pages of a list of works under a text, newest first: a search, or an artist's works by name.
+struct NewestFirstPages: ListingPages {
+    let perPage: Int
+    /// Whether an empty list means that the name does not exist.
+    var isOfAName = false
+    let ask: @Sendable (_ page: Int) async throws(SourceError) -> WorkPage
+
+    var window: PageWindow { .unranked(perPage: perPage) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await ask(number)
+        if isOfAName, number == 1, page.works.isEmpty, page.unreadable == 0 { throw .notFound }
+        return try PageContent(page, number: number)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
+        // Only older works are still to come.
+        number < last?.picture.work.rawValue ?? .max
+    }
+}
+
+/// The pages of a user's bookmarks.
+struct BookmarkPages: ListingPages {
+    let user: UserID
+    let source: any RankingSource
+    let timeout: AnswerLimit
+
+    var window: PageWindow { .unranked(perPage: source.worksPerBookmarksPage) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await source.bookmarksPage(of: user, page: number, deadline: timeout.deadline)
+        return try PageContent(page, number: number)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    // Names come from listings, and bookmarks are in no order: a search through all of them for a name that was never listed
+    // would cost a request a page.
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
+}
+
+/// The pages of the authors that a user follows, last followed first.
+struct FollowingPages: ListingPages {
+    let user: UserID
+    let source: any RankingSource
+    let timeout: AnswerLimit
+
+    /// Three requests ahead, because two thousand authors are eighty-four.
+    var window: PageWindow { PageWindow(perPage: max(1, source.authorsPerPage), pages: 3, lastPage: 1000) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await source.followedAuthors(
+            of: user, page: number, deadline: timeout.deadline)
+        let pictures = page.authors.map(ListedPicture.init)
+        let last = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
+        return PageContent(
+            works: pictures.map(\.listed), pictures: pictures,
+            last: page.hasNext ? last.map { max($0, number + 1) } : number, total: page.total)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    // Authors are in no order of their numbers.
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { true }
+}
+
+extension ListedPicture {
+    /// An author in the place of a work: with number and name, without an upload.
+    init(_ author: NamedAuthor) {
+        let work = Work(
+            id: WorkID(rawValue: author.id.rawValue), title: author.name, author: author.id, authorName: author.name,
+            tags: [], kind: .illustration, width: 0, height: 0, pageCount: 1, uploaded: 0, views: nil, ratings: nil,
+            picture: author.name, withheld: nil)
+        self.init(
+            ListedWork(rank: nil, previousRank: nil, work: work), rendition: .avatar, reference: author.name,
+            fileExtension: "")
+        name = FileName.author(author.id, name: author.name)
+    }
+}
+
+extension ListedPicture {
+    /// A file with all its facts in the work's record.
+    init(_ file: WorkPicture, of listed: ListedWork, _ source: any RankingSource) {
+        let location = source.location(
+            of: listed.work.id, picture: file.reference, page: 0, rendition: file.rendition)
+        self.init(
+            listed, rendition: file.rendition, reference: file.reference,
+            fileExtension: location?.fileExtension ?? Self.unknown)
+        size = location?.size ?? 0
+        name = "\(file.stem).\(fileExtension)"
+    }
+}
+
+extension ListingEntry {
+    /// The author of an entry of followed authors.
+    package var author: NamedAuthor {
+        NamedAuthor(id: UserID(rawValue: picture.work.rawValue), name: reference)
+    }
+}
+
+extension PageContent {
+    /// A page of works without ranks.
+    init(_ page: WorkPage, number: Int) throws(SourceError) {
+        guard !page.works.isEmpty || page.unreadable == 0 else {
+            throw .unreadable("no entry of page \(number) could be understood")
+        }
+        self.init(
+            works: page.works.map { ListedWork(rank: nil, previousRank: nil, work: $0) },
+            last: page.hasNext ? page.lastPage.map { max($0, number + 1) } : number, unreadable: page.unreadable)
+    }
+}
+
+extension Paging.Window {
+    /// A list of unknown length: one request ahead of the reader, a thousand in all (the limit of a search for members).
+    static func unranked(perPage: Int) -> Self { Self(perPage: max(1, perPage), pages: 1, lastPage: 1000) }
+}
+
+/// The single page of a work: the originals of its pages, and the archive of an animation.
+struct WorkPages: ListingPages {
+    let work: WorkID
+    let resolver: OriginalResolver
+    let source: any RankingSource
+    let timeout: AnswerLimit
+    /// The work's record, if a listing contained it.
+    let summary: @Sendable () async -> Work?
+    /// Receives a requested record with the names of the files, so that `info.json` needs no request of its own.
+    let learntDetails: @Sendable (WorkDetails, _ names: [String]) -> Void
+    /// Receives a requested animation.
+    let learntAnimation: @Sendable (AnimationRecord) -> Void
+
+    /// No work has more pages than one answer can hold.
+    var window: PageWindow { PageWindow(perPage: 1000, pages: 1, lastPage: 1) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        guard number == 1 else { throw .pastTheEnd }
+        let deadline = timeout.deadline
+        if let summary = await summary(), summary.withheld == nil {
+            do throws(SourceError) { return try await content(of: summary, deadline: deadline) } catch .notFound {
+                // A service may answer so for pages that it withholds; the record shows the reason.
+            }
+        }
+        let details = try await source.details(of: work, deadline: deadline)
+        let content = try await content(of: details.work, deadline: deadline)
+        learntDetails(details, (content.pictures ?? []).compactMap(\.name))
+        return content
+    }
+
+    private func content(
+        of record: Work, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> PageContent {
+        let listed = ListedWork(rank: nil, previousRank: nil, work: record)
+        if let files = source.files(of: record) {
+            let pictures = files.map { ListedPicture($0, of: listed, source) }
+            return PageContent(works: [listed], pictures: pictures, last: 1)
+        }
+        if let reason = record.withheld { throw .withheld(reason) }
+        var pictures: [ListedPicture] = []
+        if record.kind == .animation {
+            // The first frame in full size; only the image host knows its format.
+            var first = try await resolver.original(of: listed)
+            first.name = "p0.\(first.fileExtension)"
+            pictures.append(first)
+            let animation = try await source.animation(of: work, deadline: deadline)
+            learntAnimation(animation)
+            var archive = ListedPicture(
+                listed, rendition: .archive, reference: animation.archive, fileExtension: "zip")
+            archive.name = "ugoira.zip"
+            pictures.append(archive)
+        } else {
+            let references = try await source.originals(of: work, deadline: deadline)
+            pictures = try await resolver.pages(references, of: listed)
+            for (page, picture) in pictures.enumerated() { pictures[page].name = "p\(page).\(picture.fileExtension)" }
+        }
+        return PageContent(works: [listed], pictures: pictures, last: 1)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
+}
+
+/// Pages of works that are shown as their originals.
+struct OriginalPages: ListingPages {
+    let base: any ListingPages
+    let resolver: OriginalResolver
+
+    var window: PageWindow { base.window }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        var content = try await base.page(number)
+        content.pictures = try await resolver.originals(of: content.works)
+        return content
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { base.remaining(from: nextPage) }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { base.mayHold(number, after: last) }
 }

@@ -2,7 +2,7 @@ import HTTP
 import ImageHost
 import Rankings
 
-/// Where the pages of listings come from.
+/// The origin of the pages of listings.
 struct PageFactory: Sendable {
     let context: CatalogContext
     let originals: Originals
@@ -12,9 +12,9 @@ struct PageFactory: Sendable {
     ///
     /// - Parameters:
     ///   - key: The listing.
-    ///   - works: An author's works that are still to be asked for.
-    ///   - isComparison: Whether something stored can be shown instead, so that there is less time.
-    /// - Returns: Pages whose pictures are those that the mount shows.
+    ///   - works: An author's works that are still to be requested.
+    ///   - isComparison: Whether something stored can be shown instead, so that the time limit is shorter.
+    /// - Returns: Pages of the pictures that the mount shows.
     func pages(of key: ListingKey, works: [WorkID] = [], isComparison: Bool = false) -> any ListingPages {
         let timeout = isComparison ? context.shortTimeout : context.timeout
         let source = context.source
@@ -33,7 +33,7 @@ struct PageFactory: Sendable {
                 }
             case .following(let user): FollowingPages(user: user, source: source, timeout: timeout)
             case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)
-            // What was listed of a work may be out of date itself: a comparison asks for the record anew.
+            // A listed record of a work may itself be stale: a comparison requests the record again.
             case .work(let work): workPages(work, timeout, usesListed: !isComparison)
             }
         guard context.view.rendition == .original, !key.isSameInEveryView else { return pages }
@@ -43,16 +43,17 @@ struct PageFactory: Sendable {
     /// The pages of a day with the first one, which came with the newest day.
     ///
     /// - Parameters:
-    ///   - page: What the service answered when it was asked for its newest day.
-    ///   - mode: What it was asked of.
-    /// - Returns: Nil if the page makes no sense, or its pictures cost questions: not for a directory that nobody opened.
+    ///   - page: The answer of the service to the request for its newest day.
+    ///   - mode: The ranking of that request.
+    /// - Returns: Nil if the page cannot be used, or if its pictures need requests, which are not sent for a directory that is
+    ///   not open.
     func pages(
         beginningWith page: RankingPage, of mode: RankingMode
     ) async -> (pages: any ListingPages, first: PageContent)? {
         let pages = rankingPages(mode, page.day, context.timeout)
         guard var first = try? pages.content(of: page, number: 1) else { return nil }
         guard context.view.rendition == .original else { return (pages, first) }
-        // Where listings tell sizes nobody is asked about originals.
+        // Where listings report sizes, originals need no request.
         guard context.source.description.tellsSizes,
             let pictures = try? await originals.resolver.originals(of: first.works)
         else { return nil }

@@ -1,18 +1,18 @@
 import Rankings
 
-/// Which pages of a listing to ask for, and in which order to append what comes: a pure state machine.
+/// The pages of a listing to request, and the order in which to append them: a pure state machine.
 ///
-/// Pages arrive in any order and are appended in theirs. Page numbers count from 1.
+/// Pages arrive in any order and are appended in the order of their numbers, which count from 1.
 struct Paging<Content: Sendable>: Sendable {
-    /// How a listing is read ahead.
+    /// The preloading of a listing's pages.
     struct Window: Hashable, Sendable {
-        /// Entries on a full page; real ones may have fewer.
+        /// Entries on a full page; a page may have fewer.
         var perPage: Int
-        /// How many pages are asked at once for a reader who went on behind the first page.
+        /// The number of pages requested at once for a reader that continues after the first page.
         var pages: Int
-        /// A bound for services whose paging never ends.
+        /// An upper bound of the pages, for services with endless paging.
         var lastPage: Int
-        /// The pages that are shown; there may be more, which are not asked for.
+        /// The number of pages that are shown; further pages are not requested.
         var shownPages = Int.max
     }
 
@@ -21,12 +21,12 @@ struct Paging<Content: Sendable>: Sendable {
     private(set) var next: Int
     /// The last page, once known.
     private(set) var last: Int?
-    /// The pages that are on their way.
+    /// The pages under way.
     private(set) var asked: Set<Int> = []
     private var arrived: [Int: Content] = [:]
-    /// Pages that failed before it was their turn: asked once more then, and not before, lest they be asked in a circle.
+    /// Pages that failed before their turn: requested once more at their turn, and not before, which avoids a loop of requests.
     private var failedEarly: Set<Int> = []
-    /// Why the next page failed, until it is told.
+    /// The error of the next page, until it is taken.
     private var failure: CatalogError?
 
     init(window: Window, next: Int = 1, last: Int? = nil) {
@@ -40,24 +40,24 @@ struct Paging<Content: Sendable>: Sendable {
         hasEverything || next > window.shownPages
     }
 
-    /// Whether every page that there is has been appended.
+    /// Whether every existing page has been appended.
     var hasEverything: Bool {
         next > min(last ?? .max, window.lastPage)
     }
 
-    /// The pages to ask for now, marked as asked: for a reader of the entry at `index` when `known` entries are there.
+    /// The pages to request now, marked as requested: for a reader of the entry at `index` when `known` entries are there.
     ///
-    /// Within the first page one page ahead; behind it as many as the window has, all at once.
+    /// Within the first page, one page ahead; after it, as many pages as the window has, all at once.
     mutating func ask(reaching index: Int, known: Int) -> [Int] {
         guard !isComplete else { return [] }
-        // "To the end" may be asked with any large number.
+        // A request for the whole list may use any large number.
         let index = min(index, window.perPage * window.lastPage)
         let isBehindFirst = index >= (next == 1 ? window.perPage : min(known, window.perPage))
         let ahead = isBehindFirst ? window.perPage * window.pages : window.perPage
         let missing = index + ahead + 1 - known
         guard missing > 0 else { return [] }
-        // How many there are is not told: one further page may not exist, ten would be nine wasted requests. After a page that
-        // was not full there is hardly another one.
+        // The length of the list is unknown: one further page may not exist, and ten would be nine wasted requests. After a
+        // page that was not full, another one is unlikely.
         let isShort = known < (next - 1) * window.perPage
         let bound = isBehindFirst && last != nil ? window.pages : isShort ? 1 : 2
         let count = min((missing + window.perPage - 1) / window.perPage, bound)
@@ -68,28 +68,28 @@ struct Paging<Content: Sendable>: Sendable {
         return pages
     }
 
-    /// Takes a page's content, and the last page's number if it told one.
+    /// Takes a page's content, and the last page's number if the page contains it.
     mutating func arrive(_ page: Int, _ content: Content, last told: Int?) {
         asked.remove(page)
         guard page >= next else { return }
         arrived[page] = content
-        // A page with content is not behind the end, whatever it says.
+        // A page with content is not past the end, whatever number it declares.
         if let told { end(at: max(told, page)) }
     }
 
-    /// The page lies behind the last one.
+    /// Records that the page lies after the last one.
     mutating func arrivePastTheEnd(_ page: Int) {
         asked.remove(page)
         end(at: page - 1)
     }
 
-    /// The page could not be had; it will be asked again by the next reader who needs it.
+    /// Records that the page failed; the next reader that needs it requests it again.
     mutating func fail(_ page: Int, _ error: CatalogError) {
         asked.remove(page)
         if page == next { failure = error } else { failedEarly.insert(page) }
     }
 
-    /// The content to append now, in order, and the number of the page it came from; nil while the next page is missing.
+    /// The content to append now, in order, with its page number; nil while the next page is missing.
     mutating func takeNext() -> (page: Int, content: Content)? {
         guard let content = arrived.removeValue(forKey: next) else { return nil }
         defer {
@@ -99,17 +99,17 @@ struct Paging<Content: Sendable>: Sendable {
         return (next, content)
     }
 
-    /// Why the next page did not come, told once; nil while it may still come.
+    /// The error of the next page, returned once; nil while the page may still come.
     mutating func takeFailure() -> CatalogError? {
         guard let failure else { return nil }
         self.failure = nil
-        // Whoever waited is told now; the next reader may ask for everything again.
+        // The waiters get the error now; the next reader may request all pages again.
         failedEarly = []
         return failure
     }
 
     private mutating func end(at page: Int) {
-        // The earliest end anyone told wins; what was appended before stays.
+        // The earliest declared end wins; pages appended before stay.
         last = max(min(last ?? .max, page), next - 1)
         arrived = arrived.filter { $0.key <= page }
     }

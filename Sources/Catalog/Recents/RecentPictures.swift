@@ -1,6 +1,6 @@
-import Rankings
+package import Rankings
 
-/// A picture that was read, by its path below the mount point, and when, in Unix seconds.
+/// A picture that was read, as its path below the mount point, with the time in Unix seconds.
 package struct RecentPicture: Hashable, Sendable {
     package var path: String
     package var opened: Int64
@@ -10,26 +10,27 @@ package struct RecentPicture: Hashable, Sendable {
         self.opened = opened
     }
 
-    /// The name that it has as long as it is remembered, whatever else is read: `2026-11-21_daily_001-Title.jpg`,
-    /// `77-Title.jpg` of an author or a search, `77_p0.png` of a work.
+    /// The name of the picture among recent ones, for as long as it is remembered, independent of the other pictures.
+    ///
+    /// `2026-11-21_daily_001-Title.jpg` of a ranking, `77-Title.jpg` of an author or a search, `77_p0.png` of a work.
     package var name: String {
         let path = TreePath(path)
         return switch path.parent {
         case .day(let mode, let day): "\(day)_\(mode.rawValue)_\(path.name)"
-        // Pages of works are all called alike: their directory's number tells which.
+        // Pages of all works have the same names: the number of the directory distinguishes them.
         case .work(let work): "\(work.rawValue)_\(path.name)"
         default: path.name
         }
     }
 }
 
-/// What was read last, newest first: each name once, up to a number.
+/// The pictures that were read last, newest first: each name once, up to a bound.
 struct RecentPictures: Hashable, Sendable {
-    /// A few screens of a file manager.
+    /// The number of pictures in a few screens of a file manager.
     static let bound = 100
 
     private(set) var pictures: [RecentPicture]
-    /// The names of the pictures, in the same order: each is put together from its path, which takes longer than to compare it.
+    /// The names of the pictures, in the same order: building a name from a path takes longer than comparing it.
     private var names: [String] = []
 
     /// - Parameter pictures: Newest first.
@@ -39,7 +40,7 @@ struct RecentPictures: Hashable, Sendable {
         names = self.pictures.map(\.name)
     }
 
-    /// Puts a picture in front.
+    /// Moves or inserts a picture at the front.
     mutating func note(_ picture: RecentPicture) {
         let name = picture.name
         if let place = names.firstIndex(of: name) {
@@ -51,5 +52,129 @@ struct RecentPictures: Hashable, Sendable {
         guard pictures.count > Self.bound else { return }
         pictures.removeLast()
         names.removeLast()
+    }
+}
+
+// MARK: - Stored text
+
+/// The subject of a stored text.
+enum TextKey: Hashable, Sendable {
+    /// The full record of a work, as JSON.
+    case details(WorkID)
+    /// The frames of an animation.
+    case animation(WorkID)
+    /// A profile, as JSON.
+    case profile(UserID)
+    /// The reference to an author's picture.
+    case avatar(UserID)
+
+    var text: String {
+        switch self {
+        case .details(let work): "details/\(work.rawValue)"
+        case .animation(let work): "animation/\(work.rawValue)"
+        case .profile(let author): "profile/\(author.rawValue)"
+        case .avatar(let author): "avatar/\(author.rawValue)"
+        }
+    }
+}
+
+/// A text with the times at which it was requested and last changed, in Unix seconds.
+package struct StoredText: Hashable, Sendable {
+    package var text: String
+    package var fetched: Int64
+    package var changed: Int64
+
+    init(_ text: String, now: Int64) {
+        self.init(text: text, fetched: now, changed: now)
+    }
+
+    init(text: String, fetched: Int64, changed: Int64) {
+        self.text = text
+        self.fetched = fetched
+        self.changed = changed
+    }
+}
+
+// MARK: - Newest day
+
+/// The known facts of a mode's newest day.
+struct NewestDay: Hashable, Sendable {
+    /// The newest day that the service has named.
+    var day: Day
+    /// The time at which the service named it, in Unix seconds.
+    var asked: Int64
+    /// The time of a failed request since then, in Unix seconds; nil after an answer.
+    var failed: Int64?
+
+    /// Whether the service must be queried before this day is returned.
+    ///
+    /// - Parameters:
+    ///   - days: The days of the ranking.
+    ///   - now: The present time, in Unix seconds.
+    /// - Returns: Whether a newer day may have appeared since the last query.
+    func mustAsk(_ days: RankingDays, now: Int64) -> Bool {
+        let expected = days.newest(at: now)
+        guard day != expected else { return false }
+        if let failed, Freshness.holds(since: failed, seconds: Freshness.failedSeconds, now: now) { return false }
+        // The clock is slow compared with the day that the service named: it cannot determine when the next day appears.
+        if day > expected { return !Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now) }
+        let askedSince = asked <= now && days.newest(at: asked) >= expected
+        return !(askedSince && Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now))
+    }
+
+    /// The last day to list without a request: the calendar's, unless the service was queried since that day was due.
+    func listedEnd(_ days: RankingDays, now: Int64) -> Day {
+        let expected = days.newest(at: now)
+        let latestAsking = max(asked, failed ?? asked)
+        guard latestAsking <= now else { return max(day, expected) }
+        return days.newest(at: latestAsking) >= expected ? day : max(day, expected)
+    }
+}
+
+/// A mode's newest day, without a request.
+package struct RememberedDay: Hashable, Sendable {
+    package let day: Day
+    /// Whether a request for the newest day would be answered without the service.
+    package let isCurrent: Bool
+
+    package init(day: Day, isCurrent: Bool) {
+        self.day = day
+        self.isCurrent = isCurrent
+    }
+
+    /// Nil if the service may have published a day since the last query.
+    ///
+    /// - Parameters:
+    ///   - told: The day that the service named last.
+    ///   - days: The days of the ranking.
+    ///   - calendarsIsThere: Whether the listing of the newest day that the calendar allows exists: no day is newer then.
+    ///   - now: The present time, in Unix seconds.
+    init?(_ told: NewestDay?, _ days: RankingDays, calendarsIsThere: Bool, now: Int64) {
+        let expected = days.newest(at: now)
+        // A day later than the calendar's: the clock is slow.
+        if let told, told.day >= expected {
+            (day, isCurrent) = (told.day, !told.mustAsk(days, now: now))
+        } else if calendarsIsThere {
+            (day, isCurrent) = (expected, true)
+        } else if let told, told.listedEnd(days, now: now) == told.day {
+            (day, isCurrent) = (told.day, !told.mustAsk(days, now: now))
+        } else {
+            return nil
+        }
+    }
+}
+
+/// The days that a mode's directory shows.
+enum ListedDays {
+    /// The recent days up to `end` and the stored ones, oldest first, each once.
+    static func days(_ days: RankingDays, end: Day, recent: Int, stored: some Sequence<Day>) -> [Day] {
+        var listed = Set(stored)
+        var day = end
+        for _ in 0..<max(0, recent) {
+            guard day >= days.first else { break }
+            listed.insert(day)
+            day = days.before(day)
+        }
+        return listed.sorted()
     }
 }

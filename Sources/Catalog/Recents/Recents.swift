@@ -1,22 +1,22 @@
 package import Rankings
 internal import Synchronization
 
-/// A work of which a picture was read lately.
+/// A work with a recently read picture.
 package struct SeenWork: Hashable, Sendable {
     package var work: WorkID
-    /// Nil if no listing told.
+    /// The author; nil if no listing contains it.
     package var author: UserID?
 }
 
-/// What was read last: the pictures, and the works that they are of.
+/// The pictures that were read last, and their works.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. What does not say `async` never waits.
+/// Any thread may call. Methods that are not `async` never wait.
 package final class Recents: Sendable {
     private struct State {
         var recent: RecentPictures
-        /// The works of recent pictures, by path; those that were asked for.
+        /// The known works of recent pictures, by path.
         var seen: [String: SeenWork] = [:]
     }
 
@@ -26,10 +26,10 @@ package final class Recents: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - context: What the catalog's parts share.
-    ///   - pictures: What is stored, newest first.
-    ///   - listings: Where works of pictures are found.
-    ///   - records: Where their authors are.
+    ///   - context: The shared parts of the catalog.
+    ///   - pictures: The stored pictures, newest first.
+    ///   - listings: The listings in which works of pictures are found.
+    ///   - records: The records in which authors are found.
     init(_ context: CatalogContext, _ pictures: [RecentPicture], listings: Listings, records: Records) {
         self.context = context
         self.listings = listings
@@ -37,25 +37,25 @@ package final class Recents: Sendable {
         state = Mutex(State(recent: RecentPictures(pictures)))
     }
 
-    /// What was read last, newest first.
+    /// The pictures that were read last, newest first.
     package var pictures: [RecentPicture] {
         state.withLock { $0.recent.pictures }
     }
 
-    /// Notes that a picture was read.
+    /// Records that a picture was read.
     package func note(_ path: String) {
         let picture = RecentPicture(path: path, opened: context.now)
         state.withLock { $0.recent.note(picture) }
         context.outbox.add([.recent(picture)], canWait: true)
     }
 
-    /// Notes that a picture was read once more, if it is among those that were.
+    /// Records that a picture was read once more, if it is among the recent ones.
     package func noteAgain(_ path: String) {
         guard state.withLock({ $0.recent.pictures.contains { $0.path == path } }) else { return }
         note(path)
     }
 
-    /// Where the pictures that were read last are, newest first, as far as stored listings have them; asks the service nothing.
+    /// The places of recent pictures, newest first, as far as stored listings contain them; sends no request to the service.
     package func places() async -> [(picture: RecentPicture, listing: Listing, index: Int)] {
         var found: [(picture: RecentPicture, listing: Listing, index: Int)] = []
         for picture in pictures {
@@ -64,7 +64,7 @@ package final class Recents: Sendable {
         return found
     }
 
-    /// Where a picture is that was read, by its name among them; nil if no stored listing has it.
+    /// The place of a recent picture, by its name among the recent ones; nil if no stored listing contains it.
     package func place(named name: [UInt8]) async -> (listing: Listing, index: Int)? {
         guard let picture = pictures.first(where: { $0.name.utf8.elementsEqual(name) }) else { return nil }
         return await place(of: picture.path)
@@ -77,9 +77,9 @@ package final class Recents: Sendable {
         return (listing, index)
     }
 
-    /// The works of the pictures that were read last, in that order: as many as are remembered of those at most.
+    /// The works of the recent pictures, in that order; at most as many as there are remembered pictures.
     ///
-    /// From memory and the database; asks the service nothing. What is in no stored listing any more is missing.
+    /// From memory and the database; sends no request to the service. Works that are no longer in a stored listing are missing.
     package func seenWorks() async -> [SeenWork] {
         let (paths, remembered) = state.withLock { ($0.recent.pictures.map(\.path), $0.seen) }
         var seen: [String: SeenWork] = [:]

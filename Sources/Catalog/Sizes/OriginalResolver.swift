@@ -1,30 +1,30 @@
 import ImageHost
 import Rankings
 
-/// Finds out which format originals have, and which of them the image host cannot give.
+/// Finds the format of originals, and the originals that the image host cannot deliver.
 ///
-/// Where no listing tells the format, the image host says 404 to all but one of a few names; asking it costs the service's API
-/// nothing and tells the size besides. Where the listing tells both, nobody is asked. A few originals answer 500 for good: the
-/// rendition that mounts usually show stands in for them.
+/// Where no listing contains the format, the image host answers 404 for all but one of a few names; a request to it costs the
+/// service's API nothing and yields the size as well. Where the listing contains both, no request is sent. A few originals
+/// answer 500 permanently: the rendition that mounts usually show stands in for them.
 struct OriginalResolver: Sendable {
     let source: any RankingSource
     let host: ImageHost
     let timeout: AnswerLimit
-    /// The size of an original that is known already, in bytes.
+    /// The size in bytes of an original that is already known.
     let stored: @Sendable (PictureID) async -> Int64?
-    /// Told each size as it comes, so that a second try goes on where the first one ended.
+    /// Receives each size as it arrives, so that a second attempt continues where the first one ended.
     let learnt: @Sendable (Int64, PictureID) -> Void
-    /// Told the works whose originals cannot be had.
+    /// Receives the works that have no available original.
     let missing: @Sendable (WorkID) -> Void
-    /// Told how many questions were asked: to the image host, to the service.
+    /// Receives the numbers of requests: to the image host, and to the service.
     let count: @Sendable (_ host: Int, _ service: Int) -> Void
 
-    /// Each work's first page, in the same order.
+    /// The first page of each work, in the same order.
     func originals(of works: [ListedWork]) async throws(SourceError) -> [ListedPicture] {
         try await all(works.count) { place in await outcome(of: works[place]) }
     }
 
-    /// A work's first page: the original if it can be had, else the rendition that stands in.
+    /// A work's first page: the original if it is available, else the rendition that stands in.
     func original(of listed: ListedWork) async throws(SourceError) -> ListedPicture {
         let standIn = ListedPicture(listed, rendition: .regular, of: source)
         guard listed.work.withheld == nil else { return standIn }
@@ -32,7 +32,7 @@ struct OriginalResolver: Sendable {
             guard let found = try await look(reference, page: 0, listed) else { continue }
             return found
         }
-        // A name that none of the usual ones is.
+        // The name is none of the usual ones.
         let references: [String]
         do throws(SourceError) {
             count(0, 1)
@@ -47,7 +47,7 @@ struct OriginalResolver: Sendable {
         return standIn
     }
 
-    /// All pages of a work whose references the service told.
+    /// All pages of a work, from the references that the service returned.
     func pages(_ references: [String], of listed: ListedWork) async throws(SourceError) -> [ListedPicture] {
         try await all(references.count) { page in await outcome(of: references[page], page: page, listed) }
     }
@@ -70,7 +70,8 @@ struct OriginalResolver: Sendable {
             }
             if let found = try await look(reference, page: page, listed) { return .success(found) }
         } catch { return .failure(error) }
-        // Told by the service and unknown to its own image host: shown, so that the next reader asks again.
+        // The service named the page, but its image host does not have it: the page is shown, so that the next reader repeats
+        // the request.
         return .success(picture(reference, page: page, listed) ?? standIn(listed, page: page))
     }
 
@@ -96,7 +97,7 @@ struct OriginalResolver: Sendable {
         case .notTold: return picture
         case .failed(.notFound): return nil
         case .failed where status == 500:
-            // For good: the client has asked more than once by now.
+            // A permanent failure: the client has already repeated the request.
             missing(listed.work.id)
             return standIn(listed, page: page)
         case .failed(let error): throw error
@@ -117,13 +118,13 @@ struct OriginalResolver: Sendable {
         return standIn
     }
 
-    /// What was answered about one of several.
+    /// The outcome for one of several pictures.
     private struct Outcome: Sendable {
         let place: Int
         let picture: Result<ListedPicture, SourceError>
     }
 
-    /// Asks about each of several at once, and gives the answers in order; the transport decides how many go together.
+    /// Requests several pictures at once and returns them in order; the transport decides how many requests run together.
     private func all(
         _ count: Int, _ ask: @escaping @Sendable (Int) async -> Result<ListedPicture, SourceError>
     ) async throws(SourceError) -> [ListedPicture] {
@@ -132,7 +133,7 @@ struct OriginalResolver: Sendable {
             var outcomes: [Outcome] = []
             for await outcome in group {
                 outcomes.append(outcome)
-                // One failure is the whole page's: what the others would still ask is of no use.
+                // One failure fails the whole page, so the other requests are of no use.
                 if case .failure = outcome.picture {
                     group.cancelAll()
                     return [outcome]

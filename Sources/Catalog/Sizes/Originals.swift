@@ -3,19 +3,19 @@ import ImageHost
 import Rankings
 internal import Synchronization
 
-/// What was learnt while showing originals: which works have none that can be had, and what asking cost.
+/// The facts found while showing originals: the works without an available original, and the number of requests.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call; takes a lock for microseconds.
 final class Originals: Sendable {
     private struct State {
-        /// Works that were told to have no original.
+        /// Works reported to have no original.
         var missing: Set<WorkID> = []
         var questions = (host: 0, service: 0)
     }
 
-    /// Works without originals remembered at most; beyond, one is told of again.
+    /// The most works without originals that are remembered; beyond this number a work is reported again.
     static let missingBound = 4096
 
     private let context: CatalogContext
@@ -29,12 +29,12 @@ final class Originals: Sendable {
         self.sizes = sizes
     }
 
-    /// Questions that they cost since the start: to the image host, to the service.
+    /// The requests for originals since the start: to the image host, and to the service.
     var questions: (host: Int, service: Int) {
         state.withLock { $0.questions }
     }
 
-    /// Finds them.
+    /// The resolver of originals, connected to this state.
     var resolver: OriginalResolver {
         OriginalResolver(
             source: context.source, host: host, timeout: context.timeout,

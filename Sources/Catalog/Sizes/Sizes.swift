@@ -1,34 +1,35 @@
 import HTTP
-import ImageHost
+package import ImageHost
 package import Rankings
 import SQLite
 internal import Synchronization
 
-/// How large pictures are: told by listings, learnt by downloading, stored, or asked from the image host.
+/// The sizes of pictures: from listings, from downloads, from the database, or by a request to the image host.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. What does not say `async` never waits.
+/// Any thread may call. Methods that are not `async` never wait.
 package final class Sizes: Sendable {
-    /// Sizes that what only counts or previews is given without waiting: a long day, or a window of short ones.
+    /// The number of sizes that a count or preview gets without waiting: a long day, or a window of short ones.
     ///
-    /// Nautilus begins the properties of a directory only when it has counted those before it: fewer would keep a person waiting.
+    /// Nautilus begins the properties of a directory only after it has counted the directories before it, so that a smaller
+    /// number would keep a user waiting.
     static let glanceBurst = 600
-    /// How many a second after that.
+    /// The sizes per second after that.
     static let glanceRate = 2.0
-    /// Doubted sizes remembered at most; a host that lies about more pictures is believed about some of them again.
+    /// The most doubted sizes that are remembered; after more lies of a host, some of its declared sizes are accepted again.
     static let doubtBound = 4096
 
     private let context: CatalogContext
     private let host: ImageHost
-    /// Nil where no other machine's answers are to be had.
+    /// Nil where no answers of other machines are available.
     private let shared: (any SharedSizes)?
     /// The listings that show sizes.
     private let memory: LoadedListings
     private let flights = SharedTasks<PictureID, Int64>()
-    /// What sizes of what is only counted or previewed wait for.
+    /// The budget for sizes that are only counted or previewed.
     private let glances: TokenBucketGate
-    /// Pictures whose told size a download contradicted: headers may tell it again.
+    /// Pictures with a declared size that a download contradicted: headers may declare it again.
     private let doubted = Mutex<Set<PictureID>>([])
 
     init(_ context: CatalogContext, host: ImageHost, shared: (any SharedSizes)? = nil, memory: LoadedListings) {
@@ -41,7 +42,7 @@ package final class Sizes: Sendable {
             onClose: { _ in }, time: context.configuration.time)
     }
 
-    /// Keeps a size that was learnt by downloading.
+    /// Keeps a size that a download found.
     package func set(_ size: Int64, of picture: PictureID) {
         guard size > 0 else { return }
         doubted.withLock { _ = $0.remove(picture) }
@@ -49,7 +50,7 @@ package final class Sizes: Sendable {
         context.outbox.add([.size(size, picture)])
     }
 
-    /// Forgets a size that turned out wrong; no header is believed about this picture again, only a whole download.
+    /// Forgets a size that was wrong; afterwards only a whole download sets the size of this picture, and no header does.
     package func forget(_ picture: PictureID) {
         doubted.withLock { doubted in
             if doubted.count >= Self.doubtBound { doubted = [] }
@@ -63,21 +64,21 @@ package final class Sizes: Sendable {
         doubted.withLock { $0.contains(picture) }
     }
 
-    /// Shows a size that was stored or told, unless another one is known or it was doubted meanwhile.
+    /// Shows a stored or declared size, unless another one is known or the size was doubted meanwhile.
     ///
     /// A doubt takes effect in the database a moment after it was raised, and answers may have been under way.
     ///
-    /// - Returns: The size that holds; nil if only a download can tell.
+    /// - Returns: The valid size; nil if only a download can find it.
     private func show(_ size: Int64, of picture: PictureID, in listing: Listing) -> Int64? {
         doubted.withLock { $0.contains(picture) ? nil : listing.learnSize(size, of: picture) }
     }
 
-    /// Keeps a size that the image host told; it does not replace one that is known.
+    /// Keeps a size that the image host declared; it does not replace a known one.
     func told(_ size: Int64, of picture: PictureID) {
         context.outbox.add([.toldSize(size, picture)])
     }
 
-    /// The size of a picture that no listing has, in bytes: from the database, or asked from the image host.
+    /// The size in bytes of a picture that is in no listing: from the database, or by a request to the image host.
     package func size(of picture: PictureID, at location: PictureLocation) async throws(CatalogError) -> Int64 {
         try await flights.value(for: picture) { [self] in
             if let size = await stored(of: picture) { return .success(size) }
@@ -91,7 +92,7 @@ package final class Sizes: Sendable {
         }
     }
 
-    /// The size of a picture that was made or asked for before, in bytes; nil if none was.
+    /// The size in bytes of a picture that was made or requested before; nil if neither happened.
     package func stored(of picture: PictureID) async -> Int64? {
         // The last answer may still be on its way to the database.
         await context.outbox.flush()
@@ -99,23 +100,23 @@ package final class Sizes: Sendable {
         return size
     }
 
-    /// Ends what is asked.
+    /// Cancels the requests under way.
     func close() {
         flights.close()
     }
 
     // MARK: - Entries of listings
 
-    /// The size of an entry in bytes, asked for once however many want it.
+    /// The size of an entry in bytes, requested once for all waiters.
     ///
-    /// What a program asks for on nobody's behalf, and not of the whole listing, is only counted or previewed.
+    /// A background request that does not concern the whole listing serves only a count or a preview.
     ///
     /// - Parameters:
     ///   - listing: The listing.
     ///   - index: The entry.
-    ///   - wholeListing: Whether those of all entries are likely to be wanted.
+    ///   - wholeListing: Whether the sizes of all entries are likely to be needed.
     /// - Returns: The size.
-    /// - Throws: `.sizeNotTold` if the host tells no length.
+    /// - Throws: `.sizeNotTold` if the host declares no length.
     func resolve(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
         if let size = listing.size(at: index) { return size }
         guard let entry = listing.entry(at: index) else { throw .noSuchListing }
@@ -127,12 +128,12 @@ package final class Sizes: Sendable {
         let size = try await flights.value(for: entry.picture) { [self] in
             await ask(entry, in: listing, isGlance ? Urgency.current : nil)
         }
-        // Another listing of the same picture may have asked.
+        // Another listing of the same picture may have sent the request.
         guard let size = show(size, of: entry.picture, in: listing) else { throw .sizeNotTold }
         return size
     }
 
-    /// Learns from the database which sizes of new entries are known, then goes on with a walk that is under way.
+    /// Reads the known sizes of new entries from the database, then continues a walk that is under way.
     func learn(of entries: [ListingEntry], in listing: Listing) {
         guard !listing.key.listsAuthors else { return }
         context.background.run { [self] in
@@ -141,16 +142,16 @@ package final class Sizes: Sendable {
         }
     }
 
-    /// Sets the sizes that the database knows; returns the entries that it does not know.
+    /// Sets the sizes that the database has; returns the entries without one.
     @discardableResult
     func learnStored(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
-        // Without this the first sizes ever would wait until the rows of their own listing are written.
+        // Without this check, the first sizes ever would wait until the rows of their own listing are written.
         guard context.stored.sizes > 0 else { return entries }
         guard let sizes = try? await context.store.sizes(of: entries.map(\.picture)) else { return entries }
         return zip(entries, sizes).filter { $1 == 0 || show($1, of: $0.picture, in: listing) == nil }.map(\.0)
     }
 
-    /// Sets the sizes that other machines have asked for; returns the entries that they have not asked for either.
+    /// Sets the sizes that other machines have requested; returns the entries without one.
     private func learnShared(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
         guard let shared, !entries.isEmpty else { return entries }
         let sizes = await shared.known(of: entries.map(\.picture), in: listing.key)
@@ -166,13 +167,13 @@ package final class Sizes: Sendable {
         return unknown
     }
 
-    /// Asks for many sizes at once: those in the database with one call, the others from the image host.
+    /// Requests many sizes at once: those in the database with one call, the others from the image host.
     private func ask(_ entries: [ListingEntry], in listing: Listing) {
         guard !entries.isEmpty else { return }
         context.background.run { [self] in
             let unknown = await learnStored(of: entries, in: listing)
             for entry in await learnShared(of: unknown, in: listing) {
-                // Whoever waits for one of them overtakes the others.
+                // A request with a waiter overtakes the others.
                 let urgency = Urgency()
                 flights.start(entry.picture, hurry: urgency.raise) {
                     await self.probe(entry, in: listing, urgency)
@@ -196,8 +197,7 @@ package final class Sizes: Sendable {
         }
     }
 
-    /// Waits until the budget of what is only counted or previewed lets a size be asked for, until a person waits for it, or as long
-    /// as leaves time to answer.
+    /// Waits for the budget of counts and previews, until a user waits for the size, or for as long as leaves time to answer.
     private func waitForTurn(_ glance: Urgency) async {
         let time = context.configuration.time
         let patience = context.configuration.timeout / 2
@@ -210,7 +210,7 @@ package final class Sizes: Sendable {
     private func probe(
         _ entry: ListingEntry, in listing: Listing, _ urgency: Urgency? = nil
     ) async -> Result<Int64, CatalogError> {
-        // Somebody may have downloaded or asked it since this was planned.
+        // The picture may have been downloaded or its size requested since this was planned.
         if let index = listing.state.withLock({ $0.table.position(of: entry.picture) }),
             let size = listing.size(at: index)
         {
@@ -219,15 +219,15 @@ package final class Sizes: Sendable {
         do throws(CatalogError) {
             if isDoubted(entry.picture) { throw .sizeNotTold }
             let answer = try await askHost(try location(of: entry), urgency, for: entry.picture, in: listing.key)
-            // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
-            // A download may have told another one meanwhile, and has seen the bytes.
+            // Only this listing is updated: a walk would otherwise search every loaded listing for each answer. The others find
+            // the size in the database. A download may have set another size meanwhile, and a download has seen the bytes.
             guard let size = show(answer, of: entry.picture, in: listing) else { throw .sizeNotTold }
             told(size, of: entry.picture)
             return .success(size)
         } catch { return .failure(error) }
     }
 
-    /// How large a picture is: as its listing told, otherwise by asking the image host.
+    /// The size of a picture: from its listing, otherwise by a request to the image host.
     private func askHost(
         _ location: PictureLocation, _ urgency: Urgency? = nil, for picture: PictureID? = nil,
         in listing: ListingKey? = nil
@@ -257,4 +257,32 @@ package final class Sizes: Sendable {
         }
         throw .sizeNotTold
     }
+}
+
+// MARK: - Shared sizes
+
+/// Sizes of pictures that other machines have requested.
+///
+/// ## Concurrency
+///
+/// Any task may call.
+package protocol SharedSizes: Sendable {
+    /// The sizes that are known without a request for any of them.
+    ///
+    /// - Parameters:
+    ///   - pictures: The pictures.
+    ///   - listing: The listing that shows them.
+    /// - Returns: Bytes in the order of the pictures, 0 for sizes that no machine has requested.
+    func known(of pictures: [PictureID], in listing: ListingKey) async -> [Int64]
+
+    /// A size that a machine has requested, this one if no other has.
+    ///
+    /// - Parameters:
+    ///   - picture: The picture.
+    ///   - listing: The listing that shows it.
+    ///   - ask: Sends the request to the image host.
+    /// - Returns: The answer of the image host.
+    func size(
+        of picture: PictureID, in listing: ListingKey, ask: @Sendable () async -> PictureSize
+    ) async -> PictureSize
 }

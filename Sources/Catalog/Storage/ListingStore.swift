@@ -1,18 +1,18 @@
 import Rankings
 import SQLite
 
-/// The database behind one actor on a serial queue of its own.
+/// The database of the catalog, as an actor on a serial queue of its own.
 ///
 /// ## Concurrency
 ///
-/// Calls run one after another off the cooperative pool. Nothing that `lookup` or `getattr` need waits for it.
+/// Calls run one after another off the cooperative pool. `lookup` and `getattr` never wait for it.
 actor ListingStore {
     private let executor = SerialQueueExecutor(label: "catalog")
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     private let path: String
     private let view: ListingView
-    /// Told when a damaged file was set aside in mid-work.
+    /// Called when a damaged file was set aside during work.
     private let onSetAside: @Sendable (SetAside) -> Void
     private var connection: Connection
 
@@ -26,14 +26,14 @@ actor ListingStore {
         self.onSetAside = onSetAside
     }
 
-    /// Finishes with the file.
+    /// Closes the file.
     func close() {
         connection.close()
     }
 
-    /// Runs changes in one transaction; returns how many sizes are new.
+    /// Runs changes in one transaction; returns the number of new sizes.
     func apply(_ writes: [StoreWrite]) throws(DatabaseError) -> Int {
-        // Reading goes on in a file that somebody removed; what is written there would be lost to the next mount.
+        // Reads continue in a file that was removed from its directory; changes written there would be lost to the next mount.
         if connection.isAstray { connection = try connection.restored() }
         let variant = StoredVariant(view)
         return try guarded { connection throws(DatabaseError) in
@@ -58,7 +58,7 @@ actor ListingStore {
         }
     }
 
-    /// A listing with the sizes of its pictures; nil if it is not stored whole.
+    /// A listing with the sizes of its pictures; nil if it is not completely stored.
     func listing(_ key: ListingKey) throws(DatabaseError) -> StoredListing? {
         let view = view
         return try guarded { connection throws(DatabaseError) in
@@ -84,14 +84,14 @@ actor ListingStore {
         }
     }
 
-    /// Asks the database something else.
+    /// Runs any other query.
     func read<Value: Sendable>(
         _ body: @Sendable (Connection) throws(DatabaseError) -> Value
     ) throws(DatabaseError) -> Value {
         try guarded(body)
     }
 
-    /// Runs `body`; a file that turns out damaged is set aside, so that the next call works on a new one.
+    /// Runs `body`; a damaged file is set aside, so that the next call works on a new one.
     private func guarded<Value>(
         _ body: (Connection) throws(DatabaseError) -> Value
     ) throws(DatabaseError) -> Value {

@@ -3,7 +3,7 @@ import Rankings
 import SQLite
 internal import Synchronization
 
-/// Changes waiting for the database: whatever gathers while one transaction runs goes into the next.
+/// Pending changes of the database: all changes that gather while one transaction runs go into the next.
 ///
 /// ## Concurrency
 ///
@@ -12,17 +12,17 @@ final class Outbox: Sendable {
     private struct State {
         var pending: [StoreWrite] = []
         var isDraining = false
-        /// Whether what can wait will be written in a moment.
+        /// Whether deferred changes will be written in a moment.
         var isDue = false
         var isClosed = false
-        /// How many batches were taken, and how many of them are done with.
+        /// The number of batches taken, and the number of batches finished.
         var taken = 0
         var finished = 0
-        /// Who waits, and for how many batches to be done with.
+        /// The waiters, each with the number of batches that must be finished first.
         var waiters: [(batch: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        /// Whether the trouble that lasts has been reported.
+        /// Whether the present failure has been reported.
         var hasReported = false
-        /// Records that could not be written, so that they can be told all the same.
+        /// Records that could not be written, kept so that they can still be returned.
         var unstored: [UnstoredKey: ListedWork] = [:]
     }
 
@@ -34,7 +34,7 @@ final class Outbox: Sendable {
     /// Records kept in memory while the disk refuses: ten full rankings, a few megabytes.
     private static let unstoredBound = 5000
 
-    /// How long what can wait does, in milliseconds: who reads file after file causes a transaction a second and not one a file.
+    /// The delay of deferred changes in milliseconds: a reader of file after file causes one transaction a second, not one a file.
     private static let patience = 1000
 
     private let store: ListingStore
@@ -45,9 +45,9 @@ final class Outbox: Sendable {
 
     /// - Parameters:
     ///   - store: The database.
-    ///   - onStored: Told what was written.
-    ///   - report: Told what could not be written.
-    ///   - inAMoment: Does something when what can wait has waited long enough.
+    ///   - onStored: Receives the changes that were written.
+    ///   - report: Receives the failure to write.
+    ///   - inAMoment: Runs a closure when deferred changes have waited long enough.
     init(
         store: ListingStore, onStored: @escaping @Sendable ([StoreWrite], _ newSizes: Int) -> Void,
         report: @escaping @Sendable (CatalogEvent) -> Void,
@@ -61,11 +61,11 @@ final class Outbox: Sendable {
         self.inAMoment = inAMoment
     }
 
-    /// Takes changes over.
+    /// Adds changes.
     ///
     /// - Parameters:
     ///   - writes: The changes, in their order.
-    ///   - canWait: Whether losing them to a kill within the next second is no loss.
+    ///   - canWait: Whether the changes may be lost to a kill within the next second.
     func add(_ writes: [StoreWrite], canWait: Bool = false) {
         let mustWait = state.withLock { state in
             guard !state.isClosed else { return false }
@@ -83,7 +83,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Begins to write what is pending, unless somebody does.
+    /// Begins to write the pending changes, unless a drain is running.
     private func start() {
         let mustStart = state.withLock { state in
             guard !state.isDraining, !state.pending.isEmpty else { return false }
@@ -93,13 +93,13 @@ final class Outbox: Sendable {
         if mustStart { Task { await drain() } }
     }
 
-    /// Takes nothing more, and returns once the rest is written: answers that come after the end are not trouble to report.
+    /// Accepts no more changes and returns once the rest is written: answers that arrive after the end are no failure to report.
     func close() async {
         state.withLock { $0.isClosed = true }
         await flush()
     }
 
-    /// Returns once everything added before has been written or given up.
+    /// Returns once all changes added before have been written or given up.
     func flush() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in

@@ -1,17 +1,17 @@
 import Rankings
 import SQLite
 
-/// Between values and rows: the statements of the catalog, each a plain function of a connection.
+/// Conversions between values and rows: the statements of the catalog, each a plain function of a connection.
 enum Rows {
     // MARK: - Listings
 
-    /// Writes a listing; returns how many sizes are new.
+    /// Writes a listing; returns the number of new sizes.
     static func write(
         _ listing: ListingWrite, _ variant: StoredVariant, to connection: Connection
     ) throws(DatabaseError) -> Int {
         let header = listing.header
         if listing.replaces { try delete(listing.key, variant, in: connection) }
-        // Pages that arrive together may be written in any order: the header that knows most entries stays.
+        // Pages that arrive together may be written in any order: the header with the most entries stays.
         try connection.run(
             """
             INSERT INTO listings(key, complete, next_page, last_page, entry_count, fetched, remaining)
@@ -40,7 +40,7 @@ enum Rows {
         return newSizes
     }
 
-    /// The rendition of an entry that always has it; nil for one whose rendition is the mount's.
+    /// The rendition of an entry that has it in every mount; nil for an entry in the mount's rendition.
     private static func storedRendition(of picture: PictureID) -> String? {
         switch picture.rendition {
         case .regular, .small: nil
@@ -72,7 +72,8 @@ enum Rows {
         }
         guard let (id, header) = found else { return nil }
         var stored = StoredListing(header: header, rows: [])
-        // What has no rendition of its own is listed in the mount's; for originals that is the one they fell back to.
+        // An entry without a rendition of its own is listed in the mount's; for originals, in the rendition that stands in for
+        // them.
         let standard = view.rendition == .original || key.isWork ? .regular : view.rendition
         try connection.rows(rowsSQL(withRecords: view.needsRecords(of: key)), .integer(id), .text(standard.rawValue)) {
             row in
@@ -90,7 +91,7 @@ enum Rows {
                     size: row.int64(6), pageCount: view.allPages ? work?.pageCount ?? 1 : 1))
         }
         guard stored.rows.count == header.entryCount else {
-            // A page in the middle could not be written: ask the service again rather than show a hole.
+            // A page in the middle could not be written: a new request to the service is better than a gap.
             try connection.run("DELETE FROM listings WHERE id = ?", .integer(id))
             return nil
         }
@@ -108,7 +109,7 @@ enum Rows {
         """
     }
 
-    /// As much of a work's record as filters ask for.
+    /// The part of a work's record that filters need.
     private static func judged(_ row: Statement, _ picture: PictureID) -> Work {
         Work(
             id: picture.work, title: "", author: UserID(rawValue: 0), authorName: "", tags: tags(row.text(9)),
@@ -129,7 +130,7 @@ enum Rows {
             let text = variant.text(of: key)
             if !stored.utf8.elementsEqual(text.utf8) { spellings.append((stored, text)) }
         }
-        // Earlier versions stored what was typed in each spelling.
+        // Earlier versions stored each typed spelling separately.
         for (stored, key) in spellings {
             try connection.run("UPDATE OR IGNORE listings SET key = ? WHERE key = ?", .text(key), .text(stored))
             try connection.run("DELETE FROM listings WHERE key = ?", .text(stored))
@@ -171,6 +172,195 @@ enum Rows {
         stride(from: 0, to: bytes.count - 7, by: 8).map { start in
             let bits = bytes[start..<start + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             return WorkID(rawValue: Int64(bitPattern: bits))
+        }
+    }
+}
+
+// MARK: - Works
+
+extension Rows {
+    static func write(_ work: Work, to connection: Connection) throws(DatabaseError) {
+        let separator = String(Schema.tagSeparator)
+        let tags = work.tags.map { tag in tag.filter { $0 != Schema.tagSeparator } }.filter { !$0.isEmpty }
+        try connection.run(
+            // A listing that does not report how a work was made leaves the value of another listing.
+            """
+            INSERT OR REPLACE INTO works
+            VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+                ifnull(?15, (SELECT ai FROM works WHERE id = ?1)), ?16)
+            """,
+            .integer(work.id.rawValue), .text(work.title), .integer(work.author.rawValue), .text(work.authorName),
+            .text(tags.joined(separator: separator)), .integer(work.kind.rawValue), .integer(work.width),
+            .integer(work.height), .integer(work.pageCount), .integer(work.uploaded),
+            .optional(work.views.map(Int64.init)), .optional(work.ratings.map(Int64.init)), .text(work.picture),
+            .optional(work.withheld), .optional(work.isAI.map { $0 ? 1 : 0 }),
+            .optional(work.origin))
+    }
+
+    /// The record of an entry: the newest record of the work, with the picture under which the entry was listed.
+    static func record(
+        of entry: ListingEntry, in key: ListingKey, _ variant: StoredVariant, _ connection: Connection
+    ) throws(DatabaseError) -> ListedWork? {
+        try connection.first(
+            """
+            SELECT w.id, w.title, w.author, w.author_name, w.tags, w.kind, w.width, w.height, w.page_count, w.views,
+                w.ratings, w.withheld, e.rank, e.previous_rank, e.uploaded, e.reference, w.ai, w.origin
+            FROM listings l JOIN entries e ON e.listing = l.id JOIN works w ON w.id = e.work
+            WHERE l.key = ? AND e.work = ? LIMIT 1
+            """,
+            .text(variant.text(of: key)), .integer(entry.picture.work.rawValue)
+        ) { row in
+            ListedWork(
+                rank: row.optionalInt64(12).map(Int.init), previousRank: row.optionalInt64(13).map(Int.init),
+                work: Work(
+                    id: WorkID(rawValue: row.int64(0)), title: row.text(1), author: UserID(rawValue: row.int64(2)),
+                    authorName: row.text(3), tags: tags(row.text(4)),
+                    kind: WorkKind(rawValue: row.int(5)) ?? .illustration, width: row.int(6), height: row.int(7),
+                    pageCount: row.int(8), uploaded: row.int64(14), views: row.optionalInt64(9).map(Int.init),
+                    ratings: row.optionalInt64(10).map(Int.init), picture: row.text(15), withheld: row.optionalText(11),
+                    isAI: row.optionalInt64(16).map { $0 != 0 }, origin: row.optionalText(17))
+            )
+        }
+    }
+
+    static func tags(_ text: String) -> [String] {
+        text.split(separator: Schema.tagSeparator).map(String.init)
+    }
+}
+
+// MARK: - Sizes
+
+extension Rows {
+    static func size(of picture: PictureID, in connection: Connection) throws(DatabaseError) -> Int64? {
+        try connection.first(
+            "SELECT size FROM sizes WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?",
+            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
+            .integer(picture.uploaded)
+        ) { $0.int64(0) }
+    }
+
+    /// Writes a size unless the picture has one; 1 if it had none, else 0.
+    static func writeTold(
+        _ size: Int64, of picture: PictureID, to connection: Connection
+    ) throws(DatabaseError) -> Int {
+        try connection.run(
+            "INSERT OR IGNORE INTO sizes VALUES(?, ?, ?, ?, ?)", .integer(picture.work.rawValue),
+            .integer(picture.page),
+            .text(picture.rendition.rawValue), .integer(picture.uploaded), .integer(size))
+        return connection.changes > 0 ? 1 : 0
+    }
+
+    /// Writes a size in place of any other; 1 if the picture had none before, else 0.
+    static func write(_ size: Int64, of picture: PictureID, to connection: Connection) throws(DatabaseError) -> Int {
+        if try writeTold(size, of: picture, to: connection) > 0 { return 1 }
+        try connection.run(
+            "UPDATE sizes SET size = ? WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?", .integer(size),
+            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
+            .integer(picture.uploaded))
+        return 0
+    }
+
+    /// Deletes a size; 1 if there was one, else 0.
+    static func deleteSize(of picture: PictureID, in connection: Connection) throws(DatabaseError) -> Int {
+        try connection.run(
+            "DELETE FROM sizes WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?",
+            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
+            .integer(picture.uploaded))
+        return connection.changes
+    }
+}
+
+// MARK: - Texts
+
+extension Rows {
+    static func write(_ text: StoredText, under key: TextKey, to connection: Connection) throws(DatabaseError) {
+        try connection.run(
+            """
+            INSERT INTO texts VALUES(?1, ?2, ?3, ?3)
+            ON CONFLICT(key) DO UPDATE SET text = ?2, fetched = ?3, changed = iif(text = ?2, changed, ?3)
+            """,
+            .text(key.text), .text(text.text), .integer(text.fetched))
+    }
+
+    static func text(_ key: TextKey, in connection: Connection) throws(DatabaseError) -> StoredText? {
+        try connection.first("SELECT text, fetched, changed FROM texts WHERE key = ?", .text(key.text)) { row in
+            StoredText(text: row.text(0), fetched: row.int64(1), changed: row.int64(2))
+        }
+    }
+
+    static func deleteText(_ key: TextKey, in connection: Connection) throws(DatabaseError) {
+        try connection.run("DELETE FROM texts WHERE key = ?", .text(key.text))
+    }
+
+    // MARK: - Recent pictures
+
+    /// Writes a picture that was read, and deletes the oldest ones above the bound.
+    static func write(_ picture: RecentPicture, to connection: Connection) throws(DatabaseError) {
+        try connection.run(
+            "INSERT OR REPLACE INTO recent(path, opened) VALUES(?, ?)", .text(picture.path), .integer(picture.opened))
+        try connection.run(
+            """
+            DELETE FROM recent WHERE place NOT IN (SELECT place FROM recent ORDER BY place DESC LIMIT ?)
+            """,
+            .integer(RecentPictures.bound))
+    }
+
+    /// The recent pictures, newest first.
+    static func recentPictures(_ connection: Connection) throws(DatabaseError) -> [RecentPicture] {
+        var pictures: [RecentPicture] = []
+        try connection.rows("SELECT path, opened FROM recent ORDER BY place DESC") { row in
+            pictures.append(RecentPicture(path: row.text(0), opened: row.int64(1)))
+        }
+        return pictures
+    }
+
+    // MARK: - Where a work is listed
+
+    /// The listings of this variant that contain a work: at most 16, rankings first, since they never need the network.
+    static func places(
+        of work: WorkID, _ variant: StoredVariant, in connection: Connection
+    ) throws(DatabaseError) -> [ListingKey] {
+        var places: [ListingKey] = []
+        try connection.rows(
+            """
+            SELECT DISTINCT l.key FROM entries e JOIN listings l ON l.id = e.listing WHERE e.work = ?
+            ORDER BY l.key NOT LIKE ? LIMIT 16
+            """,
+            .integer(work.rawValue), .text("%\(TreePath.rankings.text)/%")
+        ) { row in
+            if let key = variant.key(row.text(0)) { places.append(key) }
+        }
+        return places
+    }
+
+    /// The authors of listed works with this name, at most two: two are enough to show that the name is ambiguous.
+    static func authors(named name: String, in connection: Connection) throws(DatabaseError) -> [UserID] {
+        var authors: [UserID] = []
+        try connection.rows(
+            "SELECT DISTINCT author FROM works WHERE author_name = ? AND author > 0 LIMIT 2", .text(name)
+        ) { row in
+            authors.append(UserID(rawValue: row.int64(0)))
+        }
+        return authors
+    }
+
+    /// The newest record of a work from any listing.
+    static func work(_ id: WorkID, in connection: Connection) throws(DatabaseError) -> Work? {
+        try connection.first(
+            """
+            SELECT title, author, author_name, tags, kind, width, height, page_count, uploaded, views, ratings, picture,
+                withheld, ai, origin
+            FROM works WHERE id = ?
+            """,
+            .integer(id.rawValue)
+        ) { row in
+            Work(
+                id: id, title: row.text(0), author: UserID(rawValue: row.int64(1)), authorName: row.text(2),
+                tags: tags(row.text(3)), kind: WorkKind(rawValue: row.int(4)) ?? .illustration, width: row.int(5),
+                height: row.int(6), pageCount: row.int(7), uploaded: row.int64(8),
+                views: row.optionalInt64(9).map(Int.init), ratings: row.optionalInt64(10).map(Int.init),
+                picture: row.text(11), withheld: row.optionalText(12), isAI: row.optionalInt64(13).map { $0 != 0 },
+                origin: row.optionalText(14))
         }
     }
 }

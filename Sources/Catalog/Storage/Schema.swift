@@ -1,7 +1,7 @@
 import Rankings
 import SQLite
 
-/// The tables of the catalog; only appended to.
+/// The tables of the catalog; migrations are only appended.
 enum Schema {
     static let migrations = [
         Migration(
@@ -60,26 +60,27 @@ enum Schema {
             """),
     ]
 
-    /// U+001F, which no tag holds; it is taken out of any that does.
+    /// U+001F, which no tag contains; it is removed from any tag that does.
     static let tagSeparator: Character = "\u{1F}"
 }
 
-/// Which set of listings of a database a mount uses: names of originals have extensions of their own, and in some sources those
-/// of other renditions too.
+/// The set of listings of a database that a mount uses.
+///
+/// Names of originals have extensions of their own, and in some sources those of other renditions do too.
 struct StoredVariant: Hashable, Sendable {
-    /// What keys of this set begin with; empty where names are the same for all renditions but originals.
+    /// The beginning of keys of this set; empty where names are the same for all renditions but originals.
     private let prefix: String
 
     init(_ view: ListingView) {
         prefix = view.rendition == .original || view.hasOwnNames ? "\(view.rendition.rawValue)/" : ""
     }
 
-    /// The key as it is stored.
+    /// The stored form of a key.
     func text(of key: ListingKey) -> String {
         key.isSameInEveryView ? key.text : prefix + key.text
     }
 
-    /// The key of this variant that some text means.
+    /// The key of this variant that a text stands for; nil for any other text.
     func key(_ text: String) -> ListingKey? {
         if !prefix.isEmpty, let text = text.rest(after: prefix) { return ListingKey(text: text) }
         guard let key = ListingKey(text: text), prefix.isEmpty || key.isSameInEveryView else { return nil }

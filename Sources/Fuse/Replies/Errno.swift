@@ -5,13 +5,13 @@ package struct Errno: Error, RawRepresentable, Hashable, Sendable {
     /// The positive number of errno(3).
     package let rawValue: Int32
 
-    /// Wraps a number as C functions leave it in `errno`.
+    /// Wraps a number that a C function stored in `errno`.
     package init(rawValue: Int32) {
         self.rawValue = rawValue
     }
 }
 
-// Named as in errno(3), because that is the name a person will search the manual for.
+// Named as in errno(3), so that a user finds the name in the manual.
 extension Errno {
     /// Permission denied.
     package static let EACCES = Errno(rawValue: Glibc.EACCES)
@@ -23,9 +23,9 @@ extension Errno {
     package static let EHOSTUNREACH = Errno(rawValue: Glibc.EHOSTUNREACH)
     /// The request was interrupted.
     package static let EINTR = Errno(rawValue: Glibc.EINTR)
-    /// An argument makes no sense.
+    /// Invalid argument.
     package static let EINVAL = Errno(rawValue: Glibc.EINVAL)
-    /// Input or output failed.
+    /// Input/output error.
     package static let EIO = Errno(rawValue: Glibc.EIO)
     /// Is a directory.
     package static let EISDIR = Errno(rawValue: Glibc.EISDIR)
@@ -35,17 +35,17 @@ extension Errno {
     package static let ENAMETOOLONG = Errno(rawValue: Glibc.ENAMETOOLONG)
     /// The extended attribute does not exist.
     package static let ENODATA = Errno(rawValue: Glibc.ENODATA)
-    /// The device is gone: what a read of `/dev/fuse` says after the unmount.
+    /// No such device: the result of a read of `/dev/fuse` after the unmount.
     package static let ENODEV = Errno(rawValue: Glibc.ENODEV)
     /// No such file or directory.
     package static let ENOENT = Errno(rawValue: Glibc.ENOENT)
-    /// Not implemented; the kernel remembers it and does not ask again.
+    /// Not implemented; the kernel remembers this and does not repeat the request.
     package static let ENOSYS = Errno(rawValue: Glibc.ENOSYS)
-    /// Not connected: a mount whose daemon is gone.
+    /// Not connected: the daemon of the mount is gone.
     package static let ENOTCONN = Errno(rawValue: Glibc.ENOTCONN)
     /// Not a directory.
     package static let ENOTDIR = Errno(rawValue: Glibc.ENOTDIR)
-    /// Not a command this file knows.
+    /// Not a command of this file.
     package static let ENOTTY = Errno(rawValue: Glibc.ENOTTY)
     /// Not permitted.
     package static let EPERM = Errno(rawValue: Glibc.EPERM)
@@ -58,7 +58,7 @@ extension Errno {
 }
 
 extension Errno: CustomStringConvertible {
-    /// The system's sentence for the number, for example "No such file or directory".
+    /// The system's message for the number, for example "No such file or directory".
     package var description: String {
         var buffer = [CChar](repeating: 0, count: Self.longestSentence)
         return unsafe buffer.withUnsafeMutableBufferPointer { bytes in
@@ -69,6 +69,6 @@ extension Errno: CustomStringConvertible {
         }
     }
 
-    /// Room for any sentence of strerror_r(3), in bytes; the longest is about 50.
+    /// Buffer size for any message of strerror_r(3), in bytes; the longest message is about 50.
     private static let longestSentence = 128
 }

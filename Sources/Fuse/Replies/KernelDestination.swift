@@ -4,13 +4,13 @@ import Glibc
 
 /// Sends an answer to the kernel through libfuse's `fuse_reply_*` functions.
 @safe struct KernelDestination: AnswerDestination, @unchecked Sendable {
-    // `@unchecked` for the pointer: libfuse frees the request when it is answered. ReplyPhase lets exactly one answer through
-    // to `deliver`, `watchInterrupts` runs under the lock that decides this and only before it, and `unwatchInterrupts`
-    // right before `deliver` on the same thread. The functions themselves may be called from any thread.
+    // `@unchecked` for the pointer: libfuse frees the request when it is answered. ReplyPhase lets exactly one answer through to
+    // `deliver`. `watchInterrupts` runs only before that, under the lock that decides it, and `unwatchInterrupts` runs right
+    // before `deliver` on the same thread. The functions themselves may be called from any thread.
     private let request: fuse_req_t
-    /// What a value or buffer may have at most, in bytes; of extended attributes, 0 asks for the length.
+    /// The maximum length of a value or buffer, in bytes; for extended attributes, 0 requests the length.
     private let size: Int
-    /// Entered by whoever made this; left when the answer has been sent, after which the session may be destroyed.
+    /// The group of open requests, entered by the creator and left after the answer; once empty, the session may be destroyed.
     private let outstanding: DispatchGroup
 
     init(_ request: fuse_req_t, size: Int, outstanding: DispatchGroup) {
@@ -26,13 +26,13 @@ import Glibc
     }
 
     func unwatchInterrupts(of pending: PendingRequest) {
-        // fuse_req_interrupt_func takes the lock under which the callback runs: when it returns, no callback runs or will, and
-        // the reference given in watchInterrupts can go. The caller still holds one.
+        // fuse_req_interrupt_func takes the lock under which the callback runs: when it returns, no callback runs now or later,
+        // and the reference from watchInterrupts can be released. The caller still holds a reference.
         unsafe fuse_req_interrupt_func(request, nil, nil)
         unsafe Unmanaged.passUnretained(pending).release()
     }
 
-    /// Called on a worker, under libfuse's lock of the request: it may not answer here.
+    /// The interrupt callback, which runs on a worker under libfuse's lock of the request and must not answer there.
     private static let interrupted: fuse_interrupt_func_t = { _, box in
         guard let box = unsafe box else { return }
         unsafe Unmanaged<PendingRequest>.fromOpaque(box).takeUnretainedValue().interrupt()
@@ -43,7 +43,7 @@ import Glibc
         return send(answer) == 0
     }
 
-    /// Calls the function of libfuse for an answer: 0, or -errno if the kernel does not want it any more.
+    /// Calls the libfuse function for an answer and returns 0, or -errno if the kernel no longer waits for the answer.
     private func send(_ answer: Answer) -> Int32 {
         switch answer {
         case .failure(let error):
@@ -67,7 +67,7 @@ import Glibc
             information.keep_cache = keepCache ? 1 : 0
             information.direct_io = directIO ? 1 : 0
             information.cache_readdir = cacheDirectory ? 1 : 0
-            // A read-only file has nothing to flush; spares one request per close.
+            // A read-only file has nothing to flush; this saves one request per close.
             information.noflush = 1
             return unsafe fuse_reply_open(request, &information)
         case .bytes(let bytes):
@@ -84,7 +84,7 @@ import Glibc
             guard value.count <= size else { return unsafe fuse_reply_err(request, ERANGE) }
             return sendBytes(value)
         case .ioctl(let result, let output):
-            // The kernel takes no more than the command's number promises.
+            // The kernel accepts no more bytes than the command's number declares.
             guard output.count <= size else { return unsafe fuse_reply_err(request, EIO) }
             return unsafe output.withUnsafeBytes { unsafe fuse_reply_ioctl(request, result, $0.baseAddress, $0.count) }
         }
@@ -94,5 +94,54 @@ import Glibc
         unsafe bytes.withUnsafeBytes { bytes in
             unsafe fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
         }
+    }
+}
+
+// MARK: - Kernel packer
+
+/// Packs entries in the kernel's format into one buffer, with `fuse_add_direntry` and `fuse_add_direntry_plus`.
+struct KernelPacker: DirectoryPacker {
+    private var buffer: [UInt8]
+    private var used = 0
+    private let withAttributes: Bool
+    private(set) var counted: [UInt64] = []
+
+    init(size: Int, withAttributes: Bool) {
+        buffer = [UInt8](repeating: 0, count: size)
+        self.withAttributes = withAttributes
+        // linux/fuse.h: struct fuse_direntplus with a name of one byte takes 160 bytes.
+        if withAttributes { counted.reserveCapacity(size / 160) }
+    }
+
+    var answer: Answer { .bytes([UInt8](buffer[..<used])) }
+
+    /// Packs an entry; the libfuse functions get no request, which they do not use: an interrupt may have answered it already.
+    mutating func add(
+        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
+    ) -> Bool {
+        let (used, room) = (used, buffer.count - used)
+        let needed = unsafe buffer.withUnsafeMutableBytes { buffer in
+            let target = unsafe buffer.baseAddress?.advanced(by: used).assumingMemoryBound(to: CChar.self)
+            // A native string already ends with a NUL: no bytes are copied.
+            return unsafe name.withCString { name in
+                guard withAttributes else {
+                    var status = stat()
+                    status.st_ino = ino_t(inode)
+                    status.st_mode = kind.modeBits
+                    return unsafe fuse_add_direntry(nil, target, room, name, &status, off_t(nextOffset))
+                }
+                var parameters =
+                    known.map {
+                        fuse_entry_param(
+                            $0.attributes, entryTimeout: $0.entryTimeout, attributesTimeout: $0.attributesTimeout)
+                    } ?? fuse_entry_param(nameOf: inode, kind: kind)
+                return unsafe fuse_add_direntry_plus(nil, target, room, name, &parameters, off_t(nextOffset))
+            }
+        }
+        // Both functions return the size of the entry, and write nothing if it exceeds the room.
+        guard needed <= room else { return false }
+        self.used += needed
+        if withAttributes, let known { counted.append(known.attributes.inode) }
+        return true
     }
 }

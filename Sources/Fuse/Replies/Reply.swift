@@ -1,33 +1,36 @@
+import Synchronization
+
 /// The right to answer one request, once.
 ///
-/// Dropping it answers EIO; answering twice traps.
+/// Dropping the reply answers EIO; answering twice traps.
 ///
-/// Once ``later(_:)`` was called, or the method that got the request has returned, the kernel's interrupt (EINTR), the hard
-/// deadline (ETIMEDOUT) or the end of the session (EINTR) may answer first; the owner's answer then goes nowhere, and
-/// what it had counted is taken back: an entry that did not arrive is forgotten, a handle that did not arrive is released.
+/// After ``later(_:)`` is called, or after the method that received the request returns, an interrupt by the kernel (EINTR), the
+/// hard deadline (ETIMEDOUT) or the end of the session (EINTR) may answer first. The owner's answer is then discarded and its
+/// counts are undone: an undelivered entry is forgotten, an undelivered handle is released.
 ///
 /// ## Concurrency
 ///
-/// May be handed to any thread or task. Every answer may be the kernel's last reference to the inode, so give it outside locks.
+/// Any thread or task may hold and use a reply. Any answer may release the kernel's last reference to the inode, so answer
+/// outside locks.
 package class Reply: @unchecked Sendable {
-    // `@unchecked` because a class that is inherited from must be; everything stored here and below is immutable or, in
-    // DirectoryReply, behind a Mutex.
+    // `@unchecked` because a class with subclasses requires it; all stored properties here and in the subclasses are immutable
+    // or, in DirectoryReply, protected by a Mutex.
 
-    /// The request that this answers.
+    /// The request to answer.
     final let request: PendingRequest
-    /// Takes back what an answer has counted that did not arrive.
+    /// Undoes the counts of an answer that did not arrive.
     final let undo: Undo
 
-    /// A reply that hands its answer to a closure in place of the kernel.
+    /// Creates a reply that passes its answer to a closure in place of the kernel.
     ///
     /// - Parameters:
-    ///   - waiting: The deadline that ``later(_:)`` is held to; without it none.
-    ///   - answer: Called once, on the thread that answers.
+    ///   - waiting: The table that sets the deadline of ``later(_:)``; nil for no deadline.
+    ///   - answer: Called once, on the answering thread.
     package convenience init(waiting: WaitingRequests? = nil, answer: @escaping @Sendable (Answer) -> Void) {
         self.init(PendingRequest(destination: RecordingDestination(record: answer), waiting: waiting))
     }
 
-    /// A reply to the kernel.
+    /// Creates a reply to the kernel.
     init(_ request: PendingRequest, undo: Undo = Undo()) {
         self.request = request
         self.undo = undo
@@ -44,9 +47,9 @@ package class Reply: @unchecked Sendable {
 
     /// Answers later, from a task that is cancelled when the kernel interrupts the request.
     ///
-    /// An `Errno` thrown by `work` is the answer, unless there is one already; an interrupted request is answered with EINTR
-    /// and its task cancelled; at the session's hard deadline the task is cancelled and ETIMEDOUT answered whatever the task
-    /// does. `work` must answer through the reply or throw; the answers of a cancelled task go nowhere.
+    /// An `Errno` thrown by `work` becomes the answer, unless there is one already. An interrupt answers EINTR and cancels the
+    /// task. The session's hard deadline cancels the task and answers ETIMEDOUT, whatever the task does. `work` must answer
+    /// through the reply or throw; the answers of a cancelled task are discarded.
     package final func later(_ work: @escaping @Sendable () async throws(Errno) -> Void) {
         request.park()
         request.keep(
@@ -59,12 +62,12 @@ package class Reply: @unchecked Sendable {
             })
     }
 
-    /// Does what the kernel does when a reader is interrupted: answers EINTR from another thread and cancels the task.
+    /// Simulates an interrupt by the kernel: answers EINTR from another thread and cancels the task.
     package final func interrupt() {
         request.interrupt()
     }
 
-    /// What has to be taken back when an answer did not arrive.
+    /// The actions that undo an answer that did not arrive.
     struct Undo: Sendable {
         /// Drops one lookup of an inode.
         var forget: @Sendable (UInt64) -> Void = { _ in }
@@ -75,9 +78,9 @@ package class Reply: @unchecked Sendable {
 
 /// Answers lookup.
 package final class EntryReply: Reply, @unchecked Sendable {
-    /// The entry; its inode's lookup count grows by one when this is called.
+    /// Answers with an entry, and raises the lookup count of its inode by one.
     ///
-    /// Count before calling: the kernel may forget the entry before this returns.
+    /// Raise the count before the call: the kernel may forget the entry before this method returns.
     package func entry(_ attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration) {
         let answer = Answer.entry(attributes, entryTimeout: entryTimeout, attributesTimeout: attributesTimeout)
         if !request.answer(answer) {
@@ -85,7 +88,7 @@ package final class EntryReply: Reply, @unchecked Sendable {
         }
     }
 
-    /// "No such name", remembered by the kernel for a time (zero: not remembered).
+    /// Answers "no such name", which the kernel remembers for `timeout` (zero: not at all).
     package func absent(timeout: Duration) {
         request.answer(.absent(timeout: timeout))
     }
@@ -93,7 +96,7 @@ package final class EntryReply: Reply, @unchecked Sendable {
 
 /// Answers getattr.
 package final class AttributesReply: Reply, @unchecked Sendable {
-    /// The attributes, which the kernel may keep for a time.
+    /// Answers with attributes, which the kernel may keep for `timeout`.
     package func attributes(_ attributes: Attributes, timeout: Duration) {
         request.answer(.attributes(attributes, timeout: timeout))
     }
@@ -101,7 +104,7 @@ package final class AttributesReply: Reply, @unchecked Sendable {
 
 /// Answers readlink.
 package final class LinkReply: Reply, @unchecked Sendable {
-    /// What the link points to.
+    /// Answers with the target of the link.
     package func target(_ path: String) {
         request.answer(.link(path))
     }
@@ -109,14 +112,14 @@ package final class LinkReply: Reply, @unchecked Sendable {
 
 /// Answers open and opendir.
 package final class OpenReply: Reply, @unchecked Sendable {
-    /// The file or directory is open.
+    /// Answers that the file or directory is open.
     ///
     /// - Parameters:
-    ///   - handle: Comes back with each read and the release.
-    ///   - keepCache: The page cache (or cached directory) of earlier opens is still right. Without it the kernel drops the
-    ///     pages while it opens, and for pages that somebody waits for it waits too, deaf to every signal.
-    ///   - directIO: Bypass the page cache: for files whose length is not known before reading.
-    ///   - cacheDirectory: The kernel may cache the entries of this directory.
+    ///   - handle: The number that the kernel sends with each read and the release.
+    ///   - keepCache: Whether the page cache (or cached directory) of earlier opens is still valid. If false, the kernel drops
+    ///     the pages during the open. If a reader waits for one of those pages, the open waits too, and no signal interrupts it.
+    ///   - directIO: Whether reads bypass the page cache: for files of a length that is unknown before reading.
+    ///   - cacheDirectory: Whether the kernel may cache the entries of this directory.
     package func opened(handle: UInt64, keepCache: Bool, directIO: Bool, cacheDirectory: Bool) {
         let answer = Answer.opened(
             handle: handle, keepCache: keepCache, directIO: directIO, cacheDirectory: cacheDirectory)
@@ -128,14 +131,16 @@ package final class OpenReply: Reply, @unchecked Sendable {
 
 /// Answers read.
 package final class DataReply: Reply, @unchecked Sendable {
-    /// Bytes from memory: as many as were asked for, fewer only at the end of the file (the kernel fills up with zeros).
+    /// Answers with bytes from memory: as many as requested.
+    ///
+    /// There may be fewer only at the end of the file: the kernel fills up with zeros.
     package func bytes(_ bytes: [UInt8]) {
         request.answer(.bytes(bytes))
     }
 
-    /// Bytes of an open file, without copying; the descriptor must stay open until this returns.
+    /// Answers with bytes of an open file, without copying; the descriptor must stay open until this method returns.
     ///
-    /// If the file turns out to have fewer bytes there, EIO is answered.
+    /// If the file has fewer bytes in that range, the answer is EIO.
     package func file(_ descriptor: Int32, offset: Int64, count: Int) {
         request.answer(.file(descriptor: descriptor, offset: offset, count: count))
     }
@@ -143,15 +148,15 @@ package final class DataReply: Reply, @unchecked Sendable {
 
 /// Answers statfs.
 package final class StatisticsReply: Reply, @unchecked Sendable {
-    /// The numbers of the file system.
+    /// Answers with the figures of the file system.
     package func statistics(_ statistics: Statistics) {
         request.answer(.statistics(statistics))
     }
 }
 
-/// Answers getxattr and listxattr: the length alone if that is what was asked, ERANGE if the buffer is too small.
+/// Answers getxattr and listxattr: with the length alone if only that was requested, with ERANGE if the buffer is too small.
 package final class ExtendedAttributeReply: Reply, @unchecked Sendable {
-    /// The value, or for a list the names, each ended by a NUL.
+    /// Answers with the value, or for a list with the names, each ended by a NUL.
     package func value(_ bytes: [UInt8]) {
         request.answer(.extendedAttribute(bytes))
     }
@@ -159,8 +164,115 @@ package final class ExtendedAttributeReply: Reply, @unchecked Sendable {
 
 /// Answers ioctl.
 package final class IoctlReply: Reply, @unchecked Sendable {
-    /// What ioctl(2) returns, and the bytes it writes to its argument.
+    /// Answers with the return value of ioctl(2) and the bytes for its argument.
     package func result(_ result: Int32, output: [UInt8]) {
         request.answer(.ioctl(result: result, output: output))
+    }
+}
+
+// MARK: - Directory reply
+
+/// Answers readdir and readdirplus alike: entries are added until the buffer is full.
+package final class DirectoryReply: Reply, @unchecked Sendable {
+    /// Whether the kernel wants attributes with the names (readdirplus).
+    package let wantsAttributes: Bool
+    private let packer: Mutex<any DirectoryPacker>
+
+    /// Creates a reply that passes its entries to a closure in place of the kernel.
+    ///
+    /// - Parameters:
+    ///   - size: The size of the buffer, in bytes as the kernel counts them.
+    ///   - wantsAttributes: Whether the request is a readdirplus.
+    ///   - waiting: The table that sets the deadline of ``later(_:)``; nil for no deadline.
+    ///   - answer: Called once, on the answering thread.
+    package convenience init(
+        size: Int = 4096, wantsAttributes: Bool = true, waiting: WaitingRequests? = nil,
+        answer: @escaping @Sendable (Answer) -> Void
+    ) {
+        let request = PendingRequest(destination: RecordingDestination(record: answer), waiting: waiting)
+        let packer = RecordingPacker(size: size, wantsAttributes: wantsAttributes)
+        self.init(request, wantsAttributes: wantsAttributes, packer: packer)
+    }
+
+    /// Creates a reply to the kernel.
+    init(
+        _ request: PendingRequest, undo: Undo = Undo(), wantsAttributes: Bool, packer: sending any DirectoryPacker
+    ) {
+        self.wantsAttributes = wantsAttributes
+        self.packer = Mutex(packer)
+        super.init(request, undo: undo)
+    }
+
+    /// The attributes sent with a name, and how long the kernel may keep the name and the attributes.
+    package typealias Known = (attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration)
+
+    /// Adds a name; false if the buffer is full and the entry must come first in the next answer.
+    ///
+    /// Allocates nothing: a directory has hundreds of entries.
+    ///
+    /// - Parameters:
+    ///   - name: The name, without NUL.
+    ///   - inode: The inode's number.
+    ///   - kind: The kind of the inode, so that `ls` without `-l` needs no stat.
+    ///   - nextOffset: The offset at which the next read continues after this entry.
+    ///   - attributes: For readdirplus, the attributes if they are known. An entry with attributes counts as one lookup of its
+    ///     inode, an entry without them counts as none. Ignored if ``wantsAttributes`` is false.
+    /// - Returns: Whether the entry fits.
+    package func add(
+        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, attributes: Known?
+    ) -> Bool {
+        // The kernel links no inode to "." and "..", and counts no lookup for them.
+        let known = wantsAttributes && name != "." && name != ".." ? attributes : nil
+        return packer.withLock { $0.add(name, inode: inode, kind: kind, nextOffset: nextOffset, known) }
+    }
+
+    /// Sends the added entries; an empty answer marks the end of the directory.
+    package func send() {
+        let (answer, counted) = packer.withLock { ($0.answer, $0.counted) }
+        guard !request.answer(answer) else { return }
+        counted.forEach(undo.forget)
+    }
+}
+
+/// Packs entries into the buffer size given by the kernel.
+protocol DirectoryPacker {
+    /// The answer with the packed entries.
+    var answer: Answer { get }
+    /// The inodes whose lookup counts the answer raises.
+    var counted: [UInt64] { get }
+    /// Packs an entry; false if there is no room for it.
+    mutating func add(
+        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
+    ) -> Bool
+}
+
+/// Keeps the entries as values, and counts bytes as the kernel does.
+private struct RecordingPacker: DirectoryPacker {
+    private var room: Int
+    private let fixedSize: Int
+    private var entries: [DirectoryEntry] = []
+
+    init(size: Int, wantsAttributes: Bool) {
+        room = size
+        // linux/fuse.h: struct fuse_dirent has 24 bytes before the name; struct fuse_direntplus has 128 more before those.
+        fixedSize = wantsAttributes ? 152 : 24
+    }
+
+    var answer: Answer { .directory(entries) }
+
+    var counted: [UInt64] { entries.compactMap(\.attributes?.inode) }
+
+    mutating func add(
+        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
+    ) -> Bool {
+        // FUSE_DIRENT_ALIGN: entries begin at multiples of eight.
+        let size = (fixedSize + name.utf8.count + 7) / 8 * 8
+        guard size <= room else { return false }
+        room -= size
+        entries.append(
+            DirectoryEntry(
+                name: Array(name.utf8), inode: inode, kind: kind, nextOffset: nextOffset,
+                attributes: known?.attributes))
+        return true
     }
 }

@@ -2,26 +2,26 @@ internal import CFuse3
 import Dispatch
 import Synchronization
 
-/// What libfuse's callbacks find behind their session's user data: turns C requests into values and replies.
+/// The user data of libfuse's session: converts C requests to values and replies.
 ///
 /// ## Concurrency
 ///
-/// Called on all of libfuse's worker threads at once; everything in it is immutable or safe by itself.
+/// All of libfuse's worker threads call it at once; every property is immutable or safe by itself.
 final class Dispatcher: Sendable {
     let fileSystem: any FileSystem
     let waiting: WaitingRequests
-    /// Requests that libfuse still knows, and callers inside its session: it may be destroyed when all have left.
+    /// The requests that libfuse still holds and the callers inside its session, which may be destroyed when all have left.
     let outstanding = DispatchGroup()
     /// Extended attributes outside this namespace do not exist.
     private let attributeNamespace: [UInt8]
 
-    /// Whether the kernel waits for each page read, see ``Session/Configuration/interruptibleReads``.
+    /// Whether the kernel waits for each page read, see ``SessionConfiguration/interruptibleReads``.
     let interruptibleReads: Bool
 
-    /// Set when directories were agreed to be asked many requests at a time and the kernel is still to be told.
+    /// Whether parallel directory requests are agreed on but not yet declared to the kernel.
     let owesParallelDirectories = Atomic(false)
 
-    init(fileSystem: any FileSystem, configuration: Session.Configuration) {
+    init(fileSystem: any FileSystem, configuration: SessionConfiguration) {
         self.fileSystem = fileSystem
         waiting = WaitingRequests(deadline: configuration.deadline)
         attributeNamespace = Array(configuration.attributeNamespace.utf8)
@@ -33,19 +33,19 @@ final class Dispatcher: Sendable {
         unsafe behind(fuse_req_userdata(request))
     }
 
-    /// The dispatcher that was given to a session as its user data.
+    /// The dispatcher that was passed to a session as its user data.
     static func behind(_ pointer: UnsafeMutableRawPointer?) -> Dispatcher? {
         guard let pointer = unsafe pointer else { return nil }
         // The session keeps the dispatcher until libfuse's session is destroyed, after its last request.
         return unsafe Unmanaged<Dispatcher>.fromOpaque(pointer).takeUnretainedValue()
     }
 
-    /// Serves one request: `body` answers it or hands its reply on, in which case deadline and interrupts begin.
+    /// Serves one request: `body` answers it or passes its reply on, in which case the deadline and interrupts begin.
     ///
     /// - Parameters:
     ///   - request: libfuse's request.
-    ///   - size: What the answer may have at most, where that is limited.
-    ///   - read: What is read, if it is a read.
+    ///   - size: The maximum length of the answer, in bytes, where there is a limit.
+    ///   - read: The read, if the request is one.
     ///   - body: Makes the reply and calls the file system.
     static func serve(
         _ request: fuse_req_t?, size: Int = 0, read: ReadRequest? = nil,
@@ -59,14 +59,14 @@ final class Dispatcher: Sendable {
         pending.park()
     }
 
-    /// Answers a read that needs neither deadline nor interrupt, and nothing to keep track of it.
+    /// Answers a read that needs neither deadline nor interrupt, and therefore no bookkeeping.
     ///
-    /// Only on the thread that libfuse calls: libfuse's session ends no sooner than its workers.
+    /// Only for the thread that libfuse calls: libfuse's session does not end before its workers.
     ///
-    /// - Returns: Whether it was answered.
+    /// - Returns: Whether the read was answered.
     static func answersAtOnce(_ read: ReadRequest, of request: fuse_req_t?) -> Bool {
         guard let request = unsafe request, let userData = unsafe fuse_req_userdata(request) else { return false }
-        // The session keeps the dispatcher. To count the references of all workers would have them wait for each other.
+        // The session keeps the dispatcher. Counting references on all workers would make them wait for each other.
         return unsafe Unmanaged<Dispatcher>.fromOpaque(userData)._withUnsafeGuaranteedRef { dispatcher in
             if let error = dispatcher.waiting.rememberedError(for: read) {
                 unsafe fuse_reply_err(request, error.rawValue)
@@ -80,18 +80,18 @@ final class Dispatcher: Sendable {
         }
     }
 
-    /// Who asks.
+    /// Returns the process that made the request.
     static func caller(of request: fuse_req_t?) -> Caller {
         guard let context = unsafe fuse_req_ctx(request) else { return Caller(user: 0, group: 0, process: 0) }
         return unsafe Caller(user: context.pointee.uid, group: context.pointee.gid, process: context.pointee.pid)
     }
 
-    /// Takes back a lookup that did not arrive.
+    /// The action that undoes a lookup after its answer did not arrive.
     var forgetting: Reply.Undo {
         Reply.Undo(forget: { [fileSystem] inode in fileSystem.forget(inode, lookups: 1) })
     }
 
-    /// Whether the file system is asked for an extended attribute at all.
+    /// Whether the file system is queried for an extended attribute at all.
     func mayHaveAttribute(_ name: UnsafePointer<CChar>) -> Bool {
         for (index, byte) in attributeNamespace.enumerated() {
             // Stops at the name's NUL, which no namespace contains.

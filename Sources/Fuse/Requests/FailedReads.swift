@@ -1,8 +1,8 @@
 /// Reads that failed after a wait, remembered for the moment in which the kernel repeats them.
 ///
-/// When a read through the page cache fails, the kernel asks at once for its first page alone (the first request was
-/// read-ahead, whose error it does not look at), and then for the pages of others who waited for the same ones. Without a
-/// memory the reader of a silent file would wait for twice the deadline, and a second reader four times.
+/// When a read through the page cache fails, the kernel at once requests its first page alone (the first request was read-ahead,
+/// and the kernel ignores its error), and then the pages of other readers that waited for the same ones. Without this memory, the
+/// reader of a silent file would wait for twice the deadline, and a second reader for four times the deadline.
 struct FailedReads {
     private struct Failure {
         var range: Range<Int64>
@@ -10,14 +10,14 @@ struct FailedReads {
         var until: Duration
     }
 
-    /// How long a failure is remembered: the kernel repeats within microseconds, a person in seconds.
+    /// How long a failure is remembered: the kernel repeats a read within microseconds, a user after seconds.
     static let memory = Duration.milliseconds(100)
-    /// Inodes remembered at most; when there are more, all are dropped, and some reads wait twice.
+    /// The maximum number of remembered inodes; beyond it all are dropped, and some reads wait twice.
     static let most = 1000
 
     private var failures: [UInt64: Failure] = [:]
 
-    /// Whether none is remembered.
+    /// Whether no failure is remembered.
     var isEmpty: Bool { failures.isEmpty }
 
     /// Remembers that a read failed.
@@ -33,17 +33,17 @@ struct FailedReads {
         failures[read.inode] = Failure(range: range, error: error, until: now + Self.memory)
     }
 
-    /// Forgets what failed of an inode: whoever opens it now repeats nothing.
+    /// Forgets the failures of an inode: a process that opens the inode now repeats no read.
     mutating func forget(_ inode: UInt64) {
         failures[inode] = nil
     }
 
-    /// Forgets what has been remembered for long enough.
+    /// Forgets the expired failures.
     mutating func expire(at now: Duration) {
         failures = failures.filter { $0.value.until > now }
     }
 
-    /// The error that a read is answered with because the same bytes have just failed.
+    /// The error for a read of bytes that have just failed; nil if there is none.
     func error(for read: ReadRequest, at now: Duration) -> Errno? {
         guard let failure = failures[read.inode], failure.until > now, failure.range.contains(read.offset)
         else { return nil }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The table of callbacks that libfuse calls.
 ///
-/// They are formed in nonisolated functions: a closure formed in main-actor code traps on libfuse's threads. What has no
-/// entry is answered by libfuse with ENOSYS, which the kernel remembers: flush, fsync, access, lseek, poll, locks.
+/// Nonisolated functions form the callbacks, because a closure formed in main-actor code traps on libfuse's threads. libfuse
+/// answers operations without an entry with ENOSYS, which the kernel remembers: flush, fsync, access, lseek, poll, locks.
 enum Operations {
     /// All callbacks.
     static func table() -> fuse_lowlevel_ops {
@@ -148,9 +148,9 @@ enum Operations {
         }
         unsafe operations.getxattr = { request, inode, name, size in
             guard let name = unsafe name, unsafe Dispatcher.of(request)?.mayHaveAttribute(name) == true else {
-                // "The file system does not support extended attributes" of that namespace (getxattr(2)): ls(1) asks each
-                // file for security.selinux and system.posix_acl_access until one is answered so, and then no other file
-                // of this device.
+                // "The file system does not support extended attributes" of that namespace (getxattr(2)): ls(1) queries each file
+                // for security.selinux and system.posix_acl_access until it gets this answer, and then queries no other file of
+                // this device.
                 unsafe fuse_reply_err(request, EOPNOTSUPP)
                 return
             }
@@ -169,7 +169,7 @@ enum Operations {
             }
         }
         unsafe operations.ioctl = { request, inode, command, _, information, flags, input, inputSize, outputSize in
-            // A 32-bit program's structures would have to be translated.
+            // The structures of a 32-bit program would need translation.
             guard flags & UInt32(FUSE_IOCTL_COMPAT) == 0 else {
                 unsafe fuse_reply_err(request, ENOTTY)
                 return
@@ -185,7 +185,7 @@ enum Operations {
         }
     }
 
-    /// Everything that would write is EROFS, also where the mount was made without `ro`.
+    /// Answers every operation that would write with EROFS, even if the mount was made without `ro`.
     private static func refuseWrites(in operations: inout fuse_lowlevel_ops) {
         unsafe operations.setattr = { request, _, _, _, _ in unsafe Operations.refuse(request) }
         unsafe operations.mknod = { request, _, _, _, _ in unsafe Operations.refuse(request) }
@@ -206,7 +206,7 @@ enum Operations {
         unsafe fuse_reply_err(request, EROFS)
     }
 
-    /// The bytes of a name as the kernel sent them.
+    /// Returns the bytes of a name as the kernel sent them.
     private static func bytes(_ name: UnsafePointer<CChar>) -> [UInt8] {
         unsafe [UInt8](UnsafeRawBufferPointer(start: name, count: strlen(name)))
     }

@@ -1,28 +1,29 @@
 import Dispatch
 import Synchronization
 
-/// One request that is to be answered once: what a ``Reply`` holds, and what interrupts and deadlines act on.
+/// A request that gets exactly one answer: a ``Reply`` holds it, and interrupts and deadlines act on it.
 ///
 /// ## Concurrency
 ///
-/// Any thread. Answers are delivered and tasks are cancelled outside the lock, because both run other people's code.
-/// The task holds the reply and the reply holds this object: the circle ends when the task does.
+/// Any thread may call. Answers are delivered and tasks are cancelled outside the lock, because both run foreign code. The task
+/// holds the reply and the reply holds this object; the cycle ends with the task.
 final class PendingRequest: Sendable {
     private struct State {
         var phase = ReplyPhase.waiting
-        /// The deadline runs and the kernel's interrupts arrive.
+        /// Whether the deadline runs and the kernel's interrupts arrive.
         var isParked = false
         var task: Task<Void, Never>?
     }
 
-    /// Interrupts are acted on here and not where libfuse reports them: that is under libfuse's lock on the request, and
-    /// cancelling may run code that answers, which takes the same lock.
+    /// The queue on which interrupts take effect.
+    ///
+    /// libfuse reports them under its lock on the request, and cancelling may run code that answers, which takes the same lock.
     private static let interruptions = DispatchQueue(label: "fuse.interrupt")
 
     private let state = Mutex(State())
     private let destination: any AnswerDestination
     private let waiting: WaitingRequests?
-    /// The read that this is, if its failure is to be remembered.
+    /// The read of this request, if its failure is to be remembered.
     private let read: ReadRequest?
 
     init(destination: any AnswerDestination, waiting: WaitingRequests?, read: ReadRequest? = nil) {
@@ -31,18 +32,18 @@ final class PendingRequest: Sendable {
         self.read = read
     }
 
-    /// The owner's one answer; false if somebody else was first and it was not sent.
+    /// Answers for the owner; false if the request had an answer already and this one was not sent.
     @discardableResult
     func answer(_ answer: Answer) -> Bool {
         conclude(with: answer) { $0.answer() }
     }
 
-    /// An answer only if there is none yet: the reply was dropped, or its work threw.
+    /// Answers only if there is no answer yet: the reply was dropped, or its work threw.
     func settle(_ errno: Errno) {
         conclude(with: .failure(errno)) { $0.settle() }
     }
 
-    /// An answer in the owner's place, and the end of the work.
+    /// Answers in the owner's place and cancels the work.
     func overtake(_ errno: Errno) {
         conclude(with: .failure(errno)) { $0.overtake() }
         let task = state.withLock { state in
@@ -52,29 +53,29 @@ final class PendingRequest: Sendable {
         task?.cancel()
     }
 
-    /// What libfuse's interrupt callback does: returns at once, and EINTR is answered from another thread.
+    /// Handles libfuse's interrupt callback: returns at once, and another thread answers EINTR.
     func interrupt() {
         Self.interruptions.async { self.overtake(.EINTR) }
     }
 
-    /// Starts the deadline and lets interrupts in, once; for requests that are not answered on the spot.
+    /// Starts the deadline and the delivery of interrupts, once; for requests that are not answered at once.
     func park() {
         let isNew = state.withLock { state in
             guard state.phase == .waiting, !state.isParked else { return false }
             state.isParked = true
-            // Under the lock: as long as nobody has answered, libfuse's request exists.
+            // Under the lock: libfuse's request exists as long as it has no answer.
             destination.watchInterrupts(of: self)
             return true
         }
         guard isNew else { return }
         guard waiting?.add(self) ?? true else { return overtake(.EINTR) }
-        // The answer may have come between the two steps, and then found nothing to remove.
+        // The answer may have come between the two steps, before there was an entry to remove.
         if state.withLock({ $0.phase != .waiting }) {
             waiting?.remove(self)
         }
     }
 
-    /// Keeps the task that works on the answer, to cancel it.
+    /// Keeps the task that works on the answer, in order to cancel it.
     func keep(_ task: Task<Void, Never>) {
         let isLate = state.withLock { state in
             switch state.phase {
@@ -119,19 +120,19 @@ final class PendingRequest: Sendable {
     }
 }
 
-/// Where an answer goes: the kernel, or a test.
+/// The receiver of an answer: the kernel, or a test.
 protocol AnswerDestination: Sendable {
     /// Sends the answer; false if it can no longer arrive.
     func deliver(_ answer: Answer) -> Bool
 
-    /// From now on the kernel's interrupts reach `request`; must not call it back before returning.
+    /// Starts the delivery of the kernel's interrupts to `request`; must not call `request` before returning.
     func watchInterrupts(of request: PendingRequest)
 
-    /// Waits for an interrupt that is being reported; none is reported afterwards.
+    /// Waits for an interrupt that is being reported, and ends the delivery of interrupts.
     func unwatchInterrupts(of request: PendingRequest)
 }
 
-/// Hands every answer to a closure.
+/// Passes every answer to a closure.
 struct RecordingDestination: AnswerDestination {
     let record: @Sendable (Answer) -> Void
 

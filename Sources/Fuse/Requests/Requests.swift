@@ -1,10 +1,13 @@
-/// Who asks: from fuse_req_ctx(3).
+internal import CFuse3
+import Glibc
+
+/// The process that made a request, from fuse_req_ctx(3).
 package struct Caller: Sendable {
     package var user: UInt32
     package var group: UInt32
     package var process: Int32
 
-    /// Makes one, for tests and callers without a kernel.
+    /// Creates a caller, for tests and requests without a kernel.
     package init(user: UInt32, group: UInt32, process: Int32) {
         self.user = user
         self.group = group
@@ -12,26 +15,26 @@ package struct Caller: Sendable {
     }
 }
 
-/// A request that names an inode only.
+/// A request with an inode as its only argument.
 package struct InodeRequest: Sendable {
     package var inode: UInt64
     package var caller: Caller
 
-    /// Makes one, for tests and callers without a kernel.
+    /// Creates a request, for tests and callers without a kernel.
     package init(inode: UInt64, caller: Caller) {
         self.inode = inode
         self.caller = caller
     }
 }
 
-/// A name in a directory.
+/// A request for a name in a directory.
 package struct LookupRequest: Sendable {
     package var parent: UInt64
     /// The bytes as the kernel sent them, without the NUL; not always valid UTF-8.
     package var name: [UInt8]
     package var caller: Caller
 
-    /// Makes one, for tests and callers without a kernel.
+    /// Creates a request, for tests and callers without a kernel.
     package init(parent: UInt64, name: [UInt8], caller: Caller) {
         self.parent = parent
         self.name = name
@@ -39,14 +42,14 @@ package struct LookupRequest: Sendable {
     }
 }
 
-/// An open file or directory.
+/// A request to open a file or directory.
 package struct OpenRequest: Sendable {
     package var inode: UInt64
     /// open(2) flags.
     package var flags: Int32
     package var caller: Caller
 
-    /// Makes one, for tests and callers without a kernel.
+    /// Creates a request, for tests and callers without a kernel.
     package init(inode: UInt64, flags: Int32, caller: Caller) {
         self.inode = inode
         self.flags = flags
@@ -54,18 +57,20 @@ package struct OpenRequest: Sendable {
     }
 }
 
-/// A piece of an open file, or the entries of an open directory from an offset on.
+/// A request for a part of an open file, or for the entries of an open directory from an offset on.
 package struct ReadRequest: Sendable {
     package var inode: UInt64
     package var handle: UInt64
     package var offset: Int64
     package var size: Int
     package var caller: Caller
-    /// Whether the kernel keeps the bytes as pages of the inode: only reads past the page cache carry an owner of locks
-    /// (fuse_send_read and fuse_read_args_fill in the kernel's fs/fuse/file.c).
+    /// Whether the kernel keeps the bytes as pages of the inode.
+    ///
+    /// Only reads past the page cache carry an owner of locks (fuse_send_read and fuse_read_args_fill in the kernel's
+    /// fs/fuse/file.c).
     package var isForPages: Bool
 
-    /// Makes one, for tests and callers without a kernel.
+    /// Creates a request, for tests and callers without a kernel.
     package init(
         inode: UInt64, handle: UInt64, offset: Int64, size: Int, caller: Caller, isForPages: Bool = false
     ) {
@@ -78,27 +83,27 @@ package struct ReadRequest: Sendable {
     }
 }
 
-/// The last close of a handle.
+/// The notification of the last close of a handle.
 package struct ReleaseRequest: Sendable {
     package var inode: UInt64
     package var handle: UInt64
 
-    /// Makes one, for tests and callers without a kernel.
+    /// Creates a request, for tests and callers without a kernel.
     package init(inode: UInt64, handle: UInt64) {
         self.inode = inode
         self.handle = handle
     }
 }
 
-/// An extended attribute of an inode; `name` is empty for a list.
+/// A request for an extended attribute of an inode; `name` is empty for a list.
 package struct ExtendedAttributeRequest: Sendable {
     package var inode: UInt64
     package var name: String
-    /// 0 asks for the length only.
+    /// The size of the caller's buffer, in bytes; 0 requests only the length.
     package var size: Int
     package var caller: Caller
 
-    /// Makes one, for tests and callers without a kernel.
+    /// Creates a request, for tests and callers without a kernel.
     package init(inode: UInt64, name: String, size: Int, caller: Caller) {
         self.inode = inode
         self.name = name
@@ -107,7 +112,7 @@ package struct ExtendedAttributeRequest: Sendable {
     }
 }
 
-/// A command on an open file or directory.
+/// A request to run a command on an open file or directory.
 package struct IoctlRequest: Sendable {
     package var inode: UInt64
     package var handle: UInt64
@@ -116,7 +121,7 @@ package struct IoctlRequest: Sendable {
     package var outputSize: Int
     package var caller: Caller
 
-    /// Makes one, for tests and callers without a kernel.
+    /// Creates a request, for tests and callers without a kernel.
     package init(inode: UInt64, handle: UInt64, command: UInt32, input: [UInt8], outputSize: Int, caller: Caller) {
         self.inode = inode
         self.handle = handle
@@ -127,7 +132,7 @@ package struct IoctlRequest: Sendable {
     }
 }
 
-/// What stat(2) shows.
+/// The attributes that stat(2) reports.
 ///
 /// Times are whole seconds: Tumbler compares them, fraction included, with the text `Thumb::MTime`, which has none.
 package struct Attributes: Hashable, Sendable {
@@ -139,7 +144,7 @@ package struct Attributes: Hashable, Sendable {
 
     package var inode: UInt64
     package var kind: Kind
-    /// Permission bits.
+    /// The permission bits.
     package var permissions: UInt32
     package var size: Int64
     package var modified: Int64
@@ -162,10 +167,10 @@ package struct Attributes: Hashable, Sendable {
     }
 }
 
-/// What statvfs(3) shows, in blocks of 4 KiB.
+/// The figures that statvfs(3) reports, in blocks of 4 KiB.
 ///
-/// Inodes are not counted: directories are made as they are looked up, so there is no total, and a file system with used inodes
-/// and no free ones is full to df(1) and to monitors.
+/// Inodes are not counted. Directories are created by lookups, so there is no total, and df(1) and monitors report a file system
+/// with used inodes and no free inodes as full.
 package struct Statistics: Hashable, Sendable {
     package var blocks: UInt64
     package var freeBlocks: UInt64
@@ -175,5 +180,134 @@ package struct Statistics: Hashable, Sendable {
         self.blocks = blocks
         self.freeBlocks = freeBlocks
         self.longestName = longestName
+    }
+}
+
+// MARK: - Answer
+
+/// The answer to a request, as a value: tests examine it in place of a mount.
+package enum Answer: Hashable, Sendable {
+    /// The failure of any request.
+    case failure(Errno)
+    /// The entry that a lookup found.
+    case entry(Attributes, entryTimeout: Duration, attributesTimeout: Duration)
+    /// The answer to a lookup without such a name, which the kernel remembers for `timeout`.
+    case absent(timeout: Duration)
+    /// The answer to getattr.
+    case attributes(Attributes, timeout: Duration)
+    /// The answer to readlink: the target.
+    case link(String)
+    /// The answer to open and opendir.
+    case opened(handle: UInt64, keepCache: Bool, directIO: Bool, cacheDirectory: Bool)
+    /// The answer to a read, from memory.
+    case bytes([UInt8])
+    /// The answer to a read, from a descriptor that is open only while the answer is delivered.
+    case file(descriptor: Int32, offset: Int64, count: Int)
+    /// The answer to readdir and readdirplus: the entries that fit.
+    case directory([DirectoryEntry])
+    /// The answer to statfs.
+    case statistics(Statistics)
+    /// The answer to getxattr and listxattr: the whole value, whatever size was requested.
+    case extendedAttribute([UInt8])
+    /// The answer to ioctl.
+    case ioctl(result: Int32, output: [UInt8])
+}
+
+/// A directory entry as added to a ``DirectoryReply``.
+package struct DirectoryEntry: Hashable, Sendable {
+    /// The name's bytes.
+    package var name: [UInt8]
+    /// The inode's number.
+    package var inode: UInt64
+    /// The kind that `ls -F` shows.
+    package var kind: Attributes.Kind
+    /// The offset at which the next read continues after this entry.
+    package var nextOffset: Int64
+    /// The attributes, if they were sent: each entry with attributes counts as one lookup of its inode.
+    package var attributes: Attributes?
+
+    /// Creates an entry, for comparison in tests.
+    package init(
+        name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, attributes: Attributes? = nil
+    ) {
+        self.name = name
+        self.inode = inode
+        self.kind = kind
+        self.nextOffset = nextOffset
+        self.attributes = attributes
+    }
+}
+
+// MARK: - C values
+
+extension Duration {
+    /// The duration in seconds, in the form of libfuse's time-outs.
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+}
+
+extension Attributes.Kind {
+    /// The file type bits of inode(7).
+    var modeBits: mode_t {
+        switch self {
+        case .directory: S_IFDIR
+        case .file: S_IFREG
+        case .link: S_IFLNK
+        }
+    }
+}
+
+extension stat {
+    /// The record that stat(2) returns.
+    init(_ attributes: Attributes) {
+        self.init()
+        st_ino = ino_t(attributes.inode)
+        st_mode = attributes.kind.modeBits | mode_t(attributes.permissions)
+        st_nlink = nlink_t(attributes.links)
+        st_uid = attributes.user
+        st_gid = attributes.group
+        st_size = off_t(attributes.size)
+        // stat(2): st_blocks counts units of 512 bytes, whatever st_blksize says.
+        st_blocks = blkcnt_t(attributes.size / 512 + (attributes.size % 512 > 0 ? 1 : 0))
+        st_blksize = 4096
+        let time = timespec(tv_sec: Int(attributes.modified), tv_nsec: 0)
+        st_atim = time
+        st_mtim = time
+        st_ctim = time
+    }
+}
+
+extension fuse_entry_param {
+    /// An entry that the kernel may keep for a time.
+    init(_ attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration) {
+        self.init()
+        ino = attributes.inode
+        attr = stat(attributes)
+        entry_timeout = entryTimeout.inSeconds
+        attr_timeout = attributesTimeout.inSeconds
+    }
+
+    /// An entry of readdirplus from which the kernel takes only the name.
+    ///
+    /// linux/fs/fuse/readdir.c: with nodeid 0 "the userspace fs just did not want to return entry"; fuse_add_direntry_plus reads
+    /// the inode number and the type of the name from the attributes.
+    init(nameOf inode: UInt64, kind: Attributes.Kind) {
+        self.init()
+        attr.st_ino = ino_t(inode)
+        attr.st_mode = kind.modeBits
+    }
+}
+
+extension statvfs {
+    /// The record that statvfs(3) returns.
+    init(_ statistics: Statistics) {
+        self.init()
+        f_bsize = 4096
+        f_frsize = 4096
+        f_blocks = fsblkcnt_t(statistics.blocks)
+        f_bfree = fsblkcnt_t(statistics.freeBlocks)
+        f_bavail = fsblkcnt_t(statistics.freeBlocks)
+        f_namemax = UInt(statistics.longestName)
     }
 }

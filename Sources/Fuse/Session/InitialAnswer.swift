@@ -1,21 +1,22 @@
 internal import CFuse3
 import Glibc
+internal import Posix
 import Synchronization
 
 /// Completes libfuse's answer to the kernel's first request, INIT.
 ///
-/// libfuse before 3.17 agrees to FUSE_CAP_PARALLEL_DIROPS but never sends FUSE_PARALLEL_DIROPS (lib/fuse_lowlevel.c,
-/// do_init; mended there by "Pass FUSE_PARALLEL_DIROPS to kernel"). The kernel then asks for the names of a directory one
-/// at a time, and whoever waits for his turn (fuse_lock_inode) is deaf to every signal. So libfuse is given functions
-/// of our own to reach `/dev/fuse` with (fuse_session_custom_io(3)), which do what its own do and add the missing flag.
+/// libfuse before 3.17 agrees to FUSE_CAP_PARALLEL_DIROPS but never sends FUSE_PARALLEL_DIROPS (lib/fuse_lowlevel.c, do_init;
+/// fixed there by "Pass FUSE_PARALLEL_DIROPS to kernel"). The kernel then requests the names of a directory one at a time, and no
+/// signal interrupts a process that waits for its turn (fuse_lock_inode). So libfuse gets functions of this type for its access
+/// to `/dev/fuse` (fuse_session_custom_io(3)), which do the same as its own and add the missing flag.
 ///
-/// Likewise FUSE_DIRECT_IO_ALLOW_MMAP, which libfuse cannot be told to send either: files that go past the page cache may then
-/// be mapped as shared ones, from Linux 6.6 on. libfuse's debug output shows its answer without both.
+/// The same functions add FUSE_DIRECT_IO_ALLOW_MMAP, which libfuse has no option to send: from Linux 6.6 on, files that go past
+/// the page cache may then be mapped as shared. libfuse's debug output shows its answer without both flags.
 enum InitialAnswer {
-    /// The first version of libfuse that sends the flag by itself, as FUSE_MAKE_VERSION(3, 17) has it.
+    /// The first version of libfuse that sends the flag itself, in the form of FUSE_MAKE_VERSION(3, 17).
     private static let firstCompleteVersion: Int32 = 317
 
-    /// FUSE_DIRECT_IO_ALLOW_MMAP of Linux 6.6, bit 36, as `flags2` has it; younger than the headers of Debian 12.
+    /// FUSE_DIRECT_IO_ALLOW_MMAP of Linux 6.6, bit 36, as a bit of `flags2`; newer than the headers of Debian 12.
     private static let mapsDirect: UInt32 = 1 << 4
 
     /// Whether the libfuse of this process leaves the flags out.
@@ -23,10 +24,10 @@ enum InitialAnswer {
         fuse_version() < firstCompleteVersion
     }
 
-    /// Plain system calls on `/dev/fuse`, but for the answer to INIT.
+    /// Plain system calls on `/dev/fuse`, except for the answer to INIT.
     ///
-    /// Without a function for splicing requests in, which nothing here wants: those of a file system that is only read are small.
-    /// libfuse cancels its threads in `read`, so nothing there may need cleaning up.
+    /// There is no function to splice requests in, because the requests of a read-only file system are small. libfuse cancels its
+    /// threads in `read`, so that function must not need any cleanup.
     static func deviceAccess() -> fuse_custom_io {
         var access = fuse_custom_io()
         unsafe access.read = { device, buffer, size, _ in
@@ -50,9 +51,9 @@ enum InitialAnswer {
         return access
     }
 
-    /// Adds the flags if this is the answer to INIT; whether it was.
+    /// Adds the flags if this is the answer to INIT, and returns whether it was.
     ///
-    /// The kernel sends nothing else until it has that answer, and notifications have no request's number.
+    /// The kernel sends no other request before it has that answer, and notifications have no request number.
     static func complete(_ parts: UnsafeMutableBufferPointer<iovec>) -> Bool {
         guard parts.count == 2, unsafe parts[0].iov_len == MemoryLayout<fuse_out_header>.size,
             unsafe parts[1].iov_len >= Int(FUSE_COMPAT_22_INIT_OUT_SIZE),
@@ -66,5 +67,58 @@ enum InitialAnswer {
             unsafe answer.pointee.flags2 |= mapsDirect
         }
         return true
+    }
+}
+
+// MARK: - Capabilities
+
+/// The capabilities agreed on with the kernel at the start of the mount.
+enum Capabilities {
+    /// Turned on if the kernel has them.
+    ///
+    /// Splicing sends answers from a file's page cache without a copy (three times as fast for large reads). Readdirplus sends
+    /// attributes with the names; its automatic form sends them only to readers that use them. Lookups and readdirs of one
+    /// directory run in parallel, and files that go past the page cache can be mapped (see ``InitialAnswer``). Commands on
+    /// directories are allowed. NFS servers may request inodes that the kernel has forgotten.
+    private static let wanted =
+        FUSE_CAP_SPLICE_WRITE | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_PARALLEL_DIROPS
+        | FUSE_CAP_IOCTL_DIR | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA
+        | FUSE_CAP_EXPORT_SUPPORT | RANKFS_CAP_MAPS_DIRECT
+
+    /// Turned off, whatever libfuse's default is.
+    ///
+    /// Cached symbolic links would not change. There are no writes, so there is no write-back. If the kernel sent reads past the
+    /// page cache in the background (fs/fuse/file.c, fuse_direct_IO), no signal would interrupt their readers, and the reads
+    /// would cost a third more.
+    private static let unwanted = FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_ASYNC_DIO
+
+    /// The largest read-ahead, in bytes: a larger first request only delays the first byte of a cold file.
+    ///
+    /// Slightly more than the 64 KiB that previewers and sniffers read: the kernel makes one request of this size for such a
+    /// read. With 64 KiB it would also wait for the next request (page_cache_sync_ra and page_cache_async_ra in the kernel's
+    /// mm/readahead.c). Larger reads are not limited by it.
+    private static let readAhead: UInt32 = 80 * 1024
+
+    /// The number of file descriptors below which none are spent on pipes.
+    private static let fewDescriptors = 384
+
+    /// Chooses the capabilities, in libfuse's init callback.
+    ///
+    /// - Parameters:
+    ///   - connection: The kernel's offer, in which the choice is stored.
+    ///   - interruptibleReads: See ``SessionConfiguration/interruptibleReads``.
+    static func choose(_ connection: inout fuse_conn_info, interruptibleReads: Bool) {
+        connection.want |= connection.capable & UInt32(wanted)
+        connection.want &= ~UInt32(unwanted)
+        // libfuse splices through one pipe for each answering thread, which it creates itself and keeps.
+        if Descriptors.own.usable < fewDescriptors { connection.want &= ~UInt32(FUSE_CAP_SPLICE_WRITE) }
+        if interruptibleReads {
+            connection.want &= ~UInt32(FUSE_CAP_ASYNC_READ)
+        } else {
+            connection.want |= connection.capable & UInt32(FUSE_CAP_ASYNC_READ)
+        }
+        connection.max_readahead = min(connection.max_readahead, readAhead)
+        // Times are whole seconds.
+        connection.time_gran = 1_000_000_000
     }
 }

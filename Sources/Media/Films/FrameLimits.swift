@@ -1,24 +1,24 @@
 import Render
 
-/// Bounds of an animation, whatever it is made into.
+/// Bounds of an animation in any format.
 package enum FrameLimits {
-    /// Most frames of an animation.
+    /// The most frames of an animation.
     ///
-    /// The service takes 150 from its users; the rest is room for what it may take one day.
+    /// The service accepts 150 from its users; the rest is room for later limits of the service.
     package static let count = Film.mostFrames
-    /// Shortest time that a frame is shown, in milliseconds.
+    /// The shortest time that a frame is shown, in milliseconds.
     ///
-    /// Two frames must not begin at the same time: players drop one of them or stop there. 10 ms is GIF's unit of time
-    /// and less than a screen's refresh, so nobody sees the difference.
+    /// Two frames must not begin at the same time: players drop one of them or stop there. 10 ms is GIF's unit of time and less
+    /// than a screen's refresh, so the difference is invisible.
     package static let shortestDelay = 10
-    /// Longest time that a frame is shown, in milliseconds; more is a slip.
+    /// The longest time that a frame is shown, in milliseconds; a longer time is an error of the record.
     ///
     /// 2000 such frames still fit the 31 bits of milliseconds that some players count in.
     package static let longestDelay = 600_000
-    /// Longest side of a picture, in pixels (ITU-T T.81, B.2.2: 16 bits).
+    /// The longest side of a picture, in pixels (ITU-T T.81, B.2.2: 16 bits).
     package static let longestSide = 65_535
 
-    /// How long a frame is shown that is to be shown for `delay` milliseconds.
+    /// The time that a frame with this recorded delay is shown; both in milliseconds.
     package static func shown(_ delay: Int) -> Int {
         min(max(delay, shortestDelay), longestDelay)
     }

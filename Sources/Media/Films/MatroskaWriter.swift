@@ -1,9 +1,9 @@
-import Render
+package import Render
 
 /// Writes the elements of a Matroska file around frames of which only the lengths are known.
 ///
-/// The order is header, what to find where, description, tracks, cues, clusters: lengths are known beforehand, so the
-/// cues can stand in front, and a player that reads over a network seeks without having read the end.
+/// The order is header, seek head, description, tracks, cues, clusters: lengths are known in advance, so the cues can come first,
+/// and a player that reads over a network seeks without having read the end.
 struct MatroskaWriter {
     let width: Int
     let height: Int
@@ -15,7 +15,7 @@ struct MatroskaWriter {
         let clusters = clusters()
         let info = info(duration: clusters.last.map { $0.end } ?? 0)
         let tracks = tracks()
-        // Positions count from the segment's first byte; these elements have the same length whatever they tell.
+        // Positions count from the segment's first byte; these elements have the same length for all values.
         let infoPlace = Int64(seekHead(info: 0, tracks: 0, cues: 0).count)
         let tracksPlace = infoPlace + Int64(info.count)
         let cuesPlace = tracksPlace + Int64(tracks.count)
@@ -44,9 +44,9 @@ struct MatroskaWriter {
     /// Frames that share a base of time.
     private struct Cluster {
         let frames: Range<Int>
-        /// When each frame begins, in milliseconds from the cluster's begin.
+        /// The begin of each frame, in milliseconds from the cluster's begin.
         let begins: [Int]
-        /// In milliseconds from the beginning of the animation.
+        /// The begin of the cluster, in milliseconds from the beginning of the animation.
         let begin: Int
         let end: Int
         /// The cluster's identifier, length and time.
@@ -55,8 +55,9 @@ struct MatroskaWriter {
         let length: Int64
     }
 
-    /// How far a frame may begin behind its cluster, in milliseconds: RFC 9559, 25.1 advises 5 seconds; times within
-    /// a cluster have 16 bits with a sign.
+    /// The longest time from a cluster's begin to the begin of a frame, in milliseconds.
+    ///
+    /// RFC 9559, 25.1 advises 5 seconds; times within a cluster have 16 bits with a sign.
     private static let longestCluster = 5000
 
     private func clusters() -> [Cluster] {
@@ -89,10 +90,10 @@ struct MatroskaWriter {
             length: Int64(head.count) + body)
     }
 
-    /// What stands before and behind a frame that begins so many milliseconds after its cluster.
+    /// The bytes before and after a frame that begins `time` milliseconds after its cluster.
     ///
-    /// A group without references is a key frame; only groups tell how long a frame is shown, which for the last frame
-    /// follows from nothing else. The lengths do not depend on the time.
+    /// A group without references is a key frame; only groups state how long a frame is shown, which for the last frame follows
+    /// from nothing else. The lengths do not depend on the time.
     private func group(_ index: Int, at time: Int) -> (head: [UInt8], tail: [UInt8]) {
         let tail = EBML.element(ID.blockDuration, number: UInt64(FrameLimits.shown(frames[index].delay)))
         // Track, time, flags (RFC 9559, 10.1).
@@ -102,7 +103,7 @@ struct MatroskaWriter {
         return (EBML.head(ID.blockGroup, size: size) + block, tail)
     }
 
-    // MARK: - What stands before them
+    // MARK: - Elements before the clusters
 
     private func header() -> [UInt8] {
         EBML.element(
@@ -144,13 +145,14 @@ struct MatroskaWriter {
         return EBML.element(ID.tracks, EBML.element(ID.trackEntry, body + EBML.element(ID.video, video)))
     }
 
-    /// One point for each frame, of clusters the first of which begins at `place`: any frame can be sought, and mpv discards
-    /// an index of three points or fewer.
+    /// The cues: one point for each frame, of clusters the first of which begins at `place`.
+    ///
+    /// Any frame can be sought, and mpv discards an index of three points or fewer.
     private func cues(_ clusters: [Cluster], from place: Int64) -> [UInt8] {
         var place = place
         var points: [UInt8] = []
         for cluster in clusters {
-            // From the first byte behind the cluster's length (RFC 9559, 5.1.5.1.2.3).
+            // Counted from the first byte after the cluster's length (RFC 9559, 5.1.5.1.2.3).
             var within = Int64(EBML.element(ID.timestamp, number: UInt64(cluster.begin)).count)
             for (index, begin) in zip(cluster.frames, cluster.begins) {
                 let positions =
@@ -168,7 +170,7 @@ struct MatroskaWriter {
         return EBML.element(ID.cues, points)
     }
 
-    /// In nanoseconds, which the scale of time and the default duration count in.
+    /// A millisecond in nanoseconds, the unit of the time scale and of the default duration.
     private static let millisecond: UInt64 = 1_000_000
     /// TrackType 1 (RFC 9559, 5.1.4.1.3).
     private static let video: UInt64 = 1
@@ -221,5 +223,114 @@ struct MatroskaWriter {
         static let blockGroup: UInt32 = 0xA0
         static let block: UInt32 = 0xA1
         static let blockDuration: UInt32 = 0x9B
+    }
+}
+
+// MARK: - Matroska
+
+/// An animation of JPEG frames as a Matroska file (RFC 9559), which contains the JPEG files unchanged.
+package enum Matroska {
+    /// The bytes of a Matroska file, which follow from the frames' lengths alone: it has no date and no random identifier.
+    package typealias Layout = FilmLayout
+
+    /// The longest file in a zip archive without extensions; the sum of all frames stays far below EBML's 2^56.
+    fileprivate static let longestFrame: Int64 = 0xffff_ffff
+}
+
+extension Matroska.Layout {
+    /// Lays a file out.
+    ///
+    /// - Parameters:
+    ///   - width: The width of every frame, in pixels.
+    ///   - height: The height of every frame, in pixels.
+    ///   - frames: The lengths in bytes, and the milliseconds that each frame is shown, corrected by `FrameLimits.shown`.
+    ///   - title: The name that players show; none if nil or empty.
+    /// - Throws: `.animation` for sizes and counts that no such file can have.
+    package init(
+        width: Int, height: Int, frames: [(size: Int64, delay: Int)], title: String? = nil
+    ) throws(MediaError) {
+        guard (1...FrameLimits.longestSide).contains(width), (1...FrameLimits.longestSide).contains(height) else {
+            throw .animation("\(width) x \(height) pixels are no size of a picture")
+        }
+        guard (1...FrameLimits.count).contains(frames.count) else {
+            throw .animation("it has \(frames.count) frames, and 1 to \(FrameLimits.count) are possible")
+        }
+        guard frames.allSatisfy({ (1...Matroska.longestFrame).contains($0.size) }) else {
+            throw .animation("a frame is empty or larger than 4 GiB")
+        }
+        self.init(MatroskaWriter(width: width, height: height, frames: frames, title: title).pieces())
+    }
+}
+
+// MARK: - EBML
+
+/// EBML elements as bytes (RFC 8794): an identifier, a length, a body.
+enum EBML {
+    /// An element with this body.
+    static func element(_ id: UInt32, _ body: [UInt8]) -> [UInt8] {
+        head(id, size: Int64(body.count)) + body
+    }
+
+    /// An unsigned number in as many bytes as it needs.
+    static func element(_ id: UInt32, number: UInt64) -> [UInt8] {
+        let bytes = bigEndian(number)
+        let leading = bytes.prefix { $0 == 0 }.count
+        return element(id, Array(bytes.dropFirst(min(leading, bytes.count - 1))))
+    }
+
+    /// An unsigned number in 8 bytes: the element's length is known before the number is.
+    static func element(_ id: UInt32, wide number: Int64) -> [UInt8] {
+        element(id, bigEndian(UInt64(number)))
+    }
+
+    /// A float of 8 bytes.
+    static func element(_ id: UInt32, float: Double) -> [UInt8] {
+        element(id, bigEndian(float.bitPattern))
+    }
+
+    static func element(_ id: UInt32, text: String) -> [UInt8] {
+        element(id, Array(text.utf8))
+    }
+
+    /// Identifier and length of an element, before its body of `size` bytes.
+    static func head(_ id: UInt32, size: Int64) -> [UInt8] {
+        identifier(id) + self.size(size)
+    }
+
+    /// An identifier, which contains its length marker: its leading zero bytes do not belong to it (RFC 8794, 5).
+    static func identifier(_ id: UInt32) -> [UInt8] {
+        Array(bigEndian(UInt64(id)).drop { $0 == 0 })
+    }
+
+    /// A length in as few bytes as it needs; below 2^56 - 1.
+    ///
+    /// The highest bit set gives the number of bytes (RFC 8794, 6).
+    static func size(_ size: Int64) -> [UInt8] {
+        // All bits set would mean that the length is unknown.
+        var width = 1
+        while width < 8, size >= (1 << (7 * width)) - 1 { width += 1 }
+        return Array(bigEndian(UInt64(size) | 1 << (7 * width)).suffix(width))
+    }
+
+    // MARK: -
+
+    private static func bigEndian(_ number: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+}
+
+// MARK: - Little endian
+
+/// Numbers in zip and RIFF files, lowest byte first.
+extension [UInt8] {
+    /// The number in `bytes` (1 to 4) bytes at `offset`; nil if some of them are missing.
+    func littleEndian(at offset: Int, bytes: Int) -> Int? {
+        guard offset >= 0, offset <= count - bytes else { return nil }
+        return self[offset..<offset + bytes].reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Appends a number in `bytes` bytes.
+    mutating func append(littleEndian number: Int, bytes: Int) {
+        for index in 0..<bytes { append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
     }
 }

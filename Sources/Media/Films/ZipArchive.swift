@@ -1,49 +1,49 @@
 package import Render
 
-/// Where the files of a zip archive lie that stores them as they are, without compression.
+/// The layout of a zip archive that stores its files without compression.
 ///
-/// Nothing but the layout is known here: whoever has the archive reads its tail, then its directory, then the files.
-/// Whatever the bytes are, the answer is a layout that lies within the archive or an error, and memory is bounded.
+/// The type only computes the layout: the caller reads the archive's tail, then its directory, then the files. For any bytes the
+/// result is a layout within the archive or an error, and memory is bounded.
 ///
 /// Source: APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (directory), 4.3.16 (end record).
 package struct ZipArchive: Hashable, Sendable {
     /// A file of the archive.
     package struct Entry: Hashable, Sendable {
         package let name: String
-        /// Where its local header begins, in bytes from the beginning of the archive.
+        /// The begin of its local header, in bytes from the beginning of the archive.
         package let header: Int64
         /// Its length, in bytes.
         package let size: Int64
-        /// Bytes of its name, as the archive writes it.
+        /// The bytes of its name, as the archive writes it.
         let nameLength: Int64
-        /// Whether a record follows the data that repeats the lengths (4.3.9); the local header does not tell them then.
+        /// Whether a record that repeats the lengths follows the data (4.3.9); the local header then lacks them.
         let hasDescriptor: Bool
-        /// Where the next header or the directory begins.
+        /// The begin of the next header or of the directory.
         fileprivate(set) var end: Int64
     }
 
-    /// In the order of their bytes in the archive.
+    /// The files in the order of their bytes in the archive.
     package let entries: [Entry]
 
     /// Bytes at the end of an archive that surely contain its end record: the longest comment is 65,535 bytes.
     package static let tailLength: Int64 = 65_535 + 22
-    /// Bytes of a local header before its name, which `dataOffset` asks for.
+    /// Bytes of a local header before its name, which `dataOffset` needs.
     package static let localHeaderLength: Int64 = 30
-    /// Largest directory that is read, in bytes: more than 500 for each frame, where 56 are usual.
+    /// The largest directory that is read, in bytes: more than 500 for each frame, where 56 are usual.
     package static let longestDirectory: Int64 = 1 << 20
 
-    /// Where the directory lies.
+    /// Finds the directory.
     ///
     /// - Parameters:
     ///   - tail: The last `tailLength` bytes of the archive, or fewer if it is shorter.
-    ///   - length: Bytes of the whole archive.
-    /// - Returns: Its place, in bytes from the beginning of the archive, at most `longestDirectory`.
-    /// - Throws: `.archive` if there is none, or too large a one.
+    ///   - length: The bytes of the whole archive.
+    /// - Returns: The range in bytes from the beginning of the archive, at most `longestDirectory` long.
+    /// - Throws: `.archive` if there is no directory, or too large a one.
     package static func directoryPlace(inTail tail: [UInt8], length: Int64) throws(MediaError) -> Range<Int64> {
         guard tail.count <= length, tail.count <= tailLength else {
             throw .archive("the tail is longer than the archive")
         }
-        // A comment may contain what looks like the record, but its length then does not lead to the end.
+        // A comment may contain the signature of the record, but its length then does not lead to the end.
         var offset = tail.count - endLength
         while offset >= 0 {
             if tail.littleEndian(at: offset, bytes: 4) == endSignature,
@@ -57,12 +57,12 @@ package struct ZipArchive: Hashable, Sendable {
         throw .archive("it has no end record")
     }
 
-    /// The layout that a directory tells.
+    /// Reads the layout from a directory.
     ///
     /// - Parameters:
     ///   - directory: The bytes of the directory.
-    ///   - place: Where they lie, from `directoryPlace`; all files lie before.
-    /// - Throws: `.archive` unless all files are stored plainly, one behind the other.
+    ///   - place: Their range, from `directoryPlace`; all files are before it.
+    /// - Throws: `.archive` unless all files are stored without compression, one after the other.
     package init(directory: [UInt8], at place: Range<Int64>) throws(MediaError) {
         guard directory.count == place.count, place.lowerBound >= 0, directory.count <= Self.longestDirectory else {
             throw .archive("its directory is not of the length told")
@@ -94,12 +94,12 @@ package struct ZipArchive: Hashable, Sendable {
         entries.first { $0.name == name }
     }
 
-    /// Where a file's bytes lie as far as the directory tells, without reading its local header.
+    /// The range of a file's bytes as far as the directory determines it, without reading the local header.
     ///
-    /// A local header has a name of the directory's length and extra fields of an unknown one, and nothing stands
-    /// between the data and the next header unless a descriptor does: so the data ends where the next header begins.
+    /// A local header has a name of the directory's length and extra fields of an unknown one, and nothing but a descriptor can
+    /// stand between the data and the next header: so the data ends where the next header begins.
     ///
-    /// - Returns: Nil where a descriptor or more than the longest extra field stands between: `dataOffset` tells then.
+    /// - Returns: Nil where a descriptor or more than the longest extra field stands between; use `dataOffset` then.
     package func data(of entry: Entry) -> Range<Int64>? {
         let begin = entry.end - entry.size
         let extra = begin - (entry.header + Self.localHeaderLength + entry.nameLength)
@@ -107,13 +107,13 @@ package struct ZipArchive: Hashable, Sendable {
         return begin..<entry.end
     }
 
-    /// Where a file's bytes begin, from its local header.
+    /// The begin of a file's bytes, from its local header.
     ///
     /// - Parameters:
-    ///   - entry: One of this archive.
-    ///   - localHeader: The `localHeaderLength` bytes from `entry.header` on; more do not matter.
-    /// - Returns: Where its bytes begin, from the beginning of the archive; `entry.size` bytes lie there.
-    /// - Throws: `.archive` if the header tells of another file.
+    ///   - entry: A file of this archive.
+    ///   - localHeader: The `localHeaderLength` bytes from `entry.header` on; further bytes are ignored.
+    /// - Returns: The offset from the beginning of the archive, where `entry.size` bytes begin.
+    /// - Throws: `.archive` if the header is of another file.
     package func dataOffset(of entry: Entry, localHeader: [UInt8]) throws(MediaError) -> Int64 {
         guard localHeader.littleEndian(at: 0, bytes: 4) == Self.localSignature,
             localHeader.littleEndian(at: 8, bytes: 2) == Self.stored,
@@ -136,15 +136,15 @@ package struct ZipArchive: Hashable, Sendable {
     private static let entryLength = 46
     private static let endLength = 22
     private static let longestExtra: Int64 = 65_535
-    /// The method that changes nothing (4.4.5).
+    /// The method without compression (4.4.5).
     private static let stored = 0
     /// Bits 0, 6 and 13 (4.4.4): encrypted, strongly encrypted, a directory with masked values.
     private static let encryptedFlags = 0x2041
     /// Bit 3 (4.4.4).
     private static let descriptorFlag = 0x08
-    /// Stands where the true value is in a zip64 record (4.4.8, 4.4.16).
+    /// The placeholder for a value in a zip64 record (4.4.8, 4.4.16).
     private static let elsewhere = 0xffff_ffff
-    /// Longest name of a frame, in bytes: what a file system takes.
+    /// The longest name of a frame, in bytes: the limit of file systems.
     private static let longestName = 255
 
     private static func place(endRecord: [UInt8], at offset: Int64) throws(MediaError) -> Range<Int64> {

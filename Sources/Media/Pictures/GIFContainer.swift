@@ -5,17 +5,16 @@ import Render
 /// Source: W3C, "Graphics Interchange Format, Version 89a".
 struct GIFContainer: AnimationContainer {
     private var bytes: [UInt8]
-    /// Milliseconds of all frames so far, and the hundredths that were written for them: what rounding takes from one frame the next
-    /// one gets.
+    /// Milliseconds of all frames so far, and the hundredths written for them: rounding errors pass on to the next frame.
     private var elapsed = 0
     private var written = 0
 
-    /// A file without frames that repeats for ever.
+    /// Makes a file without frames that repeats without end.
     init(width: Int, height: Int) {
         bytes = Array("GIF89a".utf8)
         bytes.append(littleEndian: width, bytes: 2)
         bytes.append(littleEndian: height, bytes: 2)
-        // No table of colours for all frames, no background, square pixels; then how often it repeats: for ever.
+        // No global colour table, no background, square pixels; then the number of repetitions: without end.
         bytes += [0x70, 0, 0, 0x21, 0xFF, 11] + Array("NETSCAPE2.0".utf8) + [3, 1, 0, 0, 0]
     }
 
@@ -25,7 +24,7 @@ struct GIFContainer: AnimationContainer {
         elapsed += delay
         let hundredths = max(Self.shortest, (elapsed + 5) / 10 - written)
         written += hundredths
-        // The frame stays where it is; nothing of it is transparent.
+        // The frame is kept under the next; no part of it is transparent.
         bytes += [0x21, 0xF9, 4, 0x04]
         bytes.append(littleEndian: hundredths, bytes: 2)
         bytes += [0, 0, 0x2C]
@@ -43,14 +42,14 @@ struct GIFContainer: AnimationContainer {
 
     // MARK: -
 
-    /// Hundredths of a second: viewers show frames of less for a tenth.
+    /// The shortest delay, in hundredths of a second: viewers show shorter frames for a tenth.
     private static let shortest = 2
     /// Bits of an index.
     private static let indexBits = 8
     private static let clear = 1 << indexBits
     private static let end = clear + 1
     private static let mostCodes = 1 << 12
-    /// Places of the table of strings: four times as many as there are strings, so that it stays fast.
+    /// Places of the table of strings: four times the number of strings, which keeps searches short.
     private static let places = 1 << 14
 
     /// Compresses indices (appendix F): a code for each longest string that came before, in sub-blocks of 255 bytes.
@@ -75,7 +74,7 @@ struct GIFContainer: AnimationContainer {
             bytes += block
             block.removeAll(keepingCapacity: true)
         }
-        // A string is the code of all but its last index, and that index; 0 stands for a free place.
+        // A string is the code of all but its last index, and that index; 0 marks a free place.
         var strings = [UInt32](repeating: 0, count: places)
         var codes = [UInt16](repeating: 0, count: places)
         var next = end + 1
@@ -93,7 +92,7 @@ struct GIFContainer: AnimationContainer {
             prefix = Int(index)
             if next < mostCodes {
                 (strings[place], codes[place]) = (string, UInt16(next))
-                // The reader learns each string one code later.
+                // The decoder learns each string one code later.
                 if next == 1 << width { width += 1 }
                 next += 1
             } else {

@@ -1,7 +1,9 @@
-/// A part of a picture in at most 256 colours: those of a median cut (Heckbert, "Color Image Quantization for Frame Buffer
-/// Display", 1982), with what lies between them drawn by an ordered pattern, which does not flicker from frame to frame.
+/// A part of a picture in at most 256 colours, found by a median cut.
+///
+/// Source: Heckbert, "Color Image Quantization for Frame Buffer Display", 1982. Colours between them are drawn by an ordered
+/// pattern, which does not flicker from frame to frame.
 struct IndexedPicture {
-    /// Most colours.
+    /// The most colours.
     static let most = 256
 
     /// Red, green and blue of each colour.
@@ -9,7 +11,7 @@ struct IndexedPicture {
     /// The colour of each pixel, row by row.
     private(set) var indices: [UInt8] = []
 
-    /// Takes a part that lies within the picture.
+    /// Converts a part that lies within the picture.
     init(_ pixels: Pixels, _ area: PixelArea) {
         let cells = Self.cells(of: pixels, area)
         let palette = Self.cut(cells)
@@ -37,12 +39,12 @@ struct IndexedPicture {
     /// Cells of a cube of colours with 5 bits for each side.
     private static let cellCount = 1 << 15
 
-    /// What is added to pixels before their cell is looked up (Bayer, 1973): the width of a cell.
+    /// The offsets added to pixels before their cell is found (Bayer, 1973), as wide as a cell.
     private static let pattern = [-4, 0, -3, 1, 2, -2, 3, -1, -3, 1, -4, 0, 3, -1, 2, -2]
 
     private static func cell(_ value: UInt8, _ shift: Int) -> Int { min(max(Int(value) + shift, 0), 255) >> 3 }
 
-    /// The pixels of a cell, or of several: how many, and the sum of their red, green and blue.
+    /// The pixels of one or several cells: their number, and the sums of red, green and blue.
     private struct Cell {
         var count = 0
         var sum = SIMD4<Int32>()
@@ -74,7 +76,7 @@ struct IndexedPicture {
     private struct Box {
         let range: Range<Int>
         let side: Int
-        /// Pixels times length: the largest is cut first.
+        /// Pixels times length: the box with the largest weight is cut first.
         let weight: Int
 
         init(_ range: Range<Int>, of cells: [Cell]) {
@@ -93,7 +95,7 @@ struct IndexedPicture {
         }
     }
 
-    /// The means of boxes that hold about equally many pixels each: red, green and blue.
+    /// Returns the means of boxes with about equally many pixels each: red, green and blue.
     private static func cut(_ cells: [Cell]) -> [SIMD4<Int32>] {
         var cells = cells
         var boxes = [Box(cells.indices, of: cells)]
@@ -114,7 +116,7 @@ struct IndexedPicture {
         return boxes.map { box in cells[box.range].reduce(into: Cell()) { $0.add($1) }.mean }
     }
 
-    /// The colour that is nearest to the middle of a cell; the eye sees green best (ITU-R BT.601).
+    /// Returns the colour nearest to the middle of a cell; the eye is most sensitive to green (ITU-R BT.601).
     private static func nearest(_ red: Int, _ green: Int, _ blue: Int, in palette: [SIMD4<Int32>]) -> Int16 {
         let middle = SIMD4(Int32(red * 8 + 4), Int32(green * 8 + 4), Int32(blue * 8 + 4), 0)
         var (nearest, least) = (0, Int32.max)

@@ -1,23 +1,23 @@
 import CTurboJPEG
 package import Render
 
-/// JPEG files made and read with libjpeg-turbo.
+/// Writes and reads JPEG files with libjpeg-turbo.
 ///
 /// ## Concurrency
 /// Each call has a handle of its own and keeps the thread busy until it is done.
 package enum JPEG {
-    /// Most pixels that are decoded: 4K, 33 MB in memory, where animations have at most 1920 x 1080.
+    /// The most pixels that are decoded: 4K, 33 MB in memory; animations have at most 1920 x 1080.
     package static let mostPixels = 3840 * 2160
 
     /// Compresses pixels in rows of blue, green, red and an unused byte.
     ///
     /// - Parameters:
     ///   - pixels: At least `height` rows.
-    ///   - width: In pixels.
-    ///   - height: In pixels.
+    ///   - width: The width in pixels.
+    ///   - height: The height in pixels.
     ///   - stride: Bytes from one row to the next, at least 4 for each pixel.
-    ///   - quality: From 1 to 100.
-    /// - Returns: Nil without memory, or if the pixels are fewer than told.
+    ///   - quality: The quality, from 1 to 100.
+    /// - Returns: Nil if memory runs out, or if the pixels are fewer than declared.
     package static func encode(
         _ pixels: UnsafeRawBufferPointer, width: Int, height: Int, stride: Int, quality: Int
     ) -> [UInt8]? {
@@ -36,7 +36,7 @@ package enum JPEG {
         return unsafe Array(UnsafeBufferPointer(start: output, count: Int(size)))
     }
 
-    /// Compresses a picture; nil without memory.
+    /// Compresses a picture; nil if memory runs out.
     package static func encode(_ pixels: Pixels, quality: Int) -> [UInt8]? {
         unsafe pixels.bytes.withUnsafeBytes { bytes in
             unsafe encode(
@@ -44,17 +44,17 @@ package enum JPEG {
         }
     }
 
-    /// Reads every pixel of a JPEG.
+    /// Decodes a JPEG.
     ///
-    /// A picture that is cut off or has a slip in its data is shown as far as it goes, as viewers do.
+    /// A truncated or damaged picture is decoded as far as possible, as viewers do.
     ///
     /// - Parameters:
     ///   - bytes: The whole file.
-    ///   - limit: Most pixels; the memory that a small file can ask for is bounded by it.
-    ///   - edge: Pixels that the longest edge needs at least: a larger picture is read in fewer eighths of its size, which
-    ///     is quicker.
+    ///   - limit: The most pixels, which bounds the memory that a small file can require.
+    ///   - edge: The length in pixels that the longest edge needs: a larger picture is decoded in fewer eighths
+    ///     of its size, which is quicker.
     /// - Returns: The pixels, none of them transparent.
-    /// - Throws: `.picture` for what is no JPEG or too large, `.noMemory`.
+    /// - Throws: `.picture` for data that is no JPEG or too large, `.noMemory`.
     package static func decode(
         _ bytes: [UInt8], limit: Int = mostPixels, covering edge: Int? = nil
     ) throws(MediaError) -> Pixels {
@@ -86,17 +86,17 @@ package enum JPEG {
         return pixels
     }
 
-    /// The size in pixels that a JPEG's header tells.
+    /// The size in pixels from a JPEG's header.
     ///
     /// - Parameter bytes: The whole file or its beginning.
-    /// - Returns: Nil if it is no JPEG, or if the beginning ends before the frame header, which may stand behind
-    ///   profiles and thumbnails of some 64 KiB each (ITU-T T.81, B.2.2).
+    /// - Returns: Nil if it is no JPEG, or if the beginning ends before the frame header, which profiles and thumbnails of some
+    ///   64 KiB each may precede (ITU-T T.81, B.2.2).
     package static func size(of bytes: [UInt8]) -> (width: Int, height: Int)? {
         guard bytes.starts(with: [0xff, startOfImage]) else { return nil }
         var offset = 2
         while offset + 4 <= bytes.count, bytes[offset] == 0xff {
             let marker = bytes[offset + 1]
-            // Any number of fill bytes may stand before a marker (B.1.1.2).
+            // Any number of fill bytes may precede a marker (B.1.1.2).
             if marker == 0xff {
                 offset += 1
                 continue
@@ -118,7 +118,7 @@ package enum JPEG {
 
     private static let startOfImage: UInt8 = 0xd8
     private static let startOfScan: UInt8 = 0xda
-    /// SOF0 to SOF15, among which stand DHT, JPG and DAC (T.81, table B.1).
+    /// SOF0 to SOF15, a range that contains DHT, JPG and DAC (T.81, table B.1).
     private static let frameMarkers: ClosedRange<UInt8> = 0xc0...0xcf
     private static let notFrameMarkers: [UInt8] = [0xc4, 0xc8, 0xcc]
     /// Marker, length, precision, height and width (B.2.2).

@@ -2,7 +2,7 @@ import CPNG
 
 /// PNG files made with libpng (libpng-manual, "simplified API").
 package enum PNGEncoder {
-    /// Compresses a picture, eight bits for each of red, green and blue; nil without memory.
+    /// Compresses a picture, eight bits for each of red, green and blue; nil if memory runs out.
     package static func encode(_ pixels: Pixels) -> [UInt8]? {
         var rows = [UInt8](repeating: 0, count: pixels.width * pixels.height * samples)
         var from = 0
@@ -19,10 +19,10 @@ package enum PNGEncoder {
         unsafe image.width = png_uint_32(pixels.width)
         unsafe image.height = png_uint_32(pixels.height)
         unsafe image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_BGR)
-        // A screenful is waited for: less time is worth a file that is a third larger.
+        // The user waits for a screenful: speed is worth a file that is a third larger.
         unsafe image.flags = png_uint_32(PNG_IMAGE_FLAG_FAST)
         defer { unsafe png_image_free(&image) }
-        // What does not compress grows by some bytes for each 16 KiB (RFC 1951), plus chunks: a sixteenth is ample.
+        // Incompressible data grows by some bytes for each 16 KiB (RFC 1951), plus chunks: a sixteenth is ample.
         var size = rows.count + rows.count / 16 + pixels.height + 4096
         var file = [UInt8](repeating: 0, count: size)
         guard unsafe png_image_write_to_memory(&image, &file, &size, 0, rows, 0, nil) != 0 else { return nil }
@@ -30,6 +30,6 @@ package enum PNGEncoder {
         return file
     }
 
-    /// Bytes of a pixel as it is handed to libpng.
+    /// Bytes of a pixel as libpng receives it.
     private static let samples = 3
 }

@@ -1,6 +1,6 @@
-/// Makes pictures smaller.
+/// Reduces pictures.
 package enum Scaling {
-    /// The size that fits a square: the proportions are kept, and nothing gets larger.
+    /// The size that fits a square: the proportions are kept, and no side gets longer.
     package static func size(_ width: Int, _ height: Int, within edge: Int) -> (width: Int, height: Int) {
         let longest = max(width, height)
         guard longest > edge else { return (width, height) }
@@ -8,7 +8,7 @@ package enum Scaling {
         return (scaled(width), scaled(height))
     }
 
-    /// The picture within a square, each pixel the mean of the area that it covers.
+    /// Returns the picture within a square, each pixel the mean of the area that it covers.
     package static func fit(_ pixels: Pixels, within edge: Int) -> Pixels {
         let (width, height) = size(pixels.width, pixels.height, within: edge)
         guard (width, height) != (pixels.width, pixels.height) else { return pixels }
@@ -56,15 +56,15 @@ package enum Scaling {
         }
     }
 
-    /// What the pixels of a line contribute to one pixel of the shorter line.
+    /// The contributions of a line's pixels to one pixel of the shorter line.
     private struct Share {
-        /// The first that contributes.
+        /// The index of the first contributing pixel.
         var first: Int
-        /// How much of each, in parts of the line's length.
+        /// The weight of each contributing pixel, in parts of the line's length.
         var weights: [UInt64]
     }
 
-    /// In units in which a new pixel is `length` wide and an old one `newLength`, all edges are whole numbers.
+    /// Computes the shares; in units in which a new pixel is `length` wide and an old one `newLength`, all edges are whole.
     private static func shares(of length: Int, in newLength: Int) -> [Share] {
         (0..<newLength).map { index in
             let (start, end) = (index * length, (index + 1) * length)
@@ -74,6 +74,82 @@ package enum Scaling {
                 UInt64(min(end, (old + 1) * newLength) - max(start, old * newLength))
             }
             return Share(first: first, weights: weights)
+        }
+    }
+}
+
+// MARK: - Pixels
+
+/// An opaque picture in memory: rows of blue, green, red and an unused byte, without gaps.
+package struct Pixels: Hashable, Sendable {
+    package let width: Int
+    package let height: Int
+    package var bytes: [UInt8]
+
+    /// Bytes of one pixel.
+    package static let pixelBytes = 4
+
+    /// Makes a picture of one grey.
+    package init(width: Int, height: Int, filledWith value: UInt8 = 0xff) {
+        self.width = width
+        self.height = height
+        bytes = Array(repeating: value, count: width * height * Self.pixelBytes)
+    }
+
+    /// Bytes of one row.
+    package var stride: Int {
+        width * Self.pixelBytes
+    }
+
+    /// Sets a pixel, which must lie within the picture.
+    package mutating func set(_ x: Int, _ y: Int, red: UInt8, green: UInt8, blue: UInt8) {
+        let at = y * stride + x * Self.pixelBytes
+        bytes[at] = blue
+        bytes[at + 1] = green
+        bytes[at + 2] = red
+        bytes[at + 3] = 0xff
+    }
+}
+
+// MARK: - Pixel area
+
+/// A rectangle within a picture, in pixels.
+struct PixelArea: Hashable, Sendable {
+    var x: Int
+    var y: Int
+    var width: Int
+    var height: Int
+
+    /// The smallest rectangle that contains every differing pixel; not empty.
+    ///
+    /// It begins at even coordinates, as WebP requires. Both pictures must have the same size.
+    static func changed(from last: Pixels, to next: Pixels) -> PixelArea {
+        let (width, height, stride) = (next.width, next.height, next.stride)
+        return unsafe last.bytes.withUnsafeBytes { last in
+            unsafe next.bytes.withUnsafeBytes { next in
+                func isSame(_ from: Int, _ to: Int) -> Bool {
+                    let (one, other) = (unsafe last[from..<to], unsafe next[from..<to])
+                    return unsafe UnsafeRawBufferPointer(rebasing: one).elementsEqual(
+                        UnsafeRawBufferPointer(rebasing: other))
+                }
+                let rows = 0..<height
+                guard let top = rows.first(where: { !isSame($0 * stride, ($0 + 1) * stride) }),
+                    let bottom = rows.last(where: { !isSame($0 * stride, ($0 + 1) * stride) })
+                else { return PixelArea(x: 0, y: 0, width: 1, height: 1) }
+                var left = width
+                var right = 0
+                for row in top...bottom {
+                    let start = row * stride
+                    func differs(_ x: Int) -> Bool {
+                        let at = start + x * Pixels.pixelBytes
+                        return !isSame(at, at + Pixels.pixelBytes)
+                    }
+                    if let first = (0..<left).first(where: differs) { left = first }
+                    if let end = (right..<width).last(where: differs) { right = end + 1 }
+                }
+                let (x, y) = (left & ~1, top & ~1)
+                return PixelArea(x: x, y: y, width: right - x, height: bottom + 1 - y)
+            }
         }
     }
 }

@@ -1,16 +1,16 @@
 package import Rankings
 import Sourcing
 
-/// Answers that are one page of a list.
+/// Decoders of answers that are one page of a list.
 package enum ListAnswers {
-    /// A page of `/ajax/search/artworks/<words>`.
+    /// Decodes a page of `/ajax/search/artworks/<words>`.
     ///
     /// - Parameters:
     ///   - body: The body of the answer.
-    ///   - page: The page asked for, from 1.
-    /// - Returns: The page; works that make no sense are left out and counted.
-    /// - Throws: `.pastTheEnd` behind the last page, where the service tells the last page once more; `.unreadable` for a page without
-    ///   works that should have some, which is how the service limits searches: 200, no works, a total of 0, for some minutes.
+    ///   - page: The number of the requested page, from 1.
+    /// - Returns: The page; unreadable works are left out and counted.
+    /// - Throws: `.pastTheEnd` after the last page, where the service repeats the last page; `.unreadable` for a page that lacks
+    ///   the works it should have. The service limits searches in this way: status 200, no works, a total of 0, for some minutes.
     package static func search(_ body: JSON, page: Int) throws(SourceError) -> WorkPage {
         let groups = ["illustManga", "illust", "manga"].map { body[$0] }.filter { $0["data"].isArray }
         guard !groups.isEmpty else {
@@ -23,7 +23,7 @@ package enum ListAnswers {
             if page == 1, list.total ?? 0 == 0 {
                 return WorkPage(works: [], total: list.total, hasNext: false, unreadable: 0)
             }
-            // A total of nothing behind a page that had works is no end, which would be kept.
+            // A total of 0 after a page that had works is not the end of the list; an end would be stored.
             let isEnd = list.total.map { $0 > 0 && (lastPage.map { page > $0 } ?? false || $0 <= before) } ?? true
             if page > 1, isEnd { throw .pastTheEnd }
             throw .unreadable("pixiv's search shows no works where there should be some; asking again later helps.")
@@ -36,11 +36,11 @@ package enum ListAnswers {
             unreadable: list.unreadable)
     }
 
-    /// A page of `/ajax/user/<id>/illusts/bookmarks`.
+    /// Decodes a page of `/ajax/user/<id>/illusts/bookmarks`.
     ///
-    /// Works that are gone are missing from their page, which may leave it empty without being the last.
+    /// Deleted works are missing from their page, so a page may be empty without being the last.
     ///
-    /// - Throws: `.pastTheEnd` behind the last page.
+    /// - Throws: `.pastTheEnd` after the last page.
     package static func bookmarks(_ body: JSON, page: Int) throws(SourceError) -> WorkPage {
         guard body["works"].isArray else {
             throw .unreadable("pixiv's bookmarks have no list of works; pixiv may have changed it.")
@@ -51,9 +51,9 @@ package enum ListAnswers {
         return WorkPage(works: list.works, total: list.total, hasNext: hasNext, unreadable: list.unreadable)
     }
 
-    /// A page of `/ajax/user/<id>/following`; authors without a number are left out.
+    /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
     ///
-    /// - Throws: `.pastTheEnd` behind the last page.
+    /// - Throws: `.pastTheEnd` after the last page.
     package static func following(_ body: JSON, page: Int) throws(SourceError) -> AuthorPage {
         let users = body["users"]
         guard users.isArray else {
@@ -69,7 +69,7 @@ package enum ListAnswers {
         return AuthorPage(authors: authors, hasNext: hasNext, total: total)
     }
 
-    /// Whether a page follows, by the total, or else by whether this one has anything.
+    /// Whether a page follows: by the total, or without a total by whether this page has entries.
     private static func hasNext(page: Int, of size: Int, total: Int?, isEmpty: Bool) throws(SourceError) -> Bool {
         if page > 1, isEmpty, total.map({ $0 <= (page - 1) * size }) ?? true { throw .pastTheEnd }
         return total.map { $0 > page * size } ?? !isEmpty
@@ -80,5 +80,123 @@ package enum ListAnswers {
             throw .unreadable("None of \(list.unreadable) works could be understood; pixiv may have changed them.")
         }
         return list
+    }
+}
+
+// MARK: - Author answers
+
+/// Decoders of answers about authors and the pages of their works.
+package enum AuthorAnswers {
+    /// Decodes the numbers in `/ajax/user/<id>/profile/all`: illustrations and manga, newest first.
+    ///
+    /// Each of the two is an object with the numbers as names, in no order, or `[]` if there are none.
+    package static func allWorks(_ body: JSON) throws(SourceError) -> [WorkID] {
+        let lists = [body["illusts"], body["manga"]]
+        guard lists.contains(where: { !$0.isNull }) else {
+            throw .unreadable("pixiv's list of an author's works has neither illustrations nor manga.")
+        }
+        let ids = Set(lists.flatMap(\.members).compactMap { Int64($0.name) }.filter { $0 > 0 })
+        return ids.sorted(by: >).map { WorkID(rawValue: $0) }
+    }
+
+    /// Decodes the records in `/ajax/user/<id>/profile/illusts`; unreadable works are left out and counted.
+    package static func works(_ body: JSON) -> WorkList {
+        WorkList(entries: body["works"].members.map(\.value) + body["works"].elements)
+    }
+
+    /// Decodes the pages in `/ajax/illust/<id>/pages`.
+    ///
+    /// - Parameters:
+    ///   - body: The body of the answer.
+    ///   - work: The requested work.
+    /// - Returns: One path of the folder `original` for each page, in page order.
+    /// - Throws: `.needsSignIn` if all URLs are null, as for works that only signed-in users may see.
+    package static func originals(_ body: JSON, of work: WorkID) throws(SourceError) -> [PicturePath] {
+        let urls = body.elements.map { $0["urls"]["original"] }
+        guard !urls.isEmpty else { throw .unreadable("pixiv tells no pages of work \(work.rawValue).") }
+        if urls.allSatisfy(\.isNull) { throw .needsSignIn }
+        var paths: [PicturePath] = []
+        for (page, url) in urls.enumerated() {
+            guard let path = url.text.flatMap({ PicturePath(url: $0) }), path.folder == .original, path.work == work,
+                (path.page ?? 0) == page
+            else { throw .unreadable("pixiv tells no usable address of page \(page) of work \(work.rawValue).") }
+            paths.append(path)
+        }
+        return paths
+    }
+
+    /// Decodes an author in a list of followed authors; nil if the number is missing.
+    package static func author(_ body: JSON) -> NamedAuthor? {
+        guard let id = body["userId"].number, id > 0 else { return nil }
+        return NamedAuthor(id: UserID(rawValue: id), name: body["name"].shortText ?? body["userName"].shortText ?? "")
+    }
+
+    /// Decodes the author in `/ajax/user/<id>?full=1`; without `full` the answer has only name and picture.
+    ///
+    /// - Parameters:
+    ///   - body: The body of the answer.
+    ///   - author: The requested author.
+    /// - Returns: The profile; fields that the answer lacks are nil or empty.
+    /// - Throws: `.unreadable` if the record is missing or of another author.
+    package static func profile(_ body: JSON, of author: UserID) throws(SourceError) -> AuthorProfile {
+        guard let told = self.author(body), told.id == author else {
+            throw .unreadable("pixiv's record of author \(author.rawValue) makes no sense; pixiv may have changed it.")
+        }
+        let pictures = ["imageBig", "image"].lazy.compactMap { body[$0].text.flatMap { AvatarPath(url: $0) } }
+        return AuthorProfile(
+            id: told.id, name: told.name, avatar: pictures.first?.reference,
+            comment: body["comment"].text.map { PlainText.lines($0) } ?? "", following: body["following"].count,
+            webPage: body["webpage"].words, region: body["region"]["name"].words)
+    }
+}
+
+// MARK: - Work list
+
+/// A list of works without ranks: of an author, a search, bookmarks or followed authors.
+package struct WorkList: Hashable, Sendable {
+    /// The works in the order of the answer, each once.
+    package var works: [Work] = []
+    /// The number of works on all pages; nil if the answer does not state it.
+    package var total: Int?
+    /// Whether this is the last page; nil if the answer does not state it.
+    package var isLast: Bool?
+    /// The number of entries that were left out as unreadable.
+    package var unreadable = 0
+
+    /// Reads entries one by one; advertisement slots and `null` (for works that were not requested) do not count as entries.
+    package init(entries: [JSON]) {
+        var seen: Set<WorkID> = []
+        for entry in entries where entry["isAdContainer"].flag != true && !entry.isNull {
+            guard let work = WorkDecoding.brief(entry) else {
+                unreadable += 1
+                continue
+            }
+            if seen.insert(work.id).inserted { works.append(work) }
+        }
+    }
+
+    /// Reads bookmarks (`/ajax/user/<id>/illusts/bookmarks`) and works with a tag (`…/illusts/tag`).
+    package init(works body: JSON) {
+        self.init(entries: body["works"].elements)
+        total = body["total"].count
+    }
+
+    /// Reads the newest works of an author (`/ajax/user/<id>/works/latest`): an object in which the works left out are null.
+    package init(latest body: JSON) {
+        self.init(entries: body["illusts"].members.map(\.value))
+    }
+
+    /// Reads results of a search (`/ajax/search/…`): `illustManga`, or `illust` and `manga` apart.
+    package init(search body: JSON) {
+        let groups = ["illustManga", "illust", "manga"].map { body[$0] }
+        self.init(entries: groups.flatMap { $0["data"].elements })
+        let totals = groups.compactMap { $0["total"].count }
+        total = totals.isEmpty ? nil : totals.reduce(0, +)
+    }
+
+    /// Reads new works of followed authors (`/ajax/follow_latest/illust`).
+    package init(followLatest body: JSON) {
+        self.init(entries: body["thumbnails"]["illust"].elements)
+        isLast = body["page"]["isLastPage"].flag
     }
 }

@@ -1,17 +1,17 @@
 package import Rankings
 import Sourcing
 
-/// The answer of `ranking.php`.
+/// Decoder of the answer of `ranking.php`.
 package enum RankingAnswer {
-    /// Reads one page, entry by entry.
+    /// Decodes one page, entry by entry.
     ///
     /// - Parameters:
     ///   - root: The whole answer.
-    ///   - mode: The ranking asked for.
-    ///   - day: The day asked for, or nil if the newest one was.
-    ///   - page: The page asked for, from 1.
-    /// - Returns: The page; entries that make no sense are left out and counted.
-    /// - Throws: `SourceError`, also for an answer to another question than was asked.
+    ///   - mode: The requested ranking.
+    ///   - day: The requested day; nil if the newest day was requested.
+    ///   - page: The number of the requested page, from 1.
+    /// - Returns: The page; unreadable entries are left out and counted.
+    /// - Throws: `SourceError`, also if the answer belongs to another request.
     package static func page(
         of root: JSON, mode: RankingMode, day: Day?, page: Int
     ) throws(SourceError) -> RankingPage {
@@ -19,7 +19,7 @@ package enum RankingAnswer {
         guard case .array(let contents) = root["contents"] else {
             throw .unreadable("The answer of pixiv's ranking has no list of entries; pixiv may have changed it.")
         }
-        // Works of every kind under the name of one kind would be stored for good.
+        // Otherwise works of every kind would be stored permanently under the name of one kind.
         let (name, content) = PixivRankings.query(of: mode)
         let isOther = root["mode"].text.map { $0 != name } ?? false
         let isOtherContent = root["content"].text.map { $0 != (content?.rawValue ?? "all") } ?? false
@@ -31,7 +31,7 @@ package enum RankingAnswer {
         guard let served = root["date"].text.flatMap({ Day(compact: $0) }) ?? day else {
             throw .unreadable("pixiv's ranking does not tell its day; pixiv may have changed it.")
         }
-        // For a day that it does not have yet the service may fall back to an older one.
+        // For a day without a ranking yet the service may fall back to an older day.
         if let day, served != day { throw .notPublished }
         if let echo = root["page"].number, echo != Int64(page) {
             throw .unreadable("pixiv answered with page \(echo) of a ranking in place of page \(page).")
@@ -48,18 +48,18 @@ package enum RankingAnswer {
             hasNext: hasNext(root["next"], page: page, total: total), unreadable: unreadable)
     }
 
-    /// What a 404 means, and an empty list: a page behind the last, or a day without a ranking.
+    /// The error for status 404 and for an empty list: a page after the last, or a day without a ranking.
     package static func nothing(page: Int) -> SourceError {
         page > 1 ? .pastTheEnd : .notPublished
     }
 
     private static func error(_ message: String, page: Int) -> SourceError {
-        // "Outside what rankings are counted for", as seen with status 404.
+        // The message means "outside the counted range of rankings"; it was seen with status 404.
         message.contains("範囲外")
             ? nothing(page: page) : .unreadable("pixiv refused to tell a ranking: \(ForeignText.quoted(message)).")
     }
 
-    /// The entries in rank order; one that repeats another goes, a second one of the same rank counts as unreadable.
+    /// The entries in rank order; a repeated entry is dropped, a second entry of the same rank counts as unreadable.
     private static func entries(_ contents: [JSON]) -> (kept: [ListedWork], unreadable: Int) {
         var kept: [Int: ListedWork] = [:]
         var unreadable = 0
@@ -77,7 +77,7 @@ package enum RankingAnswer {
         return (kept.sorted { $0.key < $1.key }.map(\.value), unreadable)
     }
 
-    /// `next` is a page number or false; without it the total decides.
+    /// Whether a page follows: `next` is a page number or false; without `next` the total decides.
     private static func hasNext(_ next: JSON, page: Int, total: Int?) -> Bool {
         if let number = next.number { return number > Int64(page) }
         if next.flag != nil { return false }

@@ -1,15 +1,15 @@
 package import Rankings
 import Sourcing
 
-/// Answers about one work.
+/// Decoders of answers about one work.
 package enum WorkAnswers {
-    /// The full record in `/ajax/illust/<id>`.
+    /// Decodes the full record in `/ajax/illust/<id>`.
     ///
     /// - Parameters:
     ///   - body: The body of the answer.
-    ///   - work: The work asked for.
-    /// - Returns: The record; what is not told is nil or empty.
-    /// - Throws: `.unreadable` for the record of another work or none.
+    ///   - work: The requested work.
+    /// - Returns: The record; fields that the answer lacks are nil or empty.
+    /// - Throws: `.unreadable` if the record is missing or of another work.
     package static func details(_ body: JSON, of work: WorkID) throws(SourceError) -> WorkDetails {
         guard let told = WorkDecoding.full(body), told.id == work else {
             throw .unreadable("pixiv's record of work \(work.rawValue) makes no sense; pixiv may have changed it.")
@@ -39,9 +39,9 @@ package enum WorkAnswers {
         return WorkDetails.Tag(name: name, translation: translation, romaji: told["romaji"].words)
     }
 
-    /// The frames in `/ajax/illust/<id>/ugoira_meta`; those that make no sense are left out.
+    /// Decodes the frames in `/ajax/illust/<id>/ugoira_meta`; unreadable frames are left out.
     ///
-    /// - Throws: `.unreadable` if there is no frame, more than any animation has, or no archive of this work.
+    /// - Throws: `.unreadable` if there is no frame, more frames than any animation has, or no archive of this work.
     package static func animation(_ body: JSON, of work: WorkID) throws(SourceError) -> AnimationRecord {
         let archives = ["originalSrc", "src"].lazy.compactMap { body[$0].text.flatMap { ArchivePath(url: $0) } }
         guard let archive = archives.first(where: { $0.work == work }) else {
@@ -60,11 +60,160 @@ package enum WorkAnswers {
         return AnimationRecord(archive: archive.reference, frames: frames)
     }
 
-    /// Longest time that a frame is shown, in milliseconds; more is a slip.
+    /// The longest time that a frame is shown, in milliseconds; a longer time is an error of the record.
     private static let longestDelay: Int64 = 600_000
 
-    /// `000000.jpg`: six digits, as in every archive seen.
+    /// Whether a name has the form of `000000.jpg`: six digits, as in every archive seen.
     private static func isFrameName(_ name: String) -> Bool {
         name.utf8.count == 10 && name.hasSuffix(".jpg") && name.utf8.prefix(6).allSatisfy(PathParts.isDigit)
+    }
+}
+
+// MARK: - Work decoding
+
+/// Decoders of one work, for each of the three forms in which the service describes a work.
+///
+/// Nil means that the entry cannot be used: it has no number, or a picture URL of an unknown form. Every other field has a
+/// substitute, so that an unexpected field costs that field only.
+package enum WorkDecoding {
+    /// Decodes an entry of `ranking.php` with its rank.
+    package static func ranked(_ entry: JSON) -> ListedWork? {
+        guard let rank = entry["rank"].number(in: PixivLimits.ranks) else { return nil }
+        var fields = Fields()
+        fields.id = entry["illust_id"].number
+        fields.title = entry["title"].shortText
+        fields.author = entry["user_id"].number
+        fields.authorName = entry["user_name"].shortText
+        fields.tags = entry["tags"].elements
+        fields.kind = entry["illust_type"].number
+        fields.width = entry["width"]
+        fields.height = entry["height"]
+        fields.pageCount = entry["illust_page_count"]
+        fields.views = entry["view_count"]
+        fields.ratings = entry["rating_count"].isNull ? entry["total_score"] : entry["rating_count"]
+        fields.url = entry["url"].text
+        fields.maskReason = entry["mask_reason"].text
+        fields.uploaded = entry["illust_upload_timestamp"].number(in: AnswerBounds.times)
+        guard let work = fields.work else { return nil }
+        return ListedWork(
+            rank: Int(rank), previousRank: entry["yes_rank"].number(in: PixivLimits.ranks).map { Int($0) }, work: work)
+    }
+
+    /// Decodes a brief record: of an author's works, bookmarks, followed authors or a search.
+    package static func brief(_ entry: JSON) -> Work? {
+        var fields = Fields(brief: entry)
+        fields.url = entry["url"].text
+        fields.tags = entry["tags"].elements
+        return fields.work
+    }
+
+    /// Decodes the full record of `/ajax/illust/<id>`.
+    package static func full(_ body: JSON) -> Work? {
+        var fields = Fields(brief: body)
+        let urls = body["urls"]
+        fields.url = urls["regular"].text ?? urls["original"].text ?? urls["small"].text ?? urls["thumb"].text
+        // A reader without permission to see a work gets its record with all URLs null.
+        if fields.url == nil, !urls.members.isEmpty {
+            fields.maskReason =
+                fields.maskReason ?? (body["isLoginOnly"].flag == true ? Withheld.loginOnly : Withheld.unnamed)
+        }
+        // The service returns the record of such a work, and reports its pages as missing.
+        if body["locationMask"].flag == true { fields.maskReason = Withheld.location }
+        fields.tags = body["tags"]["tags"].elements.map { $0["tag"] }
+        fields.views = body["viewCount"]
+        fields.ratings = body["likeCount"]
+        fields.uploaded = body["uploadDate"].text.flatMap { Timestamp.seconds($0) }
+        return fields.work
+    }
+}
+
+/// Reasons for withholding a work, from rankfs where the service gives none.
+enum Withheld {
+    static let unnamed = "withheld"
+    /// The work is not shown in the reader's country.
+    static let location = "location"
+    /// The work needs an account; rankings state this reason, records only the fact.
+    static let loginOnly = "login_only"
+
+    /// The reason in a placeholder's URL: `limit_unviewable` of `https://s.pximg.net/common/images/limit_unviewable_s.png`.
+    static func reason(ofPlaceholder url: String) -> String? {
+        guard let name = url.split(separator: "/").last, name.hasPrefix("limit_") else { return nil }
+        let words = name.prefix { $0 != "." }.split(separator: "_").prefix(2)
+        let reason = words.joined(separator: "_")
+        return plain(reason)
+    }
+
+    /// Returns a reason that is one short ASCII word, as all reasons seen are; any other text becomes `unnamed`.
+    static func plain(_ reason: String) -> String {
+        reason.utf8.count <= 64 && reason.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? reason : unnamed
+    }
+}
+
+/// The fields that the forms share, as answered, before they are judged.
+private struct Fields {
+    var id: Int64?
+    var title: String?
+    var author: Int64?
+    var authorName: String?
+    var tags: [JSON] = []
+    var kind: Int64?
+    var width = JSON.null
+    var height = JSON.null
+    var pageCount = JSON.null
+    var views = JSON.null
+    var ratings = JSON.null
+    var url: String?
+    var maskReason: String?
+    var isMasked = false
+    var uploaded: Int64?
+    var aiType: Int64?
+
+    init() {}
+
+    init(brief entry: JSON) {
+        id = entry["id"].number
+        title = entry["title"].shortText
+        author = entry["userId"].number
+        authorName = entry["userName"].shortText
+        kind = entry["illustType"].number
+        width = entry["width"]
+        height = entry["height"]
+        pageCount = entry["pageCount"]
+        maskReason = entry["maskReason"].text
+        isMasked = entry["isMasked"].flag == true
+        aiType = entry["aiType"].number
+    }
+
+    var work: Work? {
+        guard let id, id > 0 else { return nil }
+        let path = url.flatMap { PicturePath(url: $0) }
+        let reason = maskReason.flatMap { $0.isEmpty ? nil : Withheld.plain($0) }
+        // A path of another work would show that work's picture under this name.
+        let known = path.flatMap { $0.work.rawValue == id ? $0 : nil }
+        let withheld =
+            reason ?? url.flatMap(Withheld.reason(ofPlaceholder:))
+            ?? (isMasked && known == nil ? Withheld.unnamed : nil)
+        guard known != nil || withheld != nil else { return nil }
+        let counts: ClosedRange<Int64> = 0...Int64.max
+        return Work(
+            id: WorkID(rawValue: id), title: title ?? "", author: UserID(rawValue: max(author ?? 0, 0)),
+            authorName: authorName ?? "", tags: tags.lazy.compactMap(\.shortText).prefix(PixivLimits.tags).map { $0 },
+            kind: kind.flatMap { WorkKind(rawValue: Int(truncatingIfNeeded: $0)) } ?? .illustration,
+            width: Int(width.number(in: AnswerBounds.pixels) ?? 0),
+            height: Int(height.number(in: AnswerBounds.pixels) ?? 0),
+            pageCount: Int(pageCount.number(in: 1...Int64(PixivLimits.pages + 1)) ?? 1),
+            uploaded: known?.uploaded ?? uploaded ?? 0, views: views.number(in: counts).map { Int($0) },
+            ratings: ratings.number(in: counts).map { Int($0) },
+            picture: withheld == nil ? known?.reference ?? "" : "", withheld: withheld,
+            isAI: isAI)
+    }
+
+    /// Whether the work was made with AI; nil for 0 (works from before the service recorded it) and for a missing value.
+    private var isAI: Bool? {
+        switch aiType {
+        case 1: false
+        case 2: true
+        default: nil
+        }
     }
 }

@@ -3,26 +3,26 @@ package import Rankings
 package import Sourcing
 import Synchronization
 
-/// Holds the session of the user, as the files have it at this moment, and what the service thinks of it.
+/// Holds the user's session, as the files have it at this moment, and whether the service accepts it.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; one mutex guards all. Each question looks at the files' metadata (a few microseconds), and reads a file
+/// Any thread may call; one mutex guards the state. Each call reads the files' metadata (a few microseconds), and reads a file
 /// only when it has changed.
 package final class SessionKeeper: Sendable {
     private struct State {
         var stamp: SessionFile.Stamp?
         var cookie: SessionCookie?
         var isExpired = false
-        /// When the service was last asked with a session that it had refused, in Unix seconds.
+        /// The time of the last request with a session that the service had refused, in Unix seconds.
         var askedAgain: Int64 = 0
-        /// Whether it was said that the account does not show everything.
+        /// Whether it was reported that the account does not show everything.
         var saidWithheld = false
-        /// What was wrong with the files the last time.
+        /// The last problem with the files.
         var problem: String?
     }
 
-    /// Seconds between two requests with a session that the service refused; it may have been a mistake of the service's.
+    /// Seconds between two requests with a refused session; the refusal may have been an error of the service.
     private static let recheckInterval: Int64 = 3600
 
     private let places: [SessionPlace]
@@ -35,11 +35,11 @@ package final class SessionKeeper: Sendable {
     /// Follows files.
     ///
     /// - Parameters:
-    ///   - places: The first one that exists counts.
+    ///   - places: The possible files; the first that exists is used.
     ///   - host: The API's host.
-    ///   - now: Unix seconds.
-    ///   - report: Told, as a sentence, what the user should know; the same thing once.
-    ///   - expired: Told that the service takes the session no longer, once until it takes one again; must not wait.
+    ///   - now: Returns the current time in Unix seconds.
+    ///   - report: Receives messages for the user, each a sentence; the same message once.
+    ///   - expired: Called when the service stops accepting the session, once until it accepts a session again; must not wait.
     package init(
         places: [SessionPlace], host: String, now: @escaping @Sendable () -> Int64,
         report: @escaping @Sendable (String) -> Void, expired: @escaping @Sendable () -> Void = {}
@@ -52,7 +52,7 @@ package final class SessionKeeper: Sendable {
         guarded = Mutex(State())
     }
 
-    /// Follows the files that a mount names; none if it names none.
+    /// Follows the files that a mount names, if any.
     convenience init(following means: SessionMeans?) {
         guard let means else {
             self.init(nil)
@@ -62,7 +62,7 @@ package final class SessionKeeper: Sendable {
             places: means.places, host: means.host, now: means.now, report: means.report, expired: means.expired)
     }
 
-    /// Holds one session without a file; nil for none.
+    /// Holds one session without a file; nil for no session.
     package init(_ cookie: SessionCookie?) {
         places = []
         host = ""
@@ -72,43 +72,43 @@ package final class SessionKeeper: Sendable {
         guarded = Mutex(State(cookie: cookie))
     }
 
-    /// Whether there is a session, and whether the service takes it.
+    /// Whether there is a session, and whether the service accepts it.
     package var signIn: SignIn {
         withFiles { state in
             state.cookie.map { state.isExpired ? .expired($0.user) : .signedIn($0.user) } ?? .signedOut
         }
     }
 
-    /// The session for requests that work without one too; nil if there is none that the service takes.
+    /// The session for requests that also work without a session; nil if there is none that the service accepts.
     var cookie: SessionCookie? {
         withFiles { $0.isExpired ? nil : $0.cookie }
     }
 
-    /// The session for requests that need one: also one that was refused, once an hour.
+    /// The session for requests that need one; a refused session is returned once an hour.
     func cookieForAccount() -> SessionCookie? {
         let now = now()
         return withFiles { state in
             guard state.isExpired else { return state.cookie }
-            // A clock set back must not put the next look off for longer.
+            // A clock set back must not delay the next check for longer.
             guard now >= state.askedAgain + Self.recheckInterval || now < state.askedAgain else { return nil }
             state.askedAgain = now
             return state.cookie
         }
     }
 
-    /// Whether the service has refused this session, or it is no longer the present one.
+    /// Whether the service has refused this session, or another session has replaced it.
     func isGone(_ cookie: SessionCookie) -> Bool {
         withFiles { $0.cookie != cookie || $0.isExpired }
     }
 
-    /// The service took the session where it takes nothing else.
+    /// Records that the service accepted the session for a request that needs an account.
     func confirm(_ cookie: SessionCookie) {
         guarded.withLock { state in
             if state.cookie == cookie { state.isExpired = false }
         }
     }
 
-    /// The service refused the session.
+    /// Records that the service refused the session.
     func expire(_ cookie: SessionCookie) {
         let now = now()
         let isNews = guarded.withLock { state in
@@ -124,7 +124,7 @@ package final class SessionKeeper: Sendable {
         expired()
     }
 
-    /// The session is good, and still the service does not show what it should.
+    /// Reports that the service accepts the session and still withholds something.
     func withhold(_ what: String, from cookie: SessionCookie) {
         let isNews = guarded.withLock { state in
             guard state.cookie == cookie, !state.saidWithheld else { return false }
@@ -146,7 +146,7 @@ package final class SessionKeeper: Sendable {
         return value
     }
 
-    /// Takes in what the files are now; returns what is wrong with them, if that is new.
+    /// Reads the state of the files; returns their problem, if it is new.
     private func look(_ state: inout State) -> String? {
         var problem: String?
         var found: (place: SessionPlace, stamp: SessionFile.Stamp)?
@@ -168,7 +168,7 @@ package final class SessionKeeper: Sendable {
                 }
             }
         } else if problem == nil, found != nil, state.cookie == nil {
-            // Still the same file with the same mistake.
+            // The same file still has the same problem.
             problem = state.problem
         }
         defer { state.problem = problem }

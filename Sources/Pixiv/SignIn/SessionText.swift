@@ -1,16 +1,17 @@
+package import Rankings
 package import Sourcing
 
-/// Finds the session in text: a cookies.txt as browsers' extensions export it (Netscape format), or the bare cookie.
+/// Finds the session in a text: a cookies.txt as exported by browser extensions (Netscape format), or the bare cookie.
 package enum SessionText {
-    /// A text's session.
+    /// Returns the session in a text.
     ///
     /// - Parameters:
     ///   - bytes: The whole text.
-    ///   - host: The API's host: cookies of others are not taken.
-    ///   - takesBare: Whether a value alone is enough, which does not tell whose cookie it is.
-    ///   - now: Unix seconds, for cookies that have run out.
-    /// - Returns: The first that is valid.
-    /// - Throws: why there is none.
+    ///   - host: The API's host; cookies of other hosts are ignored.
+    ///   - takesBare: Whether a bare value is accepted, which does not name its host.
+    ///   - now: The current time in Unix seconds, for cookies that have run out.
+    /// - Returns: The first valid session.
+    /// - Throws: The reason why there is none.
     package static func cookie(
         in bytes: [UInt8], host: String, takesBare: Bool, now: Int64
     ) throws(SessionProblem) -> SessionCookie {
@@ -31,7 +32,7 @@ package enum SessionText {
         return cookie
     }
 
-    /// `PHPSESSID=…` or the value alone, as a person copies it, or all cookies of a request.
+    /// Reads `PHPSESSID=…`, the value alone, as a person copies it, or all cookies of a request.
     package static func bare(_ text: String) throws(SessionProblem) -> SessionCookie {
         let fields = CookieText.fields(of: text)
         let named = fields.first { $0.hasPrefix("\(SessionCookie.name)=") }?.dropFirst(SessionCookie.name.count + 1)
@@ -50,7 +51,7 @@ package enum SessionText {
             || word.split(whereSeparator: { "=,;: \"'".contains($0) }).contains { SessionCookie($0) != nil }
     }
 
-    /// The first session of a host that is still good.
+    /// The first session of a host that has not run out.
     private static func session(in jar: [CookieText.Cookie], host: String) throws(SessionProblem) -> SessionCookie {
         let sessions = jar.filter { $0.name == SessionCookie.name }
         let own = sessions.filter(\.isOfHost)
@@ -64,5 +65,57 @@ package enum SessionText {
                     : !sessions.isEmpty
                         ? "holds no cookie of \(host), only of other hosts; export the cookies of \(host)"
                         : "holds no \(SessionCookie.name) cookie; export the cookies of \(host)")
+    }
+}
+
+// MARK: - Session cookie
+
+/// The cookie of a signed-in user, `PHPSESSID=<user id>_<secret>`; no description of it contains the value.
+package struct SessionCookie: SourceSession, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// The cookie's name on the wire.
+    static let name = "PHPSESSID"
+    /// The most characters of a value; those seen have about 45.
+    private static let longest = 256
+    /// The fewest characters after the user's number; those seen have 32.
+    ///
+    /// The bound keeps file names from passing as cookies by chance.
+    private static let shortestSecret = 8
+
+    /// The user of the session: the part before the underscore, as gallery-dl reads it.
+    package let user: UserID
+    /// The value for the request header and the session file, never for texts.
+    let value: String
+    /// Reads a value; nil for a form that no signed-in user's cookie has.
+    ///
+    /// Visitors have a cookie without a user's number.
+    package init?(_ text: some StringProtocol) {
+        let value = String(text)
+        guard value.utf8.count <= Self.longest, let underscore = value.firstIndex(of: "_") else { return nil }
+        let digits = value[..<underscore].utf8
+        let secret = value[value.index(after: underscore)...].utf8
+        guard digits.allSatisfy({ (48...57).contains($0) }), let number = Int64(Substring(digits)), number > 0,
+            secret.count >= Self.shortestSecret, secret.allSatisfy(CookieText.isAllowed)
+        else { return nil }
+        self.value = value
+        user = UserID(rawValue: number)
+    }
+
+    package var line: String { "\(Self.name)=\(value)" }
+
+    /// The request header that carries the cookie.
+    var header: String { "Cookie: \(line)" }
+
+    package var description: String { "the session of user \(user.rawValue)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["user": user]) }
+}
+
+extension SessionCookie {
+    /// Reads the session from a file.
+    static func read(_ place: SessionPlace, host: String, now: Int64) throws(SessionProblem) -> SessionCookie {
+        try SessionText.cookie(
+            in: try SessionFile.content(of: place), host: host, takesBare: place.takesBare, now: now)
     }
 }

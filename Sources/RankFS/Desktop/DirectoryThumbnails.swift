@@ -4,31 +4,31 @@ import Rankings
 import Synchronization
 import Thumbnails
 
-/// Thumbnails for a desktop.
+/// The thumbnails that a desktop needs.
 struct ThumbnailWish: Sendable {
     let seeder: ThumbnailSeeder
     let spellings: [FileURI.Spelling]
-    /// The paths of the directories in which it looks: a desktop knows a file by the path that it took to it.
+    /// The paths of the directories in which it searches for them: a desktop knows a file by the path that it took to it.
     let directories: [String]
-    /// Whether the program has pictures read that it is told of before their thumbnails are there (`KnownPrograms.eagerViewers`).
+    /// Whether the program has pictures read that it sees before their thumbnails are there (`KnownPrograms.eagerViewers`).
     var isEager = false
 }
 
-/// Who is told of the entries of a directory, as far as it matters to thumbnails.
+/// The kind of reader of a directory, as far as it matters to thumbnails.
 enum ThumbnailViewer: Sendable {
-    /// Who draws none.
+    /// A program that draws no thumbnails.
     case none
-    /// Who may turn out to be a file manager.
+    /// A program that may turn out to be a file manager.
     case watcher(ThumbnailSeeder)
     /// A file manager that shows the directory.
     case visitor(ThumbnailWish)
 }
 
-/// A desktop that looks at a directory finds thumbnails there before it asks for them, so that it reads no picture.
+/// Makes thumbnails before a desktop that shows a directory searches for them, so that it reads no picture.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; it has no state but the seeder's.
+/// Any thread may call; the only state is the seeder's.
 final class DirectoryThumbnails: Sendable {
     let tree: Tree
 
@@ -36,7 +36,7 @@ final class DirectoryThumbnails: Sendable {
         self.tree = tree
     }
 
-    /// Who seeds for a caller; nil if thumbnails are made for nobody, or for another user.
+    /// The seeder for a caller; nil if no thumbnails are made, or only for another user.
     func seeder(for caller: Caller) -> ThumbnailSeeder? {
         guard let seeder = tree.configuration.thumbnails, let user = seeder.user, caller.user == user else {
             return nil
@@ -44,7 +44,7 @@ final class DirectoryThumbnails: Sendable {
         return seeder
     }
 
-    /// What thumbnails a caller finds in a directory; nil if nobody seeds for it.
+    /// The thumbnails that a caller needs in a directory; nil without a seeder for it.
     func wish(
         of caller: Caller, in directory: any TreeDirectory, _ program: CallingProgram? = nil
     ) -> ThumbnailWish? {
@@ -57,7 +57,7 @@ final class DirectoryThumbnails: Sendable {
             isEager: name.map(KnownPrograms.eagerViewers.contains) ?? false)
     }
 
-    /// Who a caller is that reads a directory.
+    /// The kind of reader that a caller is for a directory.
     func viewer(of directory: any TreeDirectory, _ caller: Caller) -> ThumbnailViewer {
         if tree.desktops.isVisiting(directory, caller) {
             return wish(of: caller, in: directory).map { .visitor($0) } ?? .none
@@ -66,10 +66,10 @@ final class DirectoryThumbnails: Sendable {
         return seeder(for: caller).map { .watcher($0) } ?? .none
     }
 
-    /// Whether the lookup of a picture waits: for its thumbnails, or for a program to show itself as a file manager.
+    /// Whether the lookup of a picture waits: for its thumbnails, or for a program to identify itself as a file manager.
     ///
-    /// Only those that a window shows first are worth that, and only for a moment after somebody went there; an eager program's lookups
-    /// all wait, as long as they go on.
+    /// Only the first pictures of a window are worth the wait, and only for a moment after the visit began; the lookups of an
+    /// eager program all wait, as long as they continue.
     func isHeldUp(_ node: Node, from viewer: ThumbnailViewer) -> Bool {
         guard case .picture(_, let index) = node else { return false }
         return switch viewer {
@@ -79,7 +79,7 @@ final class DirectoryThumbnails: Sendable {
         }
     }
 
-    /// Returns when somebody may learn of a picture, each time within the patience of a look.
+    /// Returns when the lookup of a picture may be answered, each time within the patience of a visit.
     func waitForTurn(
         of node: Node, in directory: any TreeDirectory, for viewer: ThumbnailViewer, _ caller: Caller
     ) async {
@@ -99,7 +99,7 @@ final class DirectoryThumbnails: Sendable {
         if wish.isEager { desktops.prolongVisit(to: directory, by: caller) }
     }
 
-    /// What is made of a picture that is still to get its thumbnails; nil otherwise.
+    /// The thumbnail job of a picture that still waits for its thumbnails; nil otherwise.
     private func expectedJob(of node: Node, _ wish: ThumbnailWish) -> ThumbnailJob? {
         guard case .picture(let listing, let index) = node, let job = job(listing, Int(index), wish),
             wish.seeder.isExpected(job, at: Int(index), of: Self.name(of: wish))
@@ -107,24 +107,24 @@ final class DirectoryThumbnails: Sendable {
         return job
     }
 
-    /// The paths under which programs see each of the directories in which a listing's pictures are now.
+    /// The paths under which programs see each of the directories that show a listing's pictures now.
     func sightsNow(of key: ListingKey) -> [[String]] {
         let isTwice = tree.isInLatest(key) || key == tree.source.signIn.user.map { .bookmarks($0) }
         let others = isTwice ? key.paths.filter { $0 != key.path } : []
         return [tree.desktops.sight(of: DirectoryKinds.directory(showing: key))] + others.map { [$0.text] }
     }
 
-    /// What the seeder calls the thumbnails in some directories: another way to a listing is other work.
+    /// The seeder's name for the thumbnails in some directories: another path to a listing is another job.
     static func seeding(in directories: [String]) -> String {
         directories.joined(separator: " ")
     }
 
-    /// Has the thumbnails of a directory made, and returns at once.
+    /// Starts making the thumbnails of a directory, and returns at once.
     ///
     /// - Parameters:
-    ///   - listing: Of what.
-    ///   - wish: For whom.
-    ///   - isWhole: Whether those on pages that nobody has read yet are wanted too.
+    ///   - listing: The listing with the pictures.
+    ///   - wish: The thumbnails that the desktop needs.
+    ///   - isWhole: Whether the thumbnails on listing pages that have not been read yet are needed too.
     func seed(_ listing: Listing, _ wish: ThumbnailWish, isWhole: Bool) {
         let known = listing.entries
         let (name, seeder, first) = (Self.name(of: wish), wish.seeder, jobs(known, of: listing, wish))
@@ -133,25 +133,25 @@ final class DirectoryThumbnails: Sendable {
             Task { await seeder.add(name, first) }
             return
         }
-        // The file manager reads the whole directory too; what is not told, or not to be had, is left to it.
+        // The file manager reads the whole directory too; sizes and pages that are not available are left to it.
         seeder.follow(name, known.count, first) { count in
             guard let entries = try? await listing.entries(reaching: count), entries.count > count else { return nil }
             return (entries.count, self.jobs(Array(entries[count...]), from: count, of: listing, wish))
         }
     }
 
-    /// Has the thumbnails made that a preview of a directory shows; returns when they are, or the patience of a look is over.
+    /// Makes the thumbnails for a preview of a directory, and returns when they are made or the patience of a visit is over.
     func seedPreview(of listing: Listing, _ wish: ThumbnailWish) async {
         let jobs = jobs(Array(listing.entries.prefix(TreeLimits.glance)), of: listing, wish)
         await wish.seeder.wait { await wish.seeder.seed("\(Self.name(of: wish)) at a glance", jobs) }
     }
 
-    /// What the seeder calls what somebody wishes.
+    /// The seeder's name for the thumbnails that a desktop needs.
     private static func name(of wish: ThumbnailWish) -> String {
         seeding(in: wish.directories) + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
     }
 
-    /// What a thumbnail of an entry is made of; nil for what has none.
+    /// The thumbnail job of an entry; nil if the entry has no thumbnail.
     func job(_ listing: Listing, _ index: Int, _ wish: ThumbnailWish) -> ThumbnailJob? {
         jobs([listing.entries[index]], from: index, of: listing, wish).first
     }
@@ -167,7 +167,7 @@ final class DirectoryThumbnails: Sendable {
 }
 
 extension Tree {
-    /// What thumbnails of an entry in some directories are made of; nil for what has none.
+    /// The thumbnail job of an entry in some directories; nil if the entry has no thumbnail.
     func thumbnailJob(
         _ entry: ListingEntry, of key: ListingKey, in directories: [String],
         _ spellings: [FileURI.Spelling] = [.glib, .qt], length: Int64?
@@ -180,5 +180,73 @@ extension Tree {
             picture: entry.picture, paths: directories.map { "\($0)/\(entry.name)" },
             otherPaths: key.paths.map(\.text).filter { !directories.contains($0) }.map { "\($0)/\(entry.name)" },
             spellings: spellings, preview: preview, modified: entry.picture.uploaded, length: length)
+    }
+}
+
+// MARK: - Thumbnail reading
+
+/// The read of a picture for a thumbnail.
+///
+/// A file manager that searched for thumbnails before they existed has them made from the pictures: by programs that it starts, or
+/// by itself. As soon as such an attempt has failed, it finds the thumbnail of the small preview, so the picture is refused.
+enum ThumbnailReading: Sendable {
+    /// A file manager finds the thumbnail of the preview if this attempt fails.
+    ///
+    /// `desktop` is nil if the file manager itself tries a picture that was refused to its thumbnailer.
+    case replaceable(ThumbnailJob, ThumbnailSeeder, desktop: CallingProgram?)
+    /// A worker treats a failure as final. It is only held up until the thumbnails are there, which it then finds.
+    case worker(ThumbnailSeeder)
+}
+
+extension DirectoryThumbnails {
+    /// The purpose of a read by a file manager's thumbnailer.
+    ///
+    /// Nil for every other caller, and for thumbnails that are larger than those made of previews.
+    func reading(_ listing: Listing, _ index: Int, _ path: String, _ caller: Caller) -> ThumbnailReading? {
+        let desktops = tree.desktops
+        guard desktops.looks.withLock(\.hasDesktops), let seeder = seeder(for: caller) else { return nil }
+        let processes = desktops.processes
+        var desktop: CallingProgram?
+        switch Thumbnailer(arguments: processes.arguments(caller.process)) {
+        case .worker: return .worker(seeder)
+        case .ofOneFile(let edge):
+            guard edge <= ThumbnailSize.large.edge else { return nil }
+            let starters = processes.starters(caller.process)
+            desktop = desktops.looks.withLock { looks in starters.first { looks.isDesktop($0) } }
+            if desktop == nil { return nil }
+        case nil:
+            guard let trier = desktops.looks.withLock({ $0.secondTrier(of: path, now: desktops.moment) }),
+                processes.program(caller.process) == trier
+            else { return nil }
+            desktops.looks.withLock { $0.triedAgain(path) }
+        }
+        let wish = ThumbnailWish(
+            seeder: seeder, spellings: [.glib, .qt], directories: sightsNow(of: listing.key).flatMap(\.self))
+        return job(listing, index, wish).map { .replaceable($0, seeder, desktop: desktop) }
+    }
+
+    /// Holds up the open of a picture for a thumbnail until that thumbnail is there.
+    ///
+    /// - Throws: `.hasThumbnail` if the file manager finds the thumbnail without the picture.
+    func prepare(
+        _ reading: ThumbnailReading, of listing: Listing, at path: String
+    ) async throws(Failure) {
+        switch reading {
+        case .replaceable(let job, let seeder, let desktop):
+            guard await seeder.seedInPlaceOfThumbnailer(job) else { break }
+            if let desktop {
+                tree.desktops.looks.withLock {
+                    $0.refused(path, toThumbnailerOf: desktop, now: tree.desktops.moment)
+                }
+            }
+            throw .hasThumbnail
+        case .worker(let seeder):
+            // In parallel, so that the delay in all is the patience of one visit.
+            await withTaskGroup(of: Void.self) { group in
+                for directories in sightsNow(of: listing.key) {
+                    group.addTask { await seeder.waitForThumbnails(of: Self.seeding(in: directories)) }
+                }
+            }
+        }
     }
 }

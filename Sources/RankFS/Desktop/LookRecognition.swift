@@ -1,88 +1,88 @@
-/// Tells a person who opens a directory in a file manager from the file manager that looks into every directory it shows.
+/// Distinguishes a person that opens a directory in a file manager from the file manager that opens every directory it shows.
 ///
-/// Nautilus, Caja, Nemo and Dolphin count the entries of the directories that they show, Gwenview and Dolphin draw previews of
-/// them: both open and list each, just as if a person had gone there. What differs is that a file manager watches what it
-/// shows: it has asked inotify(7) for a directory's changes before it opens it for a person, and never for what it counts
-/// (seen with each of them, and with Thunar and PCManFM, which count nothing).
+/// Nautilus, Caja, Nemo and Dolphin count the entries of the directories that they show; Gwenview and Dolphin draw previews of
+/// them. Both open and list each directory as if a person had gone there. The difference is that a file manager watches the
+/// directories that it shows: it requests a directory's changes from inotify(7) before it opens the directory for a person, and
+/// never for a directory that it counts (seen with each of them, and with Thunar and PCManFM, which count nothing).
 ///
-/// They count when they show the parent, and go from one child to the next without a pause; what is opened at another time is
-/// copied, perhaps. All look up `.hidden` or `.directory`; `ls`, `cp` and `rsync` do not, so that nothing they open is ever
-/// taken for a glance. Neither is what a program opens that did not watch the first directory that it opened, as file choosers
-/// and gThumb, which watch a directory once they have read it.
+/// They count when they show the parent, and go from one child to the next without a pause; a directory opened at another time
+/// may be for a copy. All query `.hidden` or `.directory`; `ls`, `cp` and `rsync` do not, so their opens are never taken for a
+/// glance. The same holds for a program that did not watch the first directory that it opened, such as file choosers and gThumb,
+/// which watch a directory once they have read it.
 ///
-/// A file manager's first directory is read before anything is looked up in it, by Dolphin some 200 entries of it: all that is known
-/// of the program until then is that it watches.
+/// A file manager reads its first directory before its first lookup in it; Dolphin reads some 200 entries of it. Until then,
+/// the only sign of a file manager is its watch.
 ///
-/// A pure state machine: it knows neither clock nor processes.
+/// A pure state machine without clock or access to processes.
 struct LookRecognition: Sendable {
-    /// What an opened directory is opened for.
+    /// The purpose for which a directory is opened.
     enum Opening: Hashable, Sendable {
-        /// By no file manager, as far as one can tell.
+        /// By no file manager, as far as can be determined.
         case ordinary
-        /// By a program that watches the directory, and of which nobody has waited to see yet whether it is a file manager.
+        /// By a program that watches the directory and has not yet been held up to see whether it is a file manager.
         case watched
-        /// A person goes there in a file manager.
+        /// By a file manager that a person navigates to the directory.
         case visit
-        /// A file manager counts the entries.
+        /// By a file manager that counts the entries.
         case count
-        /// A file manager draws a preview of the directory.
+        /// By a file manager that draws a preview of the directory.
         case preview
 
-        /// Whether nobody asked to see the directory.
+        /// Whether no person requested the directory.
         var isGlance: Bool { self == .count || self == .preview }
     }
 
     /// A longer pause ends a round of glances.
     static let pause: Duration = .seconds(2)
-    /// A round goes on while a glance is under way, but not for ever: an interrupted opening is never closed.
+    /// A round continues during a glance, but not for ever: an interrupted opening is never closed.
     static let longestGlance: Duration = .seconds(120)
-    /// How soon a file manager whose thumbnailer failed tries by itself, as Nemo does.
+    /// How soon a file manager tries by itself after its thumbnailer failed, as Nemo does.
     static let secondTry: Duration = .seconds(2)
-    /// Programs, rounds and refusals remembered, and directories of each program; those that were used last stay.
+    /// The maximum number of remembered programs, rounds, refusals, and directories of a program; the last used stay.
     static let most = 1000
 
     private struct Known {
-        /// Whether it looked up the names by which file managers show themselves.
+        /// Whether it queried the names that identify file managers.
         var isDesktop = false
         /// Whether it watched the first directory that it was seen to open; nil before.
         var watchesFirst: Bool?
-        /// Whether it was held up once for it to show itself.
+        /// Whether it was held up once, in order to identify itself.
         var wasAwaited = false
-        /// Directories that it opened for a glance last.
+        /// The directories that it last opened for a glance.
         var glanced: Set<String> = []
-        /// The directory that was opened last for another reason, and whether a person went there.
+        /// The directory last opened for another purpose, and whether a person went there.
         var place: (path: String, isVisit: Bool)?
-        /// The newest event, to forget the oldest.
+        /// The number of its newest event, by which the oldest program is forgotten.
         var used: UInt64 = 0
     }
 
     private struct Round {
         var program: CallingProgram
         var last: ContinuousClock.Instant
-        /// Glances under way: the pages of a long listing take their time, since nobody waits for them.
+        /// The number of glances in progress: the pages of a long listing take their time, since no person waits for them.
         var open = 0
-        /// The directory that is being counted: one after the other is.
+        /// The directory that is being counted: a program counts one at a time.
         var counting: String?
-        /// Those that were: none is twice.
+        /// The counted directories: none is counted twice.
         var counted: Set<String> = []
-        /// The child whose free space was asked for, if that alone tells of the round: properties ask for one, a window for all.
+        /// The only child with a query of free space, if the round has no other sign: properties query one child, a window all.
         var onlyAsked: String?
     }
 
-    /// Programs that looked up `.hidden` or opened a directory.
+    /// The programs that queried `.hidden` or opened a directory.
     private var programs: [CallingProgram: Known] = [:]
-    /// Rounds of glances at children, by the path of the parent.
+    /// The rounds of glances at children, by the path of the parent.
     private var rounds: [String: Round] = [:]
-    /// Pictures that thumbnailers were refused lately, with the programs that started them, by path.
+    /// The pictures recently refused to thumbnailers, with the programs that started those, by path.
     private var refusals: [String: (program: CallingProgram, time: ContinuousClock.Instant)] = [:]
     private var events: UInt64 = 0
-    /// Whether any program showed itself as a file manager.
+    /// Whether any program identified itself as a file manager.
     private(set) var hasDesktops = false
 
-    /// Programs, rounds and refusals in memory.
+    /// The number of remembered programs, rounds and refusals.
     var remembered: Int { programs.count + rounds.count + refusals.count }
 
-    /// The process of which it matters whether it watches a directory that a program opens; nil if nobody's watching does.
+    /// Returns the process with a relevant watch on a directory that a program opens; nil if no watch matters.
     func watcher(
         opening path: String, below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant
     ) -> Int32? {
@@ -92,7 +92,7 @@ struct LookRecognition: Sendable {
         return programs[program]?.watchesFirst == false ? nil : program.process
     }
 
-    /// Somebody asked statfs(2) of a directory, as Caja and Nautilus do of all children of one that they show again.
+    /// Records a statfs(2) of a directory, as Caja and Nautilus make of all children of a directory that they show again.
     mutating func asked(
         of path: String, below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant
     ) {
@@ -103,15 +103,15 @@ struct LookRecognition: Sendable {
         if !goesOn { rounds[parent]?.onlyAsked = path } else if isOther { rounds[parent]?.onlyAsked = nil }
     }
 
-    /// A program looked up `.hidden` or `.directory` in a directory.
+    /// Records a lookup of `.hidden` or `.directory` by a program.
     ///
     /// - Parameters:
-    ///   - path: The directory's.
-    ///   - isListed: Whether the name is one that is looked up in listed directories only; `.directory` is also looked up in
-    ///     those that are just shown, for their icons.
-    ///   - program: Nil if nobody knows.
-    ///   - now: When.
-    /// - Returns: Whether it looks on a person's behalf, so that thumbnails are wanted that nobody is making yet.
+    ///   - path: The path of the directory.
+    ///   - isListed: Whether the name is queried only in directories that are listed; `.directory` is also queried in
+    ///     directories that are merely shown, for their icons.
+    ///   - program: The program; nil if unknown.
+    ///   - now: The present time.
+    /// - Returns: Whether the lookup is for a person, so that thumbnails are needed that are not being made yet.
     mutating func looked(
         in path: String, isListed: Bool, by program: CallingProgram?, now: ContinuousClock.Instant
     ) -> Bool {
@@ -126,15 +126,15 @@ struct LookRecognition: Sendable {
         return !(isThere && known.place?.isVisit == true)
     }
 
-    /// A program opens a directory.
+    /// Records that a program opens a directory, and returns the purpose.
     ///
     /// - Parameters:
-    ///   - path: The directory's.
-    ///   - parent: Its parent's path; nil for the root of the mount.
-    ///   - program: Who.
-    ///   - isWatched: Whether the process that `watcher` named watches the directory.
-    ///   - now: When.
-    /// - Returns: What for.
+    ///   - path: The path of the directory.
+    ///   - parent: The path of its parent; nil for the root of the mount.
+    ///   - program: The program that opens it.
+    ///   - isWatched: Whether the process returned by `watcher` watches the directory.
+    ///   - now: The present time.
+    /// - Returns: The purpose of the opening.
     mutating func opened(
         _ path: String, below parent: String?, by program: CallingProgram, isWatched: Bool,
         now: ContinuousClock.Instant
@@ -155,29 +155,29 @@ struct LookRecognition: Sendable {
         let isVisit = isWatched && known.isDesktop
         let mayShowItself = isWatched && known.watchesFirst != false && !known.wasAwaited
         note(program) { known in
-            // The root is counted by those who show the directory that it is mounted in.
+            // Programs that show the directory of the mount point count the root.
             if known.watchesFirst == nil, isWatched || parent != nil { known.watchesFirst = isWatched }
             known.glanced.remove(path)
             known.place = (path, isVisit)
         }
-        // What it does not watch it does not show: it copies or searches what is below.
+        // A directory that is opened without a watch is not shown: the program copies or searches the contents.
         if isVisit {
             begin(at: path, program, now)
-            // Shown anew, it is counted anew.
+            // A new display of the directory counts it again.
             rounds[path]?.counted = []
             rounds[path]?.onlyAsked = nil
         }
         return isVisit ? .visit : mayShowItself ? .watched : .ordinary
     }
 
-    /// A program is held up in a directory that it watches: what it does there tells whether it is a file manager.
+    /// Records that a program is held up in a directory that it watches: its behaviour there shows whether it is a file manager.
     ///
-    /// Not every directory tells: in an empty one Dolphin looks up nothing.
+    /// Not every directory shows this: in an empty one Dolphin makes no lookup.
     mutating func awaited(_ program: CallingProgram) {
         note(program) { $0.wasAwaited = true }
     }
 
-    /// A directory that was opened for a glance is read to its end, or closed.
+    /// Records that a directory opened for a glance is read to its end, or closed.
     mutating func closed(_ path: String, below parent: String?, now: ContinuousClock.Instant) {
         guard let parent, let round = rounds[parent] else { return }
         if round.counting == path { rounds[parent]?.counting = nil }
@@ -185,33 +185,33 @@ struct LookRecognition: Sendable {
         rounds[parent]?.last = now
     }
 
-    /// Whether a program has a directory open for a glance, so that nothing in it is worth a request.
+    /// Whether a program has a directory open for a glance, so that no entry in it is worth a request.
     func isGlancing(at path: String, _ program: CallingProgram) -> Bool {
         programs[program]?.glanced.contains(path) ?? false
     }
 
-    /// Whether a program shows a directory: it went there last, or somebody looks at what is in it.
+    /// Whether a program shows a directory: it went there last, or glances at its children are in progress.
     func isShown(_ path: String, to program: CallingProgram, now: ContinuousClock.Instant) -> Bool {
         programs[program]?.place?.path == path || round(at: path, now) != nil
     }
 
-    /// Whether a program showed itself as a file manager.
+    /// Whether a program identified itself as a file manager.
     func isDesktop(_ program: CallingProgram) -> Bool {
         programs[program]?.isDesktop ?? false
     }
 
-    /// A thumbnailer that a program started was refused a picture.
+    /// Records that a picture was refused to a thumbnailer that a program started.
     mutating func refused(_ path: String, toThumbnailerOf program: CallingProgram, now: ContinuousClock.Instant) {
         if refusals.count >= Self.most { refusals = [:] }
         refusals[path] = (program, now)
     }
 
-    /// The program that may open a picture only because its thumbnailer was refused it; nil if there is none.
+    /// Returns the program that may open a picture only because its thumbnailer was refused; nil if there is none.
     func secondTrier(of path: String, now: ContinuousClock.Instant) -> CallingProgram? {
         refusals[path].flatMap { $0.time.duration(to: now) < Self.secondTry ? $0.program : nil }
     }
 
-    /// It has tried: what it opens now is for somebody.
+    /// Records the second try: the next open of the picture is for a person.
     mutating func triedAgain(_ path: String) {
         refusals[path] = nil
     }
@@ -256,5 +256,37 @@ struct LookRecognition: Sendable {
         if round.program != program { round = Round(program: program, last: now) }
         round.last = now
         rounds[path] = round
+    }
+}
+
+// MARK: - Probed names
+
+/// Names that desktops, file servers and players look up in every directory, whatever its contents.
+enum ProbedNames {
+    /// The name that GIO and KDE look up in a directory that they list, and in no other.
+    private static let opening = Array(".hidden".utf8)
+    private static let announcements = [opening, Array(".directory".utf8)]
+
+    /// Files that desktops, file servers and players search for; names that begin with a dot are no search either.
+    private static let files: Set<String> = [
+        "desktop.ini", "thumbs.db", "autorun.inf", "folder.jpg", "cover.jpg", "albumart.jpg", "ehthumbs.db",
+        "lost+found", "index.html", "album.xml", "cachedir.tag",
+    ]
+
+    /// Whether a lookup of this name identifies a desktop; the kernel must not remember its absence.
+    ///
+    /// Thunar, Nautilus, Nemo, Caja and Dolphin query `.hidden`, PCManFM and KDE's previews of folders `.directory`.
+    static func isAnnouncement(_ name: [UInt8]) -> Bool {
+        announcements.contains(name)
+    }
+
+    /// Whether it is the name that GIO and KDE query in a directory that they list, and in no other.
+    static func isOpening(_ name: [UInt8]) -> Bool {
+        name == opening
+    }
+
+    /// Whether programs search for this name anywhere, so that no user has typed it.
+    static func isProbed(_ name: String) -> Bool {
+        name.utf8.first == UInt8(ascii: ".") || files.contains(name.lowercased())
     }
 }

@@ -1,15 +1,15 @@
 import Rankings
 
-/// What a name can be by its form alone, so that what desktops probe for costs nothing.
+/// The meaning of a name judged by its form alone, so that the names probed by desktops cost nothing.
 ///
 /// Names are bytes: they need not be UTF-8, and forms that differ only in normalisation differ.
 enum EntryName {
-    /// The number that a picture's name begins with, or nil for a name that no picture has.
+    /// The number at the beginning of a picture's name, or nil for a name that no picture has.
     ///
     /// - Parameters:
     ///   - name: The name's bytes.
-    ///   - leastDigits: How many digits the number is padded to.
-    ///   - extensions: Those that files of works may have.
+    ///   - leastDigits: The number of digits to which the number is padded.
+    ///   - extensions: The possible file extensions of works.
     /// - Returns: The rank or the work's number.
     static func pictureNumber(_ name: [UInt8], leastDigits: Int, extensions: Set<String>) -> Int64? {
         guard name.count <= FileName.longest, let dot = name.lastIndex(of: UInt8(ascii: ".")),
@@ -19,24 +19,24 @@ enum EntryName {
         return number(name[..<dash])
     }
 
-    /// The author that a directory name means: decimal digits without leading zeros.
+    /// The author of a directory name: decimal digits without leading zeros.
     static func author(_ name: [UInt8]) -> UserID? {
         guard name.first != UInt8(ascii: "0"), let number = number(name[...]) else { return nil }
         return UserID(rawValue: number)
     }
 
-    /// The words that a directory name of `search` means; nil for names that programs probe for and for what is no text.
+    /// The words of a directory name in `search`; nil for names that programs probe and for names that are no text.
     static func searchWords(_ name: [UInt8]) -> String? {
         guard name.count <= FileName.longest, !name.contains(where: { $0 < 0x20 || $0 == 0x7F }),
             let words = String(validating: name, as: UTF8.self),
-            // As it is listed.
+            // The normalized form, in which the directory is listed.
             NormalizedName(words).text.utf8.count <= FileName.longest, !ProbedNames.isProbed(words),
             words.contains(where: { !$0.isWhitespace })
         else { return nil }
         return words
     }
 
-    /// The name of an author behind `@`.
+    /// The author's name after `@`.
     static func authorName(_ name: [UInt8]) -> String? {
         guard name.first == UInt8(ascii: "@"), name.count > 1 else { return nil }
         return String(validating: name.dropFirst(), as: UTF8.self)

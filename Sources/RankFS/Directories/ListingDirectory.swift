@@ -4,19 +4,19 @@ import Rankings
 
 /// A directory that shows a listing.
 protocol ListingDirectory: TreeDirectory {
-    /// The listing, if it always shows the same one.
+    /// The listing, if the directory always shows the same one.
     var key: ListingKey? { get }
-    /// The listing that it shows now, if nobody need be asked for that.
+    /// The listing that the directory shows now, if it is known without a request.
     func rememberedKey(in tree: Tree) -> ListingKey?
-    /// The listing that it shows now; nil if there is none.
+    /// Returns the listing that the directory shows now; nil if there is none.
     func currentKey(in tree: Tree) async throws(Failure) -> ListingKey?
-    /// Whether what stands beside its pictures is known without asking the database.
+    /// Whether the entries beside its pictures are known without a database query.
     func knowsExtras(in tree: Tree) -> Bool
-    /// Asks the database for what stands beside its pictures.
+    /// Queries the database for the entries beside its pictures.
     func learnExtras(in tree: Tree) async
-    /// What stands beside its pictures, as far as it is known.
+    /// Returns the known entries beside its pictures.
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode]
-    /// Whether its entries are pictures, which can have thumbnails and be kept.
+    /// Whether its entries are pictures, which can have thumbnails and be pinned.
     var showsPictures: Bool { get }
 }
 
@@ -47,12 +47,12 @@ extension ListingDirectory {
         do throws(CatalogError) { try await tree.catalog.listings.refresh(key) } catch { throw .catalog(error) }
     }
 
-    /// Whether its listing was asked for.
+    /// Whether its listing has been requested before.
     func isStored(in tree: Tree) -> Bool {
         key.map(tree.catalog.listings.isStored) ?? false
     }
 
-    /// Its listing from wherever the catalog has it; nil if there is none.
+    /// Returns its listing from memory, the database or the service; nil if there is none.
     func currentListing(in tree: Tree) async throws(Failure) -> Listing? {
         guard let key = try await currentKey(in: tree) else { throw .notADirectory }
         return try await tree.listing(key)
@@ -67,7 +67,7 @@ extension Listing {
         DirectoryKinds.directory(showing: key, modified: modified)
     }
 
-    /// What an entry stands for.
+    /// The node of an entry.
     func node(at index: Int, _ entry: ListingEntry) -> Node {
         key.listsAuthors ? .link(.followed(entry.author)) : .picture(self, Int32(clamping: index))
     }
@@ -79,7 +79,7 @@ extension Listing {
 }
 
 extension Tree {
-    /// A listing from wherever the catalog has it; nil if there is no such listing.
+    /// Returns a listing from memory, the database or the service; nil if there is no such listing.
     func listing(_ key: ListingKey) async throws(Failure) -> Listing? {
         do throws(CatalogError) {
             return try await catalog.listings.open(key)
@@ -90,19 +90,19 @@ extension Tree {
         }
     }
 
-    /// The picture of a name in a listing, whose pictures' names begin with a number.
+    /// Finds the picture of a name in a listing where the names of pictures begin with a number.
     func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> LookupResult {
         guard let number = number(of: name, leastDigits: leastDigits) else { return .absent(TreeLimits.frozen) }
         if case .ranking = key, let top = catalog.listings.view.top, number > top { return .absent(TreeLimits.frozen) }
         return findEntry(name, key)
     }
 
-    /// The number that a picture's name begins with, or nil for a name that no picture of this source has.
+    /// The number at the beginning of a picture's name, or nil for a name that no picture of this source has.
     func number(of name: [UInt8], leastDigits: Int) -> Int64? {
         EntryName.pictureNumber(name, leastDigits: leastDigits, extensions: source.description.fileExtensions)
     }
 
-    /// The entry of a name that a listing may have.
+    /// Finds the entry of a name that a listing may have.
     func findEntry(_ name: [UInt8], _ key: ListingKey) -> LookupResult {
         if let listing = catalog.listings.loaded(key) {
             if let finding = Self.find(name, in: listing) { return finding }
@@ -120,36 +120,36 @@ extension Tree {
         }
     }
 
-    /// Whether an entry is listed; what the service withholds is found by name only, so that copying a directory fails at nothing.
+    /// Whether an entry is listed; withheld entries are found by name only, so that copying a directory never fails.
     func lists(_ entry: ListingEntry) -> Bool {
         !entry.isHidden && (!entry.isWithheld || configuration.listsWithheld)
     }
 
-    /// How many entries of a listing are not listed because the service withholds them.
+    /// The number of entries of a listing that are left out because the service withholds them.
     func unlisted(of listing: Listing) -> Int {
         listing.entries.count { !$0.isHidden && !lists($0) }
     }
 
-    /// The entry of a name among the known ones; what the filter hides is absent.
+    /// Finds the entry of a name among the known ones; entries hidden by the filter are absent.
     private static func find(_ name: [UInt8], in listing: Listing) -> LookupResult? {
         guard let index = listing.index(named: name), let entry = listing.entry(at: index) else { return nil }
         return entry.isHidden ? .absent(TreeLimits.changing) : .node(listing.node(at: index, entry))
     }
 
-    /// The directory of an author or a work, which nobody is asked about before it is opened or a name in it is looked up.
+    /// The directory of an author or a work, without a request before it is opened or a name in it is queried.
     ///
-    /// File managers look up every number that begins like the one that is being typed.
+    /// File managers query every number on the way to the one being typed.
     ///
     /// - Parameters:
     ///   - key: The listing.
-    ///   - spelling: The directory, where it may be spelt otherwise than the key.
-    /// - Returns: The directory, unless there is certainly none.
+    ///   - spelling: The directory, if its spelling may differ from the key's.
+    /// - Returns: The directory, unless it certainly does not exist.
     func findNumbered(_ key: ListingKey, as spelling: (any ListingDirectory)? = nil) -> LookupResult {
         if let listing = catalog.listings.loaded(key) { return .directory(spelling ?? listing.directory) }
         if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.changing) }
         let directory = spelling ?? DirectoryKinds.directory(showing: key)
         guard catalog.listings.isStored(key) else { return .directory(directory) }
-        // Its time is in the database.
+        // The directory's modification time is in the database.
         return .unknown {
             let stored = await self.catalog.listings.stored(key)
             return .directory(spelling ?? stored?.directory ?? directory)

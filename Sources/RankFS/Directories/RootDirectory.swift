@@ -1,3 +1,4 @@
+import Catalog
 import Fuse
 import Rankings
 
@@ -39,5 +40,49 @@ struct HelpersDirectory: TreeDirectory {
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         let file = tree.helpers.first { $0.path.parent == path && $0.name.utf8.elementsEqual(name) }
         return file.map { .node(.file($0)) } ?? .absent(TreeLimits.frozen)
+    }
+}
+
+// MARK: - Recent directory
+
+/// `recent/`: the pictures that were read last, each under a further name.
+///
+/// All come from stored listings, so no request is made. Reading a picture here does not count as a new read.
+struct RecentDirectory: TreeDirectory {
+    var path: TreePath { .recent }
+    var parent: any TreeDirectory { RootDirectory() }
+    func isThere(in tree: Tree) -> Bool { tree.configuration.notesRecent }
+    func audience(in tree: Tree) -> Audience { .owner }
+    /// The kernel sends a lookup at each open, which shows that the picture was opened here.
+    var longestName: Duration { .zero }
+    var listsSeen: Bool { true }
+
+    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
+        let places = await tree.catalog.recents.places()
+        return places.compactMap { place in
+            tree.shownPicture(place.listing, place.index).map { (place.picture.name, $0) }
+        }
+    }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        .unknown { () async throws(Failure) in
+            guard let (listing, index) = await tree.catalog.recents.place(named: name),
+                let node = tree.shownPicture(listing, index)
+            else { return .absent(.zero) }
+            tree.desktops.noteFound(node, as: .recent, by: caller)
+            return .node(node)
+        }
+    }
+
+    func modified(in tree: Tree) -> Int64 {
+        tree.catalog.recents.pictures.first?.opened ?? tree.newestPublication
+    }
+}
+
+extension Tree {
+    /// The node of a listing's picture, if it is shown now.
+    fileprivate func shownPicture(_ listing: Listing, _ index: Int) -> Node? {
+        let node = Node.picture(listing, Int32(clamping: index))
+        return listing.entry(at: index)?.isHidden == false && node.refusal(in: self) == nil ? node : nil
     }
 }

@@ -2,78 +2,78 @@ import Catalog
 import Fuse
 import Rankings
 
-/// A name in a directory, and what it stands for.
+/// A name in a directory, and its node.
 typealias NamedNode = (name: String, node: Node)
 
 /// How long the kernel may keep a name and its attributes.
 typealias Lifetime = (entry: Duration, attributes: Duration)
 
-/// Who sees something on a mount that others look into.
+/// The users that can see a node on a mount that other users can access.
 enum Audience: Sendable {
     case everybody
     /// The owner and root.
     case owner
-    /// Likewise; and others are not told the name, since a session adds it to a directory that they see.
+    /// The owner and root; the name is not listed for other users, since a session adds it to a directory that they can see.
     case session
 }
 
-/// A directory of the tree: each kind is a type, which says everything that the file system asks.
+/// A directory of the tree: each kind is a type, which answers every question of the file system.
 ///
-/// Values of these types are small and know no state: what there is now, `Tree` tells.
+/// Values of these types are small and hold no state: `Tree` provides the present state.
 protocol TreeDirectory: Sendable {
-    /// Where it is; its inode number follows from that.
+    /// The path of the directory, from which its inode number follows.
     var path: TreePath { get }
     /// The directory that holds it; the root holds itself.
     var parent: any TreeDirectory { get }
-    /// Its place among the entries of its parent, by which inode numbers grow; nil where the order is of no use.
+    /// The position among the entries of its parent, along which inode numbers grow; nil where the order is of no use.
     var order: InodeOrder? { get }
 
-    // What is in it
+    // Contents
 
-    /// What it lists, without asking anybody; nil for one that shows a listing.
+    /// Returns its names without any request; nil for a directory that shows a listing.
     func names(in tree: Tree) -> [NamedNode]?
-    /// What a name in it stands for.
+    /// Finds the node of a name in the directory.
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult
-    /// The same directory as one that shows a listing, if it is one.
+    /// The same directory as a directory of a listing, if it is one.
     var listing: (any ListingDirectory)? { get }
-    /// Whether it lists what was seen lately, besides its names.
+    /// Whether it lists recently seen nodes besides its own names.
     var listsSeen: Bool { get }
-    /// Its names with those of what was seen lately; asks the database.
+    /// Returns its names together with the recently seen ones; queries the database.
     func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode]
-    /// The day that it shows, as far as memory tells.
+    /// The day that it shows, as far as it is known in memory.
     func day(in tree: Tree) -> Day?
 
-    // What the kernel is told of it
+    // Attributes for the kernel
 
-    /// When its content last changed, in Unix seconds; stable, so that backups see an unchanged directory.
+    /// The time of the last change of its contents, in Unix seconds; stable, so that backups see an unchanged directory.
     func modified(in tree: Tree) -> Int64
     func lifetime(in tree: Tree) -> Lifetime
-    /// The longest time for which the kernel may keep a name that is in it.
+    /// The longest time for which the kernel may keep a name in the directory.
     var longestName: Duration { get }
-    /// Whether it surely exists once it is listed, so that the kernel need not look it up.
+    /// Whether it certainly exists once it is listed, so that the kernel needs no lookup.
     func isCertain(in tree: Tree) -> Bool
 
-    // Whether and to whom it is shown
+    // Visibility
 
-    /// Whether the source and the options leave it in the tree.
+    /// Whether it exists in the tree under the source and the options.
     func isThere(in tree: Tree) -> Bool
-    /// Why it must not be shown now; asked again where the kernel may have cached the name.
+    /// The reason why it must not be shown now; checked again where the kernel may have cached the name.
     func refusal(in tree: Tree) -> Failure?
     func audience(in tree: Tree) -> Audience
-    /// Whether something in it opens without a request.
+    /// Whether an entry in it opens without a request.
     func opens(in tree: Tree) async -> Bool
 
-    // Commands, and searches by number
+    // Commands and searches by number
 
-    /// Whether the service can be asked for it again.
+    /// Whether a new request to the service can refresh it.
     var isRefreshable: Bool { get }
-    /// Asks the service again, however fresh it is.
+    /// Sends a new request to the service, however fresh the contents are.
     func refresh(in tree: Tree) async throws(Failure)
-    /// Directories that the kernel must forget as well when this one has changed.
+    /// Returns the directories that the kernel must drop as well when this one has changed.
     func changing(with tree: Tree) -> [any TreeDirectory]
-    /// Whether it is searched for a number after everything else, because it has many below it.
+    /// Whether a search for a number visits it last, because it has many entries below it.
     var isSearchedLast: Bool { get }
-    /// Whether something that it lists may have an inode number.
+    /// Whether one of its entries may have an inode number.
     func mayHold(_ number: UInt64) -> Bool
 }
 
@@ -100,21 +100,21 @@ extension TreeDirectory {
 }
 
 extension TreeDirectory {
-    /// What lists it.
+    /// The directory with its name in its parent.
     var named: NamedNode { (path.name, .directory(self)) }
 
     /// The path of the directory that holds it; nil for the root.
     var parentPath: String? { path.parent?.text }
 }
 
-/// What a name in a directory turned out to be.
+/// The result of the search for a name in a directory.
 enum LookupResult: Sendable {
     case node(Node)
-    /// As `node`, by a name that may mean something else the next time.
+    /// A node, under a name that may have another meaning at the next lookup.
     case passing(Node)
     case absent(Duration)
     case refused(Failure)
-    /// Only asking the catalog tells.
+    /// A result that needs a query of the catalog.
     case unknown(@Sendable () async throws(Failure) -> LookupResult)
 
     static func directory(_ directory: any TreeDirectory) -> LookupResult {
@@ -124,5 +124,36 @@ enum LookupResult: Sendable {
     /// A directory that may have to be refused.
     static func directory(_ directory: any TreeDirectory, in tree: Tree) -> LookupResult {
         directory.refusal(in: tree).map { .refused($0) } ?? .directory(directory)
+    }
+}
+
+// MARK: - Directory kinds
+
+/// The kinds of directories: a new kind gets its line here.
+enum DirectoryKinds {
+    /// The possible entries of the root, in their order.
+    static let top: [Node] = [
+        .directory(RankingsDirectory()), .directory(DatesDirectory(.all)), .directory(UsersDirectory()),
+        .directory(ArtistsDirectory()), .directory(WorksDirectory()), .directory(SearchesDirectory()),
+        .directory(RecentDirectory()),
+        .file(RandomPicture()), .directory(OwnBookmarksDirectory()), .directory(FollowingDirectory()),
+    ]
+
+    /// The directory that shows a listing.
+    ///
+    /// - Parameters:
+    ///   - key: The listing.
+    ///   - modified: The time of its last change, in Unix seconds, if known.
+    /// - Returns: The directory, whether the listing exists or not.
+    static func directory(showing key: ListingKey, modified: @autoclosure () -> Int64? = nil) -> any ListingDirectory {
+        switch key {
+        case .ranking(let mode, let day): DayDirectory(mode, day)
+        case .author(let author): AuthorDirectory(author, modified: modified())
+        case .artist(let name): ArtistDirectory(name.text)
+        case .work(let work): WorkDirectory(work)
+        case .search(let words): SearchDirectory(words.text)
+        case .bookmarks(let user): BookmarksDirectory(user)
+        case .following: FollowingDirectory()
+        }
     }
 }

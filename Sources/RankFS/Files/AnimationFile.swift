@@ -4,25 +4,25 @@ import Posix
 import Rankings
 import Render
 
-/// An animation whose frames are read from its archive as they are asked for, laid out as one Matroska file.
+/// An animation laid out as one Matroska file; its frames are read from the archive on request.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call any method at any time.
 final class AnimationFile: Sendable {
     let layout: FilmLayout
-    /// Where each frame lies in the archive.
+    /// The range of each frame in the archive.
     private let frames: [Range<Int64>]
     let archive: OpenPicture
-    /// Bytes of the archive.
+    /// The length of the archive, in bytes.
     private let length: Int64
 
-    /// How often the renderer may ask for more of the archive: its end, its directory, headers, and twice for the first frame.
+    /// How often the renderer may request more of the archive: its end, its directory, headers, and twice for the first frame.
     private static let mostRounds = 6
 
     /// Takes over the open archive, also when it throws.
     ///
-    /// Reads the archive's directory at its end and the beginning of its first frame, nothing else.
+    /// Reads only the archive's directory at its end and the beginning of its first frame.
     init(
         _ archive: OpenPicture, length: Int64, record: AnimationRecord, title: String, renderer: any Rendering
     ) async throws(Failure) {
@@ -40,7 +40,7 @@ final class AnimationFile: Sendable {
         }
     }
 
-    /// Bytes of the Matroska file: exactly `count`, or up to its end.
+    /// Returns bytes of the Matroska file: exactly `count`, or up to its end.
     func bytes(offset: Int64, count: Int) async throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -55,7 +55,7 @@ final class AnimationFile: Sendable {
         return bytes
     }
 
-    /// The whole archive, once it is there: a file that can be read and nothing else, and where the archive lies in it.
+    /// Returns the complete archive once it is stored: a read-only file, and the range of the archive in it.
     func wholeArchive() async throws(Failure) -> (file: OpenFile, place: Range<Int64>) {
         let found: PictureBytes
         do throws(ImageCacheError) {
@@ -65,7 +65,7 @@ final class AnimationFile: Sendable {
             throw .picture(.damaged("the archive ends before its announced length"))
         }
         let open = try Self.open(file)
-        // The cache may have opened it to write to it.
+        // The cache may have opened the file for writing.
         let descriptor = withExtendedLifetime(open) {
             Descriptors.own.open("/proc/self/fd/\(open.descriptor)", O_RDONLY)
         }
@@ -82,7 +82,7 @@ final class AnimationFile: Sendable {
 
     // MARK: - Reading the archive
 
-    /// Has the film laid out, and reads what is asked for of the archive until that is done.
+    /// Lays out the film, and reads the parts of the archive that the renderer requests until that is done.
     private static func film(
         _ request: RenderJob.FilmRequest, _ archive: OpenPicture, _ renderer: any Rendering
     ) async throws(Failure) -> Film {
@@ -147,7 +147,7 @@ final class AnimationFile: Sendable {
 }
 
 extension AnimationRecord {
-    /// The frames as a job has them.
+    /// The frames in the form of a job.
     var renderFrames: [RenderJob.Frame] {
         frames.map { RenderJob.Frame(file: $0.file, delay: $0.delay) }
     }

@@ -5,32 +5,32 @@ import Rankings
 import Render
 import Synchronization
 
-/// Makes files of animations: Matroska laid out anew for each reader, WebP and GIF encoded once and stored.
+/// Makes files of animations: Matroska is laid out for each reader, WebP and GIF are encoded once and stored.
 ///
 /// ## Concurrency
 ///
-/// Any task may call. The renderer encodes one animation at a time, and goes on when who asked has left.
+/// Any task may call. The renderer encodes one animation at a time, and continues after its caller has left.
 final class AnimationFiles: Sendable {
     private let renderer: any Rendering
     private let encoding = Mutex<[PictureID: Task<Result<[UInt8], Failure>, Never>]>([:])
 
-    /// What frames are encoded as.
+    /// The renditions in which frames are encoded.
     static let encoded: [Rendition] = [.webp, .gif]
-    /// Bytes of an animation that is made; the largest archives served have some 40 MB.
+    /// The maximum size of an animation, in bytes; the largest archives served have some 40 MB.
     private static let bound = 64 << 20
 
     init(_ renderer: any Rendering) {
         self.renderer = renderer
     }
 
-    /// The identity of what is made of a work's animation; nil if the listing has none.
+    /// The identity of a rendition made from a work's animation; nil if the listing has no animation.
     static func picture(_ rendition: Rendition, in listing: Listing) -> PictureID? {
         listing.entries.first { $0.picture.rendition == .archive }.map {
             PictureID(work: $0.picture.work, page: 0, rendition: rendition, uploaded: $0.picture.uploaded)
         }
     }
 
-    /// Opens the archive and lays the Matroska file out.
+    /// Opens the archive and lays out the Matroska file.
     func matroska(of listing: Listing, in tree: Tree) async throws(Failure) -> AnimationFile {
         guard let index = listing.entries.firstIndex(where: { $0.picture.rendition == .archive }) else {
             throw .noSuchName
@@ -66,7 +66,7 @@ final class AnimationFiles: Sendable {
         }
     }
 
-    /// The length that the Matroska file had when it was laid out last, in bytes; nil if it never was.
+    /// The length of the Matroska file at its last layout, in bytes; nil if it was never laid out.
     func storedMatroskaSize(of listing: Listing, in tree: Tree) async -> Int64? {
         guard let picture = Self.picture(.matroska, in: listing) else { return nil }
         return await tree.catalog.sizes.stored(of: picture)
@@ -80,7 +80,7 @@ final class AnimationFiles: Sendable {
         return file.layout.length
     }
 
-    /// An encoded file if it is stored, opened; nil if it must be made.
+    /// Opens an encoded file if it is stored; nil if it must be made.
     static func stored(
         _ rendition: Rendition, of listing: Listing, in tree: Tree
     ) throws(Failure) -> (picture: OpenPicture, size: Int64)? {
@@ -89,17 +89,17 @@ final class AnimationFiles: Sendable {
         }
         let opened: OpenPicture
         do throws(ImageCacheError) {
-            // It cannot be downloaded: an address that leads nowhere makes sure of it.
+            // An empty URL makes sure that the file is never downloaded.
             let nowhere = PictureLocation(url: "", headers: [], fileExtension: rendition.rawValue)
             opened = try tree.cache.open(PictureRequest(id: picture, location: nowhere, size: size), neighbours: nil)
         } catch { throw .picture(error) }
-        // What is open stays; what was dropped just before is made anew.
+        // A file stays while it is open; a file that was dropped just before is made anew.
         if tree.cache.storedSize(of: picture) == size { return (opened, size) }
         opened.close()
         return nil
     }
 
-    /// The bytes of an encoded file, made once for everybody who asks meanwhile.
+    /// Returns the bytes of an encoded file, made once for all callers that request it meanwhile.
     func encoded(_ rendition: Rendition, of listing: Listing, in tree: Tree) async throws(Failure) -> [UInt8] {
         guard let picture = Self.picture(rendition, in: listing) else { throw .noSuchName }
         let task = encoding.withLock { encoding in
@@ -120,7 +120,7 @@ final class AnimationFiles: Sendable {
             let file = try await matroska(of: listing, in: tree)
             defer { file.close() }
             let record = try await record(of: picture.work, in: tree)
-            // The frames are all but the whole of it.
+            // The frames make up nearly all of the file.
             guard file.layout.length <= Self.bound else { throw .media(.tooLarge(bound: Self.bound)) }
             let bytes: [UInt8]
             do throws(Failure) { bytes = try await encode(file, record, as: picture.rendition) } catch {
@@ -128,7 +128,7 @@ final class AnimationFiles: Sendable {
                 throw error
             }
             tree.catalog.sizes.set(Int64(bytes.count), of: picture)
-            // Not stored, it is made again for the next reader.
+            // If it cannot be stored, it is made again for the next reader.
             try? await tree.cache.keep(bytes, as: picture)
             return .success(bytes)
         } catch { return .failure(error) }

@@ -1,33 +1,33 @@
 package import Rankings
 import Synchronization
 
-/// A file that is reached by name and never listed in the root, so that copies of the tree hold pictures only.
+/// A file that is found by name and never listed in the root, so that copies of the tree hold pictures only.
 package struct HelperFile: Sendable {
     /// The path below the mount point.
     package let path: TreePath
-    /// Whether its text is made anew for each reader.
+    /// Whether its text is made for each reader.
     let isLive: Bool
-    /// Its text, for the owner of the mount or somebody else.
+    /// Returns its text, for the owner of the mount or for other users.
     let text: @Sendable (_ toOwner: Bool) -> [UInt8]
 
     /// - Parameters:
-    ///   - path: In the root or in `.rankfs`.
-    ///   - isLive: Whether its text is made anew for each reader.
-    ///   - text: Its text, for the owner of the mount or somebody else.
+    ///   - path: A path in the root or in `.rankfs`.
+    ///   - isLive: Whether the text is made for each reader.
+    ///   - text: Returns the text, for the owner of the mount or for other users.
     package init(_ path: TreePath, isLive: Bool = false, text: @escaping @Sendable (_ toOwner: Bool) -> [UInt8]) {
         self.path = path
         self.isLive = isLive
         self.text = text
     }
 
-    /// What the mount is doing.
+    /// The path of the file that describes the activity of the mount.
     package static let statusPath = TreePath.entry(.helpers, "status.json")
 
-    /// Where `random.jpg` leads while no picture is stored.
+    /// The target of `random.jpg` while no picture is stored.
     static let standIn = HelperFile(.entry(.helpers, "nothing-stored.jpg")) { _ in StandIn.jpeg }
 
-    /// Those of a mount, in the order in which `.rankfs` lists its own.
-    static func all(_ configuration: RankFileSystem.Configuration) -> [HelperFile] {
+    /// The helper files of a mount, in the order in which `.rankfs` lists its own.
+    static func all(_ configuration: MountConfiguration) -> [HelperFile] {
         [
             HelperFile(statusPath, isLive: true, text: configuration.status),
             HelperFile(.entry(.helpers, "metrics"), isLive: true) { _ in configuration.metrics() },
@@ -46,7 +46,7 @@ extension HelperFile: TreeFile {
     var parent: any TreeDirectory { path.parent == .helpers ? HelpersDirectory() : RootDirectory() }
     var lifetime: Lifetime { (TreeLimits.frozen, isLive ? .zero : TreeLimits.frozen) }
 
-    /// The size that `stat` shows: of the last rendering for what changes with each reader.
+    /// Returns the size that `stat` shows; for a file that changes with each reader, the size of its last text.
     func knownSize(in tree: Tree) -> SizeAndTime? {
         let length = tree.liveLengths.withLock { $0[path] } ?? text(toOwner: true, in: tree).count
         return (Int64(length), tree.newestPublication)
@@ -78,7 +78,7 @@ extension HelperFile {
     /// The 43 bytes that make a file a cache directory tag (https://bford.info/cachedir/).
     static let cacheTagSignature = "Signature: 8a477f597d28d172789f06886806bc55"
 
-    /// A tag that makes `tar --exclude-caches` and its like pass by: the tree can be downloaded again, and is endless.
+    /// A tag that makes `tar --exclude-caches` and similar programs skip the tree, which can be downloaded again and is endless.
     static let cacheTagText = """
         \(cacheTagSignature)
         # This file is a cache directory tag made by rankfs.
@@ -86,7 +86,7 @@ extension HelperFile {
 
         """
 
-    /// Name and icon of the mount in side bars, as gvfs reads them (common/gvfsmountinfo.c of gvfs 1.50).
+    /// Returns name and icon of the mount for side bars, in the format of gvfs (common/gvfsmountinfo.c of gvfs 1.50).
     ///
     /// - Parameter name: One line without backslashes.
     /// - Returns: A key file.

@@ -1,19 +1,20 @@
 import Catalog
 import Fuse
 import Rankings
+import Synchronization
 
-/// A symbolic link: what it is, and where it leads.
+/// A symbolic link with its kind and target.
 enum Link: Hashable, Sendable {
-    /// A day in the month that it is in.
+    /// A day in its month.
     case dated(RankingMode, Day)
-    /// An author whom the signed-in user follows.
+    /// An author that the signed-in user follows.
     case followed(NamedAuthor)
-    /// An author by a name that nobody else has.
+    /// An author under a name that is unique among authors.
     case named(String, UserID)
     /// A work in another mount.
     case bridge(WorkID, Bridge)
 
-    /// Where it is below the mount point.
+    /// The path below the mount point.
     var path: TreePath {
         switch self {
         case .dated(let mode, let day): .dayLink(mode, day)
@@ -32,21 +33,21 @@ enum Link: Hashable, Sendable {
         }
     }
 
-    /// Its place among the entries of its directory.
+    /// The position among the entries of its directory.
     var order: InodeOrder? {
         if case .dated(_, let day) = self { .day(day) } else { nil }
     }
 }
 
-// MARK: - What the kernel is told of it
+// MARK: - Attributes for the kernel
 
 extension Link {
     func lifetime(in tree: Tree) -> Lifetime {
         switch self {
         case .dated(let mode, _): (tree.longest(of: mode), TreeLimits.frozen)
-        // Signing out takes it away at once.
+        // Signing out removes the name at once.
         case .followed: (.zero, TreeLimits.current)
-        // The other mount comes and goes unheard.
+        // The other mount comes and goes without notice.
         case .bridge: (.zero, .zero)
         case .named: (TreeLimits.current, TreeLimits.current)
         }
@@ -67,7 +68,7 @@ extension Link {
         }
     }
 
-    /// When it last changed, in Unix seconds.
+    /// The time of the last change, in Unix seconds.
     func modified(in tree: Tree) -> Int64 {
         switch self {
         case .dated(let mode, let day): tree.publication(of: day, in: mode)
@@ -75,7 +76,7 @@ extension Link {
         }
     }
 
-    /// Whether what it leads to opens without a request.
+    /// Whether its target opens without a request.
     func opens(in tree: Tree) async -> Bool {
         switch self {
         case .dated(let mode, let day): return tree.catalog.listings.isStored(.ranking(mode, day))
@@ -87,7 +88,7 @@ extension Link {
 }
 
 extension Link {
-    /// Where it leads.
+    /// The target of the link.
     var target: String {
         switch self {
         case .followed(let author): "../\(TreePath.author(author.id).text)"
@@ -95,5 +96,66 @@ extension Link {
         case .bridge(_, let bridge): bridge.target
         case .dated(let mode, let day): "../../../../\(TreePath.day(mode, day).text)"
         }
+    }
+}
+
+// MARK: - Bridge
+
+/// A link from a work to the same work in another mount.
+package struct Bridge: Hashable, Sendable {
+    /// The name of the link in the work's directory, which is the name of the other source.
+    package let name: String
+    /// The absolute path of the target.
+    package let target: String
+
+    package init(name: String, target: String) {
+        self.name = name
+        self.target = target
+    }
+}
+
+/// The web pages that works come from, for works with directories that were opened.
+///
+/// ## Concurrency
+///
+/// Any thread may call; takes a lock for microseconds.
+final class Origins: Sendable {
+    /// The maximum number of remembered works; their records are in the database.
+    private static let bound = 4096
+
+    private let known = Mutex<[WorkID: String]>([:])
+
+    /// Returns the web page that a work comes from; empty for a work without one, nil if it is not known.
+    func page(of work: WorkID) -> String? {
+        known.withLock { $0[work] }
+    }
+
+    func remember(_ page: String, of work: WorkID) {
+        known.withLock { known in
+            if known.count >= Self.bound { known = [:] }
+            known[work] = page
+        }
+    }
+}
+
+extension Tree {
+    /// Whether works may have bridges.
+    private var hasBridges: Bool { configuration.bridge != nil && source.can(.origins) }
+
+    /// Whether it is known without a query if a work has a bridge.
+    func knowsBridge(of work: WorkID) -> Bool {
+        !hasBridges || origins.page(of: work) != nil
+    }
+
+    /// Queries the web page that a work comes from.
+    func learnBridge(of work: WorkID) async {
+        guard !knowsBridge(of: work) else { return }
+        origins.remember(await catalog.records.listedWork(work)?.origin ?? "", of: work)
+    }
+
+    /// Returns the bridge of a work with a known origin; nil if there is none now.
+    func bridge(of work: WorkID) -> Bridge? {
+        guard hasBridges, let page = origins.page(of: work), !page.isEmpty else { return nil }
+        return configuration.bridge?(page)
     }
 }

@@ -4,7 +4,7 @@ import ImageCache
 import Rankings
 import Synchronization
 
-/// `random.jpg` as the root lists it: a stored picture, which is chosen when a program looks it up.
+/// `random.jpg` as the root lists it: a stored picture, chosen at the lookup by a program.
 struct RandomPicture: TreeFile {
     var path: TreePath { .random }
     var parent: any TreeDirectory { RootDirectory() }
@@ -13,7 +13,7 @@ struct RandomPicture: TreeFile {
 }
 
 extension Tree {
-    /// The picture that `random.jpg` is for a caller.
+    /// Returns the picture that `random.jpg` is for a caller.
     func randomPicture(for caller: Caller) async -> Node {
         let processes = configuration.processes
         let process = processes.program(caller.process)?.process ?? caller.process
@@ -35,7 +35,7 @@ extension Tree {
         return .picture(listing, Int32(clamping: index))
     }
 
-    /// A stored picture that is shown somewhere: not the last one if there is another; nil if there is none at all.
+    /// Chooses a stored picture that is shown in the mount, other than the last one if possible; nil if there is none.
     private func anotherPicture() async -> (listing: Listing, index: Int)? {
         let last = random.withLock(\.last)
         var passed: Set<PictureID> = []
@@ -51,7 +51,7 @@ extension Tree {
         return await shownPlace(of: last)
     }
 
-    /// Where the mount shows a picture to everybody; nil if none of the stored directories does, or it is a film.
+    /// The place where the mount shows a picture to all users; nil if no stored directory does, or if it is a film.
     private func shownPlace(of picture: PictureID) async -> (listing: Listing, index: Int)? {
         await catalog.listings.place(of: picture) { [self] listing, index in
             guard let entry = listing.entry(at: index), !entry.isHidden else { return false }
@@ -59,5 +59,66 @@ extension Tree {
             return node.refusal(in: self) == nil && !isKept(node)
                 && PictureAttribute.mimeType(ofFileNamed: entry.name).hasPrefix("image/")
         }
+    }
+}
+
+// MARK: - Random choices
+
+/// The picture that `random.jpg` is for each program.
+///
+/// It is chosen at the program's first lookup, and kept for the program and for those that it starts.
+///
+/// A program makes several lookups of the same file: `cp` compares the attributes with those of the opened file, and viewers query
+/// the type first. Each program must see one picture; the next program, as in a loop of a shell, sees another one.
+///
+/// A pure state machine without clock or access to processes.
+struct RandomChoices: Sendable {
+    /// A picture, and a listing that shows it.
+    struct Choice: Hashable, Sendable {
+        var picture: PictureID
+        var listing: ListingKey
+    }
+
+    /// A longer pause between two lookups ends a choice.
+    static let pause: Duration = .seconds(3)
+    /// A program with repeated lookups, such as a wallpaper program, sees another picture after this time.
+    static let longest: Duration = .seconds(10)
+    /// The maximum number of remembered programs; beyond it the expired ones are forgotten, then all.
+    static let most = 1000
+
+    private struct Held {
+        var choice: Choice
+        let chosen: ContinuousClock.Instant
+        var looked: ContinuousClock.Instant
+
+        func isOver(_ now: ContinuousClock.Instant) -> Bool {
+            looked.duration(to: now) > RandomChoices.pause || chosen.duration(to: now) > RandomChoices.longest
+        }
+    }
+
+    private var held: [Int32: Held] = [:]
+    /// The last chosen picture, for any program.
+    private(set) var last: PictureID?
+
+    var remembered: Int { held.count }
+
+    /// Returns the choice that holds for a program; nil if a new one is needed.
+    ///
+    /// - Parameters:
+    ///   - processes: The program's process number and those of the programs that started it, the nearest first.
+    ///   - now: The present time.
+    /// - Returns: The choice, or nil.
+    mutating func choice(for processes: [Int32], now: ContinuousClock.Instant) -> Choice? {
+        guard let process = processes.first(where: { held[$0]?.isOver(now) == false }) else { return nil }
+        held[process]?.looked = now
+        return held[process]?.choice
+    }
+
+    /// Holds a choice for a program.
+    mutating func hold(_ choice: Choice, for process: Int32, now: ContinuousClock.Instant) {
+        if held.count >= Self.most { held = held.filter { !$0.value.isOver(now) } }
+        if held.count >= Self.most { held = [:] }
+        held[process] = Held(choice: choice, chosen: now, looked: now)
+        last = choice.picture
     }
 }

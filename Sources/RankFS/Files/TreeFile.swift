@@ -2,20 +2,20 @@ import Catalog
 import ImageCache
 import Rankings
 
-/// A file of the tree that is no picture of a listing: each kind is a type, which says everything that the file system asks.
+/// A file of the tree that is no picture of a listing: each kind is a type, which answers every question of the file system.
 protocol TreeFile: Sendable {
-    /// Where it is; its inode number follows from that.
+    /// The path of the file, from which its inode number follows.
     var path: TreePath { get }
     /// The directory that holds it.
     var parent: any TreeDirectory { get }
     var lifetime: Lifetime { get }
-    /// Bytes and modification time in Unix seconds, if nobody need be asked; nil otherwise.
+    /// Returns size in bytes and modification time in Unix seconds, if known without a request; otherwise nil.
     func knownSize(in tree: Tree) -> SizeAndTime?
-    /// The same, asked for.
+    /// Returns size and modification time, with a request if needed.
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime
-    /// What is read by who opens it, if nobody need be asked for that; nil otherwise.
+    /// Returns the contents for a reader, if known without a request; otherwise nil.
     func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile?
-    /// The same, asked for.
+    /// Returns the contents, with a request if needed.
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile
     /// Whether it opens without a request.
     func opens(in tree: Tree) async -> Bool
@@ -23,15 +23,15 @@ protocol TreeFile: Sendable {
     func audience(in tree: Tree) -> Audience
 }
 
-/// Bytes, and modification time in Unix seconds.
+/// The size in bytes, and the modification time in Unix seconds.
 typealias SizeAndTime = (bytes: Int64, modified: Int64)
 
-/// What an open file reads from.
+/// The contents of an open file.
 enum OpenedFile: Sendable {
-    /// A text; one that is made anew for each reader goes past the kernel's pages.
+    /// A text; a text made for each reader bypasses the kernel's pages.
     case text([UInt8], isLive: Bool)
     case picture(OpenPicture, size: Int64)
-    /// An animation, and whether it is as long as was told before.
+    /// An animation, and whether its length equals the length that was reported before.
     case animation(AnimationFile, isAsTold: Bool)
 }
 
@@ -44,4 +44,12 @@ extension TreeFile {
     func opens(in tree: Tree) async -> Bool { true }
     func refusal(in tree: Tree) -> Failure? { nil }
     func audience(in tree: Tree) -> Audience { .everybody }
+}
+
+// MARK: - Stand in
+
+/// The picture shown where there is no other yet: a framed landscape in soft colours, as picture viewers mark a place.
+enum StandIn {
+    /// The picture as a JPEG, 1200 x 800 pixels; always the same bytes.
+    static let jpeg: [UInt8] = PackageResources.nothing_stored_jpg
 }

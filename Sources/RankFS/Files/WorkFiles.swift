@@ -4,7 +4,7 @@ import ImageCache
 import Rankings
 import Render
 
-/// The files that are made of what the service tells of a work, beside its pages.
+/// The files made from the service's data about a work, beside its pages.
 enum WorkFiles {
     static func of(_ work: WorkID, isAnimation: Bool) -> [any TreeFile] {
         isAnimation
@@ -27,7 +27,7 @@ struct InfoFile: TreeFile {
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        // What the kernel keeps of it may be shorter than the new text.
+        // The length cached by the kernel may be shorter than the new text.
         .text(Array(try await text(in: tree).text.utf8), isLive: true)
     }
 
@@ -41,7 +41,7 @@ struct InfoFile: TreeFile {
     func opens(in tree: Tree) async -> Bool { await tree.catalog.records.hasDetails(of: work) }
 }
 
-/// `ugoira.mkv`: an animation's frames as Matroska, not encoded anew.
+/// `ugoira.mkv`: an animation's frames as Matroska, without new encoding.
 struct MatroskaFile: TreeFile {
     let work: WorkID
 
@@ -66,7 +66,7 @@ struct MatroskaFile: TreeFile {
     }
 }
 
-/// `ugoira.webp`, `ugoira.gif`: an animation as one picture that moves.
+/// `ugoira.webp`, `ugoira.gif`: an animation as one moving picture.
 struct EncodedFile: TreeFile {
     let work: WorkID
     /// One of `AnimationFiles.encoded`.
@@ -108,10 +108,89 @@ extension Tree {
         return listing
     }
 
-    /// Whether what an animation is made of is stored.
+    /// Whether the archive and the record of an animation are stored.
     fileprivate func hasFrames(_ listing: Listing, of work: WorkID) async -> Bool {
         let archive = listing.entries.first { $0.picture.rendition == .archive }
         guard let archive, cache.storedSize(of: archive.picture) != nil else { return false }
         return (try? await catalog.records.animation(of: work)) != nil
+    }
+}
+
+// MARK: - Author files
+
+/// `profile.json`: the profile of an author.
+struct ProfileFile: TreeFile {
+    let author: UserID
+
+    var path: TreePath { .entry(.author(author), "profile.json") }
+    var parent: any TreeDirectory { AuthorDirectory(author) }
+
+    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
+        let text = try await text(in: tree)
+        return (Int64(text.text.utf8.count), text.changed)
+    }
+
+    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
+        // The length cached by the kernel may be shorter than the new text.
+        .text(Array(try await text(in: tree).text.utf8), isLive: true)
+    }
+
+    private func text(in tree: Tree) async throws(Failure) -> StoredText {
+        do throws(CatalogError) { return try await tree.catalog.records.profile(of: author) } catch {
+            throw .catalog(error)
+        }
+    }
+
+    func opens(in tree: Tree) async -> Bool { (try? await tree.catalog.records.profile(of: author)) != nil }
+}
+
+/// `avatar.jpg`: the picture of an author, or a drawn one.
+struct AvatarFile: TreeFile {
+    let author: UserID
+
+    var path: TreePath { .entry(.author(author), "avatar.jpg") }
+    var parent: any TreeDirectory { AuthorDirectory(author) }
+
+    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
+        guard let avatar = try await picture(in: tree) else {
+            return (Int64(StandIn.jpeg.count), tree.catalog.listings.loaded(.author(author))?.modified ?? 0)
+        }
+        return (avatar.size ?? 0, avatar.id.uploaded)
+    }
+
+    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
+        guard let avatar = try await picture(in: tree) else { return .text(StandIn.jpeg, isLive: false) }
+        do throws(ImageCacheError) {
+            return .picture(try tree.cache.open(avatar, neighbours: nil), size: avatar.size ?? 0)
+        } catch { throw .picture(error) }
+    }
+
+    func opens(in tree: Tree) async -> Bool {
+        guard let avatar = try? await picture(in: tree) else {
+            // An author without a picture gets a drawn one.
+            return (try? await tree.catalog.records.avatar(of: author)) == .some(nil)
+        }
+        return tree.cache.storedSize(of: avatar.id) != nil
+    }
+
+    /// The request for the picture, with its size; nil for an author without one.
+    private func picture(in tree: Tree) async throws(Failure) -> PictureRequest? {
+        let reference: String?
+        do throws(CatalogError) { reference = try await tree.catalog.records.avatar(of: author) } catch {
+            throw .catalog(error)
+        }
+        guard let reference, let (location, uploaded) = tree.source.avatar(reference) else { return nil }
+        let picture = PictureID(
+            work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
+        var request = PictureRequest(
+            id: picture, location: location, size: tree.cache.storedSize(of: picture), isPrivate: true,
+            path: { path.text })
+        if request.size != nil { return request }
+        do throws(CatalogError) {
+            request.size = try await tree.catalog.sizes.size(of: picture, at: location)
+        } catch .sizeNotTold {
+            request.size = try await tree.learnSize(of: request)
+        } catch { throw .catalog(error) }
+        return request
     }
 }

@@ -3,41 +3,41 @@ import Synchronization
 
 /// The inodes that the kernel knows, by their number.
 ///
-/// Numbers follow from identities, so every mount gives the same ones; should two identities ever share a number, the
-/// second one gets the next free number for as long as this mount lives.
+/// Numbers follow from identities, so every mount has the same numbers. If two identities share a number, the second one gets the
+/// next free number for the lifetime of this mount.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call; one lock guards everything and is held for a dictionary access.
 final class InodeTable: Sendable {
-    /// The kernel's name for the root (FUSE_ROOT_ID).
+    /// The kernel's number of the root (FUSE_ROOT_ID).
     static let root: UInt64 = 1
 
-    /// No inode: for attributes that are asked for before the inode is counted.
+    /// No inode: for attributes that are determined before the inode is counted.
     static let none: UInt64 = 0
 
     struct Slot {
         var node: Node
-        /// How many replies named this inode and were not yet taken back by FORGET.
+        /// The number of replies that named this inode and were not yet taken back by FORGET.
         var lookups: UInt64
     }
 
     fileprivate struct State {
         var slots: [UInt64: Slot] = [:]
-        /// Identities whose own number was taken; empty in all likelihood.
+        /// The identities with an own number that was taken; almost certainly empty.
         var displaced: [[UInt8]: UInt64] = [:]
     }
 
     private let state = Mutex(State())
     private let ownNumber: @Sendable (Node) -> UInt64
 
-    /// - Parameter ownNumber: The number of a node; another one than the usual only in tests.
+    /// - Parameter ownNumber: Returns the number of a node; differs from the default only in tests.
     init(ownNumber: @escaping @Sendable (Node) -> UInt64 = { $0.inodeNumber }) {
         self.ownNumber = ownNumber
         state.withLock { $0.slots[Self.root] = Slot(node: .root, lookups: 1) }
     }
 
-    /// How many inodes the kernel knows, the root among them.
+    /// The number of inodes that the kernel knows, including the root.
     var count: Int {
         state.withLock { $0.slots.count }
     }
@@ -47,7 +47,7 @@ final class InodeTable: Sendable {
         state.withLock { $0.slots[number]?.node }
     }
 
-    /// The number of a node, without telling it to the kernel as something it may ask for.
+    /// Returns the number of a node without counting a lookup.
     func number(of node: Node) -> UInt64 {
         if node.isRoot { return Self.root }
         let own = ownNumber(node)
@@ -78,11 +78,11 @@ final class InodeTable: Sendable {
         }
     }
 
-    /// Takes lookups back; an inode without any is dropped.
+    /// Takes lookups back, and drops an inode without lookups.
     ///
     /// Never drops the root, never counts below zero.
     ///
-    /// - Returns: Whether the inode was dropped now.
+    /// - Returns: Whether this call dropped the inode.
     @discardableResult
     func forget(_ number: UInt64, lookups: UInt64) -> Bool {
         guard number != Self.root else { return false }
@@ -100,7 +100,7 @@ final class InodeTable: Sendable {
 }
 
 extension InodeTable.State {
-    /// The number of a node: its own, unless another identity has that one.
+    /// Returns the number of a node: its own, unless another identity has that number.
     mutating func number(_ node: Node, own: UInt64) -> UInt64 {
         if !displaced.isEmpty, let number = displaced[Array(node.identity.utf8)] { return number }
         guard let slot = slots[own], !slot.node.isSame(as: node) else { return own }
@@ -110,7 +110,7 @@ extension InodeTable.State {
         return number
     }
 
-    /// Gives memory back once most of the table is empty; the copying is paid for by the removals before it.
+    /// Frees memory once most of the table is empty; the removals before it pay for the copying.
     mutating func shrink() {
         guard slots.capacity > TreeLimits.smallTable, slots.count < slots.capacity / 8 else { return }
         var smaller = [UInt64: InodeTable.Slot](minimumCapacity: slots.count)

@@ -2,10 +2,10 @@ import Catalog
 import Fuse
 import Rankings
 
-/// What an inode stands for: small, because the kernel may know a hundred thousand of them.
+/// The object of an inode: small, because the kernel may know a hundred thousand of them.
 ///
-/// A picture is its listing and its place there; names, sizes and times are looked up when they are asked for. What there is to
-/// say of a directory, a file or a link, these say themselves.
+/// A picture is its listing and its index there; names, sizes and times are determined when they are needed. Directories, files
+/// and links describe themselves.
 enum Node: Sendable {
     case directory(any TreeDirectory)
     case picture(Listing, Int32)
@@ -16,7 +16,7 @@ enum Node: Sendable {
 }
 
 extension Node {
-    /// Where it is below the mount point.
+    /// The path below the mount point.
     var path: TreePath {
         switch self {
         case .directory(let directory): directory.path
@@ -36,7 +36,7 @@ extension Node {
         }
     }
 
-    /// What readdir(3) shows in `d_type`.
+    /// The type that readdir(3) shows in `d_type`.
     var kind: Attributes.Kind {
         switch self {
         case .directory: .directory
@@ -53,7 +53,7 @@ extension Node {
 // MARK: - Inode numbers
 
 extension Node {
-    /// What makes this node the same one in every mount; inode numbers follow from it.
+    /// The identity that is the same in every mount; the inode number follows from it.
     var identity: String {
         switch self {
         case .directory(let directory): directory.path.text
@@ -66,18 +66,18 @@ extension Node {
 
     /// The identity of a picture in a listing: its work and page, so that neither rank nor title matter, and its upload.
     ///
-    /// A new upload is another inode, so the bytes of an inode never change: its cached pages stay right, and whoever has
-    /// the old picture open shares none with the readers of the new one.
+    /// A new upload is another inode, so the bytes of an inode never change: its cached pages stay valid, and a reader with the
+    /// old picture open shares no pages with the readers of the new one.
     static func identity(of picture: PictureID, in key: ListingKey) -> String {
         let name = "\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(mark(of: picture.rendition))"
         return TreePath.entry(key.path, name).text
     }
 
-    /// What tells the identity of a rendition from that of others of the same picture.
+    /// The part of the identity that distinguishes a rendition from others of the same picture.
     static func mark(of rendition: Rendition) -> String {
         switch rendition {
         case .archive: "_archive"
-        // A rendition may have stood in for it before, under the same name and with other bytes.
+        // Another rendition may have had the same name before, with other bytes.
         case .original: "_original"
         case .small, .regular, .webp, .gif, .matroska, .avatar, .normalThumbnail, .largeThumbnail: ""
         }
@@ -98,7 +98,7 @@ extension Node {
         order.map { InodeNumber.of(identity, in: parent.path.text, order: $0) } ?? InodeNumber.of(identity)
     }
 
-    /// Whether both have the same identity; for the usual case, the same picture of the same listing, no identity is made.
+    /// Whether both have the same identity; in the usual case, the same picture of the same listing, no identity is made.
     func isSame(as other: Node) -> Bool {
         if case .picture(let listing, let index) = self, case .picture(let otherListing, let otherIndex) = other,
             listing === otherListing
@@ -110,10 +110,10 @@ extension Node {
     }
 }
 
-// MARK: - Whether and to whom it is shown
+// MARK: - Visibility
 
 extension Node {
-    /// Whether the source and the options leave it in the tree.
+    /// Whether it exists in the tree under the source and the options.
     func isThere(in tree: Tree) -> Bool {
         switch self {
         case .directory(let directory): directory.isThere(in: tree)
@@ -121,9 +121,9 @@ extension Node {
         }
     }
 
-    /// Why it must not be shown now.
+    /// The reason why it must not be shown now; nil if there is none.
     ///
-    /// Asked again where the kernel may have cached the name.
+    /// Checked again where the kernel may have cached the name.
     func refusal(in tree: Tree) -> Failure? {
         switch self {
         case .directory(let directory): directory.refusal(in: tree)
@@ -167,6 +167,42 @@ extension Node {
 }
 
 extension Audience {
-    /// Of what is in a directory: the name of the directory is what a session adds.
+    /// The audience of the contents of a directory: a session adds only the name of the directory.
     var ofContents: Audience { self == .everybody ? .everybody : .owner }
+}
+
+// MARK: - Picture numbers
+
+/// The inode numbers of a listing's pictures: the part of the directory is computed once, and no text is made for each picture.
+struct PictureNumbers: Sendable {
+    /// The number of the directory's identity.
+    private let directory: UInt64
+    /// The common beginning of the identities of all its pictures.
+    private let beginning: IdentityHash
+
+    init(_ key: ListingKey) {
+        let path = key.path.text
+        directory = InodeNumber.of(path)
+        var hash = IdentityHash()
+        hash.add(path)
+        hash.add("/")
+        beginning = hash
+    }
+
+    /// Returns the number of an entry, in the order in which its directory lists it.
+    func number(of entry: ListingEntry) -> UInt64 {
+        let picture = entry.picture
+        let order: InodeOrder =
+            entry.rank > 0
+            ? .rank(Int(entry.rank), page: picture.page) : .newestFirst(picture.work, page: picture.page)
+        // `Node.identity(of:in:)` in parts.
+        var identity = beginning
+        identity.add(picture.work.rawValue)
+        identity.add("_p")
+        identity.add(picture.page)
+        identity.add("_")
+        identity.add(picture.uploaded)
+        identity.add(Node.mark(of: picture.rendition))
+        return InodeNumber.place(InodeNumber.of(identity), in: directory, order: order)
+    }
 }

@@ -1,53 +1,53 @@
 import ImageCache
 import Synchronization
 
-/// Of which version the kernel may hold pages of each inode, so that bytes of two are never joined there.
+/// The version of which the kernel may hold pages, for each inode, so that bytes of two versions are never joined there.
 ///
-/// Pages outlive the handle that read them and the stored file; they end when they are dropped or the inode is forgotten.
-/// While the kernel may hold pages of one version, no bytes of another are given for that inode; they are dropped when it
-/// is opened by nobody else and would not surely be served in the same version.
+/// Pages outlive the handle that read them and the stored file; they end when they are dropped or the inode is forgotten. While
+/// the kernel may hold pages of one version, no bytes of another are sent for that inode. The pages are dropped at an open
+/// without other open handles, if the same version would not certainly be served.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; one lock guards the dictionary, which has an inode for each picture that was read and not forgotten.
-/// Who was admitted once needs it no more until the ``era`` is over.
+/// Any thread may call; one lock guards the dictionary, which has an inode for each picture that was read and not forgotten. A
+/// handle that was admitted once needs no further check until the ``era`` is over.
 final class PageVersions: Sendable {
-    /// How an open is to be answered.
+    /// The way to answer an open.
     enum Opening: Equatable, Sendable {
-        /// What the kernel holds is right, if anything.
+        /// The kernel's pages, if any, are valid.
         case keeping
-        /// The kernel must drop what it holds before it learns of the handle; then `dropped` is to be called.
+        /// The kernel must drop its pages before it learns of the handle; `dropped` must be called afterwards.
         case dropping(epoch: Int)
-        /// Others read another version through the pages: this one goes past them.
+        /// Other handles read another version through the pages: this one bypasses them.
         case direct
     }
 
     private struct Held {
-        /// What the kernel may hold pages of; nil while it holds none.
+        /// The version of which the kernel may hold pages; nil while it holds none.
         var version: PictureVersion?
-        /// Whether some of them turned out wrong, or the source has another version now.
+        /// Whether some of the pages are wrong, or the source has another version now.
         var isSpoilt = false
-        /// Handles that read through the pages.
+        /// The number of handles that read through the pages.
         var handles = 0
-        /// Opens that wait for the pages to go.
+        /// The number of opens that wait until the pages are dropped.
         var drops = 0
         /// Grows whenever the pages are gone.
         var epoch = 0
     }
 
     private let held = Mutex<[UInt64: Held]>([:])
-    /// Grows after whatever may make a version that was admitted one that is not.
+    /// Grows after every change that may revoke the admission of a version.
     private let changes = Atomic<UInt64>(1)
 
-    /// What was admitted to an inode while this was the era is admitted still; 1 at least.
+    /// The present era, at least 1: a version admitted to an inode stays admitted until the era changes.
     var era: UInt64 { changes.load(ordering: .acquiring) }
 
-    /// Decides how to open an inode, and counts the handle unless it goes past the pages.
+    /// Decides how to open an inode, and counts the handle unless it bypasses the pages.
     ///
     /// - Parameters:
-    ///   - inode: What is opened.
-    ///   - version: The version that will surely be served; nil if only an answer of the source can tell.
-    /// - Returns: What to do before the kernel learns of the handle.
+    ///   - inode: The inode to open.
+    ///   - version: The version that will certainly be served; nil if only an answer of the source can determine it.
+    /// - Returns: The action to take before the kernel learns of the handle.
     func opening(_ inode: UInt64, serving version: PictureVersion?) -> Opening {
         held.withLock { table in
             var held = table[inode, default: Held()]
@@ -66,7 +66,7 @@ final class PageVersions: Sendable {
         }
     }
 
-    /// The kernel has dropped what it held when `opening` said so.
+    /// Records that the kernel has dropped its pages as `opening` required.
     func dropped(_ inode: UInt64, epoch: Int) {
         held.withLock { table in
             guard var held = table[inode] else { return }
@@ -81,7 +81,7 @@ final class PageVersions: Sendable {
         }
     }
 
-    /// Whether bytes of a version may go into the pages of an inode; notes that they do.
+    /// Whether bytes of a version may go into the pages of an inode; records that they do.
     func admits(_ version: PictureVersion, to inode: UInt64) -> Bool {
         held.withLock { table in
             let known = table[inode]?.version
@@ -95,7 +95,7 @@ final class PageVersions: Sendable {
         }
     }
 
-    /// What was given of an inode turned out wrong.
+    /// Records that bytes sent for an inode were wrong.
     func spoil(_ inode: UInt64) {
         held.withLock { table in
             guard table[inode]?.version != nil else { return }
@@ -104,7 +104,7 @@ final class PageVersions: Sendable {
         }
     }
 
-    /// A handle that reads through the pages was closed.
+    /// Records the close of a handle that reads through the pages.
     func closed(_ inode: UInt64) {
         held.withLock { table in
             guard var held = table[inode] else { return }
@@ -113,7 +113,7 @@ final class PageVersions: Sendable {
         }
     }
 
-    /// The kernel has forgotten an inode, and all that it held of it.
+    /// Records that the kernel has forgotten an inode and its pages.
     func forget(_ inode: UInt64) {
         held.withLock { table in
             if table.removeValue(forKey: inode) != nil { endEra() }
@@ -124,6 +124,6 @@ final class PageVersions: Sendable {
         changes.add(1, ordering: .releasing)
     }
 
-    /// Inodes of which something is known.
+    /// The number of inodes in the table.
     var count: Int { held.withLock { $0.count } }
 }

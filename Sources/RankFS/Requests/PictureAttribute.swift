@@ -1,7 +1,7 @@
 import Catalog
 import Rankings
 
-/// The extended attributes of a picture: names in the order that they are listed in.
+/// The extended attributes of a picture, in the order in which their names are listed.
 enum PictureAttribute: String, CaseIterable, Sendable {
     case origin = "user.xdg.origin.url"
     case referrer = "user.xdg.referrer.url"
@@ -28,10 +28,10 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     /// Whether it is pinned: `yes` or `no`.
     case kept = "user.rankfs.kept"
 
-    /// Whether it tells of the mount at this moment: who copies attributes lists them first, and is not to take these along.
+    /// Whether it describes the mount at this moment: programs that copy attributes list them first, and must not copy this one.
     var isLive: Bool { self == .state || self == .progress || self == .kept }
 
-    /// The value that the picture's record tells; nil for what the service does not tell and what is no part of the record.
+    /// Returns the value in the picture's record; nil for values that the service does not report or that are not in the record.
     func value(in record: ListedWork) -> String? {
         let work = record.work
         switch self {
@@ -51,7 +51,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether an entry's record may tell this attribute, so that it is worth reading.
+    /// Whether an entry's record may contain this attribute, so that the record is worth reading.
     func isInRecord(of entry: ListingEntry) -> Bool {
         switch self {
         case .title, .creator, .tags, .type, .user, .width, .height, .views, .ratings, .source: true
@@ -61,7 +61,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         }
     }
 
-    /// What kind of thing a work is: the still of an animation is a picture like any other, and this tells it.
+    /// The name of a work's kind, which alone distinguishes the still of an animation from other pictures.
     private static func name(of kind: WorkKind) -> String {
         switch kind {
         case .illustration: "illustration"
@@ -79,7 +79,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
 
     /// The media type of a file name.
     static func mimeType(ofFileNamed name: String) -> String {
-        // By bytes: some signs of scripts that go before a number are one character with the dot.
+        // By bytes: some signs of scripts that precede a number are one character with the dot.
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return switch parts.last.map({ String(decoding: Array($0), as: UTF8.self) }) {
         case "png": "image/png"

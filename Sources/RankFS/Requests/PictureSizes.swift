@@ -4,10 +4,10 @@ import ImageCache
 import Rankings
 import Synchronization
 
-/// A size in bytes, and whether it is only what a download under way was told.
+/// A size in bytes, and whether it was only announced to a download in progress.
 typealias KnownSize = (bytes: Int64, isAnnounced: Bool)
 
-/// How long pictures are: known, announced, or asked for.
+/// The lengths of pictures: known, announced, or requested.
 ///
 /// ## Concurrency
 ///
@@ -15,28 +15,28 @@ typealias KnownSize = (bytes: Int64, isAnnounced: Bool)
 final class PictureSizes: Sendable {
     private let tree: Tree
     private let walks = Mutex(WalkRecognition())
-    /// Inodes that were shown with a size that a download under way was told.
+    /// The inodes that were shown with a size announced to a download in progress.
     private let announcements = Mutex<[PictureID: Set<UInt64>]>([:])
 
     init(_ tree: Tree) {
         self.tree = tree
     }
 
-    /// A directory handle is read from for the first time.
+    /// Records the first read of a directory handle.
     func beganReading(_ directory: Listing, by reader: WalkRecognition.Reader) {
         walks.withLock { $0.beganReading(directory.key, by: reader) }
         if reader == .person { directory.hurry() }
     }
 
-    /// A directory handle that was read from is closed.
+    /// Records the close of a directory handle that was read from.
     func endedReading(_ directory: ListingKey, by reader: WalkRecognition.Reader) {
         walks.withLock { $0.endedReading(directory, by: reader) }
     }
 
-    /// The size of an entry's picture if somebody here knows it: never waits.
+    /// Returns the size of an entry's picture if it is known on this machine; never waits.
     ///
-    /// A withheld picture has no bytes, so its size is 0 and true. A download under way was told a length, so that a reader who
-    /// catches up with the preloads asks nobody; until its last byte has come that is hearsay.
+    /// A withheld picture has no bytes, so its size is 0 and true. A download in progress has an announced length, so that a
+    /// reader that catches up with the preloads causes no request; the length is unconfirmed until the last byte has come.
     func known(_ listing: Listing, _ index: Int) -> KnownSize? {
         if let size = listing.size(at: index) { return (size, false) }
         let entry = listing.entries[index]
@@ -50,7 +50,7 @@ final class PictureSizes: Sendable {
         }
     }
 
-    /// Has the kernel look again at a size that was only announced, once the download has ended with another one or none.
+    /// Makes the kernel query an announced size again, once the download has ended with another size or none.
     func watchAnnouncement(_ shown: Shown, _ inode: UInt64) {
         guard let picture = shown.announced else { return }
         let isFirst = announcements.withLock { inodes in
@@ -67,20 +67,22 @@ final class PictureSizes: Sendable {
         }
     }
 
-    /// The size of an entry's picture, asked for if need be: alone, or with its whole directory once a walk is recognised.
+    /// Returns the size of an entry's picture, with a request if needed.
+    ///
+    /// The size is requested alone, or with the whole directory once a walk is recognised.
     ///
     /// - Parameters:
     ///   - listing: The listing.
-    ///   - index: The entry.
-    ///   - isGlance: Whether who asks only counts or previews, as far as one can tell.
+    ///   - index: The index of the entry.
+    ///   - isGlance: Whether the caller only counts or previews, as far as can be determined.
     /// - Returns: The size.
-    /// - Throws: What the host says, or who downloads.
+    /// - Throws: The failure reported by the image host or by the download.
     func asked(_ listing: Listing, _ index: Int, isGlance: Bool) async throws(Failure) -> KnownSize {
         if let size = known(listing, index) { return size }
         let (isWalk, asker) = walks.withLock {
             ($0.askedSize(in: listing.key), $0.asker(in: listing.key, isGlance: isGlance))
         }
-        // A walk over sizes asks for all pages of the listing.
+        // A walk over sizes requests all pages of the listing.
         let told = await RequestUrgency.$isBackground.withValue(asker != .person) {
             // Typed errors do not pass through.
             do throws(Failure) {

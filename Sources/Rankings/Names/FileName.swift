@@ -1,21 +1,23 @@
+@_spi(_Unicode) import Swift
+
 /// File names made from titles: pure, legal everywhere, at most 200 bytes.
 ///
-/// Names of devices that Windows reserves (`CON`, `NUL`) need no care, since a rank or number stands in front.
+/// Device names that Windows reserves (`CON`, `NUL`) need no care, since a rank or number precedes the title.
 package enum FileName {
-    /// Longest name in bytes of UTF-8: room for the temporary names of rsync and editors below the 255 of file systems.
+    /// The longest name in bytes of UTF-8: leaves room for the temporary names of rsync and editors below the 255 of file systems.
     package static let longest = 200
 
-    /// What a work without a usable title is called.
+    /// The name of a work without a usable title.
     package static let untitled = "untitled"
 
-    /// Room that every title leaves for a page (`_p999`), so that all pages of a work are cut alike and no two names meet.
+    /// The bytes that every title leaves for a page (`_p999`), so that all pages of a work are cut alike and no two names collide.
     private static let pageRoom = 5
 
-    /// `001-Title.jpg`, for further pages `001-Title_p1.jpg`; the rank has at least three digits.
+    /// The name of an entry with a rank: `001-Title.jpg`, for further pages `001-Title_p1.jpg`; the rank has at least three digits.
     ///
     /// - Parameters:
     ///   - rank: The place in the ranking, from 1.
-    ///   - title: The title as the service tells it, of any content and length.
+    ///   - title: The title from the service, of any content and length.
     ///   - page: The page of the work, from 0; page 0 has no suffix.
     ///   - fileExtension: Letters and digits, without a dot.
     /// - Returns: The name, at most `longest` bytes.
@@ -23,19 +25,19 @@ package enum FileName {
         name(prefix: number(rank), title: title, page: page, fileExtension: fileExtension)
     }
 
-    /// `12345678-Title.jpg`, for further pages `12345678-Title_p1.jpg`.
+    /// The name of an entry without a rank: `12345678-Title.jpg`, for further pages `12345678-Title_p1.jpg`.
     ///
     /// Parameters are those of `ranked(_:title:page:fileExtension:)`.
     package static func work(_ id: WorkID, title: String, page: Int = 0, fileExtension: String) -> String {
         name(prefix: String(max(id.rawValue, 0)), title: title, page: page, fileExtension: fileExtension)
     }
 
-    /// A rank or place as names begin with it: at least three digits, so that every sort order is its order.
+    /// A rank or place as the beginning of a name: at least three digits, so that every sort order is the order of places.
     package static func number(_ place: Int) -> String {
         Digits.padded(max(place, 0), to: 3)
     }
 
-    /// `42-Name`: an author without a dot or extension.
+    /// The name of an author's entry, without a dot or extension: `42-Name`.
     package static func author(_ id: UserID, name: String) -> String {
         let prefix = String(max(id.rawValue, 0))
         return "\(prefix)-\(stem(name, room: longest - prefix.utf8.count - 1))"
@@ -54,5 +56,29 @@ package enum FileName {
         let safe = SafeText.make(title)
         let cut = SafeText.trimmed(SafeText.cut(safe, toBytes: room))
         return cut.isEmpty ? untitled : cut
+    }
+}
+
+// MARK: - Normalized name
+
+/// Words from a user or a service, in the one spelling in which they are a key: Unicode's NFC.
+///
+/// macOS, Samba and copied text spell `ガ` as two scalars. To Swift both texts are equal; databases, stores and services
+/// compare bytes.
+package struct NormalizedName: Hashable, Sendable {
+    /// The text in NFC.
+    package let text: String
+
+    /// Normalises a text of any spelling.
+    package init(_ text: String) {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text._nfc { scalars.append(scalar) }
+        self.text = String(scalars)
+    }
+}
+
+extension NormalizedName: ExpressibleByStringLiteral {
+    package init(stringLiteral text: String) {
+        self.init(text)
     }
 }

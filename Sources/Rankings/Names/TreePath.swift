@@ -1,4 +1,4 @@
-/// Where something is below the mount point: paths are printed and read here and nowhere else.
+/// The place of a node below the mount point; paths are printed and parsed here and nowhere else.
 ///
 /// Inode numbers follow from these texts (`InodeNumber`), so none of them may ever change.
 package indirect enum TreePath: Hashable, Sendable {
@@ -6,10 +6,10 @@ package indirect enum TreePath: Hashable, Sendable {
     case rankings
     case mode(RankingMode)
     case day(RankingMode, Day)
-    /// The newest day of a ranking by another name.
+    /// The newest day of a ranking, under another name.
     case latest(RankingMode)
     case dates(DateFolder)
-    /// A day in the month that it is in.
+    /// A day, in the folder of its month.
     case dayLink(RankingMode, Day)
     case users
     case author(UserID)
@@ -17,7 +17,7 @@ package indirect enum TreePath: Hashable, Sendable {
     case authorLink(String)
     case bookmarks(UserID)
     case artists
-    /// An artist who is known by name alone.
+    /// An artist known by name alone.
     case artist(String)
     case works
     case work(WorkID)
@@ -26,12 +26,12 @@ package indirect enum TreePath: Hashable, Sendable {
     case following
     case recent
     case helpers
-    /// The shared store of thumbnails of a directory of pictures.
+    /// The shared thumbnails of a directory of pictures.
     case sharedThumbnails(TreePath)
-    /// What else stands in a directory: a picture, a file that is made, a link.
+    /// Any other node of a directory: a picture, a generated file, a link.
     case entry(TreePath, String)
 
-    /// A stored picture, another one for each program.
+    /// A stored picture, a different one for each process.
     package static let random = TreePath.entry(.root, "random.jpg")
     /// The signed-in user's own bookmarks.
     package static let ownBookmarks = TreePath.entry(.root, bookmarksName)
@@ -39,7 +39,7 @@ package indirect enum TreePath: Hashable, Sendable {
     private static let latestName = "latest"
     private static let bookmarksName = "bookmarks"
     private static let sharedThumbnailsName = ".sh_thumbnails"
-    /// What stands before the name of an author.
+    /// The mark before the name of an author.
     private static let authorMark = "@"
 
     /// The directories in the root.
@@ -74,7 +74,7 @@ package indirect enum TreePath: Hashable, Sendable {
         }
     }
 
-    /// The path of the directory that holds it; nil for the root.
+    /// The path of the directory that contains this one; nil for the root.
     package var parent: TreePath? {
         switch self {
         case .root: nil
@@ -113,19 +113,19 @@ extension TreePath {
     private func write(to text: inout String) {
         guard let parent else { return }
         parent.write(to: &text)
-        // Not a character: a name may begin with a mark that combines with the slash.
+        // A scalar and not a character, since a name may begin with a mark that combines with the slash.
         if !text.utf8.isEmpty { text.unicodeScalars.append("/") }
         text += name
     }
 
-    /// Reads a path below the mount point; slashes at its ends and double ones mean nothing, as to the kernel.
+    /// Parses a path below the mount point; slashes at its ends and double slashes are ignored, as by the kernel.
     ///
-    /// Any text is the path of something, whether that exists or not.
+    /// Any text is the path of a node, whether that node exists or not.
     package init(_ text: String) {
         self = text.pathNames.reduce(.root) { path, name in path.child(name) }
     }
 
-    /// What a name in this directory means by its form.
+    /// The node that a name in this directory means by its form.
     package func child(_ name: String) -> TreePath {
         form(of: name) ?? .entry(self, name)
     }
@@ -151,7 +151,7 @@ extension TreePath {
         }
     }
 
-    /// A number in the only spelling that paths have.
+    /// A number in the only spelling that paths use.
     private static func number(_ name: String) -> Int64? {
         Int64(name).flatMap { $0 >= 0 && String($0) == name ? $0 : nil }
     }
@@ -159,37 +159,37 @@ extension TreePath {
 
 // MARK: - Listings
 
-/// Which directory of entries is meant.
+/// The key of a listing: the directory of entries that it is.
 package enum ListingKey: Hashable, Sendable {
     case ranking(RankingMode, Day)
     case author(UserID)
-    /// The works of an artist who is known by name alone.
+    /// The works of an artist known by name alone.
     case artist(NormalizedName)
     /// The pages of one work, as the author uploaded them.
     case work(WorkID)
-    /// What the user searched for, however that was spelt.
+    /// The results of a search by the user, independent of the spelling of its words.
     case search(NormalizedName)
     /// The public bookmarks of a user.
     case bookmarks(UserID)
-    /// The authors whom a user follows.
+    /// The authors that a user follows.
     case following(UserID)
 
-    /// Whether it shows the pages of one work rather than a list of works.
+    /// Whether the listing shows the pages of one work rather than a list of works.
     package var isWork: Bool {
         if case .work = self { true } else { false }
     }
 
-    /// Whether its entries are authors: their numbers stand in the place of works', as in the pictures of authors.
+    /// Whether the entries are authors: their numbers take the place of works' numbers, as in the pictures of authors.
     package var listsAuthors: Bool {
         if case .following = self { true } else { false }
     }
 
-    /// Whether it is the same whatever a mount's listings show of works (renditions, pages, filters).
+    /// Whether the listing is the same in every view that a mount has of works (renditions, pages, filters).
     package var isSameInEveryView: Bool {
         isWork || listsAuthors
     }
 
-    /// The number of what it belongs to: an author, a work; nil where there is none.
+    /// The number of the author or work that the listing belongs to; nil where there is none.
     package var number: Int64? {
         switch self {
         case .ranking, .artist, .search: nil
@@ -220,7 +220,7 @@ package enum ListingKey: Hashable, Sendable {
         }
     }
 
-    /// The listing that has its own directory at a path; nil if none has.
+    /// The listing that has its own directory at a path; nil if there is none.
     package init?(of path: TreePath) {
         switch path {
         case .day(let mode, let day): self = .ranking(mode, day)
@@ -233,9 +233,9 @@ package enum ListingKey: Hashable, Sendable {
         }
     }
 
-    /// The key as databases have it: `ranking/daily/2024-05-01`, `author/11`.
+    /// The key as stored in databases: `ranking/daily/2024-05-01`, `author/11`.
     ///
-    /// Rankings, artists and searches have their paths' texts there, the others words of their own: as it was at first, for good.
+    /// Rankings, artists and searches use the texts of their paths, the others words of their own; these forms never change.
     package var text: String {
         switch self {
         case .ranking, .artist, .search: path.text
@@ -246,7 +246,7 @@ package enum ListingKey: Hashable, Sendable {
         }
     }
 
-    /// Reads the text back; nil for one that this version does not know.
+    /// Parses the text; nil for a text that this version does not know.
     package init?(text: String) {
         if let words = text.rest(after: TreePath.searches.text + "/") {
             self = .search(NormalizedName(words))
@@ -269,5 +269,77 @@ package enum ListingKey: Hashable, Sendable {
         case "following": self = .following(UserID(rawValue: number))
         default: return nil
         }
+    }
+}
+
+// MARK: - Date folder
+
+/// A directory of `by-date/`, through which any day is reached with a mouse: the part of a date that it stands for.
+///
+/// It stands beside `ranking/` so that a copy of a ranking does not include thousands of links.
+package enum DateFolder: Hashable, Sendable {
+    case all
+    case mode(RankingMode)
+    case year(RankingMode, Int)
+    /// A year and a month of it, 1 to 12.
+    case month(RankingMode, Int, Int)
+
+    /// The folder that holds the link to a day.
+    package init(of mode: RankingMode, _ day: Day) {
+        let (year, month, _) = day.civil
+        self = .month(mode, year, month)
+    }
+
+    /// The ranking of the days below the folder; nil for the folder of all rankings.
+    package var mode: RankingMode? {
+        switch self {
+        case .all: nil
+        case .mode(let mode), .year(let mode, _), .month(let mode, _, _): mode
+        }
+    }
+
+    /// The last part of its path.
+    package var name: String {
+        switch self {
+        case .all: "by-date"
+        case .mode(let mode): mode.rawValue
+        case .year(_, let year): Digits.padded(year, to: 4)
+        case .month(_, _, let month): Digits.padded(month, to: 2)
+        }
+    }
+
+    /// The folder that holds this one; nil for the outermost.
+    package var parent: DateFolder? {
+        switch self {
+        case .all: nil
+        case .mode: .all
+        case .year(let mode, _): .mode(mode)
+        case .month(let mode, let year, _): .year(mode, year)
+        }
+    }
+
+    /// The folder that a name in this one means by its form; nil for any other name, and in a month.
+    package func folder(named name: String) -> DateFolder? {
+        switch self {
+        case .all: RankingMode(rawValue: name).map { .mode($0) }
+        case .mode(let mode): Self.number(name, digits: 4).map { .year(mode, $0) }
+        case .year(let mode, let year): Self.number(name, digits: 2).map { .month(mode, year, $0) }
+        case .month: nil
+        }
+    }
+
+    /// The day that a name in this folder means by its form; nil for any other name, and outside a month.
+    package func day(named name: String) -> Day? {
+        guard case .month(let mode, _, _) = self, let day = Day(name), DateFolder(of: mode, day) == self else {
+            return nil
+        }
+        return day
+    }
+
+    private static func number(_ name: String, digits: Int) -> Int? {
+        guard name.utf8.count == digits, name.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else {
+            return nil
+        }
+        return Int(name)
     }
 }

@@ -1,16 +1,16 @@
-/// One page of a ranking as the source tells it.
+/// One page of a ranking, as the source returned it.
 package struct RankingPage: Sendable {
     package var mode: RankingMode
-    /// The day that was really served.
+    /// The day that the service really served.
     package var day: Day
     package var page: Int
     /// In rank order, gaps left out.
     package var entries: [ListedWork]
-    /// How many entries the whole ranking has, if told.
+    /// The number of entries of the whole ranking; nil if the service does not report it.
     package var total: Int?
     /// Whether a further page exists.
     package var hasNext: Bool
-    /// Entries that could not be understood and were left out.
+    /// The number of entries that could not be decoded and were left out.
     package var unreadable: Int
 
     package init(
@@ -26,24 +26,24 @@ package struct RankingPage: Sendable {
     }
 }
 
-/// Where to ask for a picture, and how.
+/// The address of a picture and the header lines of its request.
 package struct PictureLocation: Hashable, Sendable {
     package var url: String
     /// Header lines that this request needs (`Referer: …`); never credentials.
     package var headers: [String]
-    /// `jpg`, `png`, `gif`, `zip`: what the bytes must be.
+    /// The extension that the bytes must match: `jpg`, `png`, `gif` or `zip`.
     package var fileExtension: String
-    /// The page that the request names as the one that it comes from (RFC 9110, section 10.1.3); nil if it names none.
+    /// The page that the request names as its referrer (RFC 9110, section 10.1.3); nil if it names none.
     package var referrer: String? {
         let prefix = "referer: "
         return headers.first { $0.lowercased().hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
     }
 
-    /// Bytes, where the listing tells them, so that nobody need ask.
+    /// The size in bytes where the listing reports it, which saves a request; nil elsewhere.
     package var size: Int64?
-    /// The MD5 digest of the bytes as 32 lower-case hexadecimal digits, where the listing tells it.
+    /// The MD5 digest of the bytes as 32 lower-case hexadecimal digits, where the listing reports it.
     ///
-    /// No byte of such a picture is given out before all of them have been found to have it.
+    /// No byte of such a picture is given out before all of its bytes have been verified against the digest.
     package var digest: String?
 
     package init(
@@ -59,13 +59,13 @@ package struct PictureLocation: Hashable, Sendable {
 
 /// A file in the directory of a work.
 package struct WorkPicture: Hashable, Sendable {
-    /// What such files are called; no other name is looked for.
+    /// The permitted stems; no other name is looked up.
     package static let stems: Set<String> = ["original", "sample"]
 
     /// The name without its extension: one of `stems`.
     package var stem: String
     package var rendition: Rendition
-    /// For `RankingSource.location`.
+    /// The reference to pass to `RankingSource.location`.
     package var reference: String
 
     package init(_ stem: String, rendition: Rendition, reference: String) {
@@ -75,36 +75,36 @@ package struct WorkPicture: Hashable, Sendable {
     }
 }
 
-/// Why a source could not answer.
+/// The reasons for which a request to a source fails.
 package enum SourceError: Error, Hashable, Sendable {
-    /// The day is not published yet, or lies outside what the service keeps.
+    /// The day is not published yet, or lies outside the range that the service keeps.
     case notPublished
-    /// The page lies behind the last one.
+    /// The page lies after the last one.
     case pastTheEnd
-    /// Only signed-in users see this.
+    /// Only signed-in users have access.
     case needsSignIn
-    /// The service knows the work and does not give it: its reason, one short word.
+    /// The service knows the work but withholds it; the value is its reason, one short word.
     case withheld(String)
-    /// The service asks to slow down; seconds to wait if it told them.
+    /// The service applies its rate limit; `retryAfter` is the wait in seconds if the service declares one.
     case limited(retryAfter: Int64?)
-    /// What stands in front of the service turns programs away: why it is not asked and what helps, as a sentence.
+    /// The browser check before the service rejects programs; the value is a sentence: why no request is sent, and a remedy.
     case turnedAway(String)
-    /// The service answered that it is in trouble: as a sentence.
+    /// The service reported trouble on its side; the value is a sentence.
     case troubled(String)
-    /// The service says that there is no such thing.
+    /// The service reports that the thing does not exist.
     case notFound
-    /// No answer: no route, refused, no name, broken connection.
+    /// No answer: no route, connection refused, name not resolved, or connection broken.
     case unreachable(String)
     /// No answer in time.
     case timedOut
-    /// An answer that makes no sense.
+    /// An answer that could not be decoded.
     case unreadable(String)
-    /// The service does not take what was asked: why, and what it takes, as a sentence.
+    /// The service does not accept the request; the value is a sentence: the reason, and the accepted values.
     case refused(String)
-    /// There are too many open files to ask: why and what helps, as a sentence.
+    /// Too many files are open for another request; the value is a sentence: the reason, and a remedy.
     case exhausted(String)
     /// Requests are switched off.
     case offline
-    /// The asking task was cancelled.
+    /// The task of the request was cancelled.
     case cancelled
 }

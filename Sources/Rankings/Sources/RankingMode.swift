@@ -1,11 +1,11 @@
 /// The name of a ranking, such as `daily` or `daily-manga`.
 ///
-/// Which names there are, and what is true of each, a source's description tells.
+/// The names that exist, and the facts of each, are part of a source's description.
 package struct RankingMode: RawRepresentable, Hashable, Sendable {
-    /// The name as it stands in paths.
+    /// The name as it appears in paths.
     package let rawValue: String
 
-    /// Nil for what is no name of a ranking by its form: anything but lower-case letters, digits, `_` and `-`.
+    /// Creates a mode from its name; nil for anything but lower-case letters, digits, `_` and `-`.
     package init?(rawValue: String) {
         guard (1...Self.longest).contains(rawValue.utf8.count), rawValue.utf8.allSatisfy(Self.isAllowed) else {
             return nil
@@ -13,7 +13,7 @@ package struct RankingMode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Bytes; those known have 16.
+    /// The longest accepted name, in bytes; the longest known name has 16.
     private static let longest = 32
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -24,4 +24,41 @@ package struct RankingMode: RawRepresentable, Hashable, Sendable {
         default: false
         }
     }
+}
+
+// MARK: - Sign in
+
+/// Whether a source acts for a user of the service.
+package enum SignIn: Hashable, Sendable {
+    case signedOut
+    case signedIn(UserID)
+    /// The service no longer accepts the session; stored data is served, and everything that needs no account works on.
+    case expired(UserID)
+
+    /// The user of the session, valid or not.
+    package var user: UserID? {
+        switch self {
+        case .signedOut: nil
+        case .signedIn(let user), .expired(let user): user
+        }
+    }
+}
+
+// MARK: - Request sharing
+
+/// Whether an answer that another machine received may be used.
+package enum RequestSharing {
+    /// Set while the user requests a new answer from the service: no shared answer is used then.
+    @TaskLocal package static var isRefused = false
+}
+
+// MARK: - Request urgency
+
+/// The urgency of a task's requests to the service.
+package enum RequestUrgency {
+    /// Whether no user waits: a file manager counts or previews the entries it shows, or a program walks the tree.
+    ///
+    /// Such requests queue after all others and leave half of a burst to them (Semantics, "Folder manners"). Tasks that a task
+    /// starts inherit the value.
+    @TaskLocal package static var isBackground = false
 }

@@ -1,4 +1,4 @@
-/// What is true of a source whoever asks it: which rankings it has, when they appear, what it can tell, and how it is asked.
+/// The facts of a source that hold for every user: its rankings and their times, its abilities, and its access.
 ///
 /// ## Concurrency
 ///
@@ -16,12 +16,12 @@ package final class SourceDescription: Sendable {
     /// The extensions that files of works may have, without a dot.
     package let fileExtensions: Set<String>
     package let paging: RankingPaging
-    /// Whether listings tell how many bytes pictures have.
+    /// Whether listings report the sizes of pictures in bytes.
     package let tellsSizes: Bool
     package let access: SourceAccess
-    /// Options that are this source's own.
+    /// Options of this source alone.
     package let choices: [SourceChoice]
-    /// The work that a web page of the service is about; nil for any other address.
+    /// The work that a web page of the service shows; nil for any other address.
     package let work: @Sendable (_ webPage: String) -> WorkID?
 
     private let facts: [RankingMode: RankingFacts]
@@ -29,16 +29,16 @@ package final class SourceDescription: Sendable {
 
     /// - Parameters:
     ///   - name: The name in commands.
-    ///   - title: The name in sentences; the same if nil.
-    ///   - calendar: When rankings appear.
-    ///   - rankings: Each once.
-    ///   - abilities: What there is besides rankings.
-    ///   - renditions: Each once, the one that mounts show unless told otherwise first.
-    ///   - fileExtensions: Those that files of works may have.
-    ///   - paging: How rankings come in pages.
+    ///   - title: The name in sentences; `name` if nil.
+    ///   - calendar: The times at which rankings appear.
+    ///   - rankings: The rankings, each once.
+    ///   - abilities: The abilities besides rankings.
+    ///   - renditions: The renditions, each once; the first is the default of mounts.
+    ///   - fileExtensions: The extensions that files of works may have.
+    ///   - paging: The division of rankings into pages.
     ///   - tellsSizes: Whether a location has a size, for one rendition at least.
-    ///   - access: How the service is asked.
-    ///   - choices: Options of its own, each once.
+    ///   - access: The addresses, identification and limits of requests.
+    ///   - choices: Options of this source alone, each once.
     ///   - work: Reads the address of a work's web page.
     package init(
         name: String, title: String? = nil, calendar: RankingCalendar, rankings: [RankingFacts],
@@ -62,38 +62,38 @@ package final class SourceDescription: Sendable {
         firstDay = rankings.map(\.firstDay).min() ?? Day(ordinal: 0)
     }
 
-    /// What is true of a ranking; nil for a name that the service has none of.
+    /// The facts of a ranking; nil for a name that the service does not have.
     package subscript(_ mode: RankingMode) -> RankingFacts? { facts[mode] }
 
-    /// The days of a ranking; for a name that the service has none of, those that any could have.
+    /// The days of a ranking; for a name that the service does not have, all days that a ranking of it could have.
     package func days(of mode: RankingMode) -> RankingDays {
         let facts = facts[mode]
         return RankingDays(
             first: facts?.firstDay ?? firstDay, period: facts?.period ?? .day, calendar: calendar)
     }
 
-    /// The days of the ranking that is listed first.
+    /// The days that a ranking of single days could have: from the earliest first day of all rankings on.
     package var days: RankingDays {
         RankingDays(first: firstDay, period: .day, calendar: calendar)
     }
 
-    /// Whether only signed-in users see a ranking.
+    /// Whether only signed-in users have access to a ranking.
     package func needsSignIn(_ mode: RankingMode) -> Bool { facts[mode]?.needsSignIn ?? false }
 
-    /// The ranking that a limited one is a part of; any other stands for itself.
+    /// The ranking that contains a limited ranking; any other ranking stands for itself.
     package func whole(of mode: RankingMode) -> RankingMode { facts[mode]?.partOf ?? mode }
 
-    /// The rankings that are listed in one state of signing in, in order; limited ones are not among them.
+    /// The rankings that are listed in a sign-in state, in order, without limited ones.
     package func modes(isSignedIn: Bool) -> [RankingMode] {
         rankings.filter { $0.partOf == nil && (isSignedIn || !$0.needsSignIn) }.map(\.mode)
     }
 
     package func can(_ ability: SourceAbility) -> Bool { abilities.contains(ability) }
 
-    /// What mounts show where nothing else is asked for.
+    /// The rendition that mounts show by default.
     package var standardRendition: Rendition { renditions.first?.rendition ?? .original }
 
-    /// What is true of a rendition; nil for one that the source does not have.
+    /// The facts of a rendition; nil if the source does not have it.
     package func facts(of rendition: Rendition) -> RenditionFacts? {
         renditions.first { $0.rendition == rendition }
     }
@@ -102,14 +102,14 @@ package final class SourceDescription: Sendable {
 /// One ranking of a source.
 package struct RankingFacts: Hashable, Sendable {
     package let mode: RankingMode
-    /// The first day that the service has it for.
+    /// The first day for which the service has the ranking.
     package let firstDay: Day
     package let period: RankingPeriod
-    /// Whether only signed-in users see it.
+    /// Whether only signed-in users have access.
     package let needsSignIn: Bool
     /// Whether it ranks works made with AI and no others.
     package let isGenerated: Bool
-    /// The ranking that this is a part of, limited to some kind of works; it is listed once a day of it is stored.
+    /// The ranking that contains this one, which is limited to some kind of works and listed once a day of it is stored.
     package let partOf: RankingMode?
 
     package init(
@@ -125,15 +125,15 @@ package struct RankingFacts: Hashable, Sendable {
     }
 }
 
-/// What a source may have besides rankings; what it has not is absent from the tree.
+/// An ability that a source may have besides rankings; the tree has no nodes for a missing one.
 package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
     /// Lists of an author's works: `users/`.
     case authors
     /// Lists of an artist's works by name: `artists/`.
     case artists
-    /// What an author says of himself, and a portrait, beside the works.
+    /// An author's own words and portrait, beside the works.
     case profiles
-    /// Pages elsewhere that works come from.
+    /// The pages elsewhere that works come from.
     case origins
     /// Single works with all their pages and a record: `works/`.
     case works
@@ -141,21 +141,21 @@ package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
     case search
     /// Public bookmarks of users; the signed-in user's own are in `bookmarks/`.
     case bookmarks
-    /// The authors whom the signed-in user follows: `following/`.
+    /// The authors that the signed-in user follows: `following/`.
     case following
-    /// Animations as archives of their frames, of which files that play are made.
+    /// Animations as archives of their frames, from which playable files are made.
     case animations
     /// Accounts to sign in to.
     case signIn
 }
 
-/// An option that a source has of its own, whose value is one of some words: how much of a service a mount shows.
+/// An option that only one source has, with one of a few words as its value: the part of a service that a mount shows.
 ///
-/// What it lists under one value is not what it lists under another; a catalog keeps them apart.
+/// Listings under different values differ; a catalog keeps them apart.
 package struct SourceChoice: Hashable, Sendable {
     /// Lower case with underscores, as options are named.
     package let name: String
-    /// The values, the one that counts where none is given first.
+    /// The values; the default comes first.
     package let words: [String]
     /// One line of help.
     package let help: String
@@ -167,13 +167,13 @@ package struct SourceChoice: Hashable, Sendable {
     }
 }
 
-/// How a ranking comes in pages.
+/// The division of a ranking into pages.
 package struct RankingPaging: Hashable, Sendable {
-    /// Entries on a full page; real ones may have fewer.
+    /// Entries on a full page; a page may have fewer.
     package let entries: Int
-    /// Pages that are asked for at once for a reader who went on behind the first.
+    /// Pages requested at once for a reader that continues after the first.
     package let atOnce: Int
-    /// A bound for services whose paging never ends.
+    /// An upper bound of the pages, for services with endless paging.
     package let most: Int
 
     package init(entries: Int, atOnce: Int, most: Int) {
@@ -186,9 +186,9 @@ package struct RankingPaging: Hashable, Sendable {
 /// A rendition that a source has of its works.
 package struct RenditionFacts: Hashable, Sendable {
     package let rendition: Rendition
-    /// Its size in words, where there is something to say: `850 pixels wide`.
+    /// The size in words, where there is a description: `850 pixels wide`.
     package let size: String?
-    /// The extension that all files of it have, without a dot; nil if a picture's location tells.
+    /// The extension of all its files, without a dot; nil if the location of each picture determines it.
     package let fileExtension: String?
 
     package init(_ rendition: Rendition, size: String? = nil, fileExtension: String? = nil) {
@@ -198,30 +198,31 @@ package struct RenditionFacts: Hashable, Sendable {
     }
 }
 
-/// How a service is asked.
+/// The addresses, identification and limits of requests to a service.
 package struct SourceAccess: Sendable {
     /// Every host that requests may go to.
     package let hosts: Set<String>
-    /// Where listings come from: scheme and host, without a trailing slash; so is the next.
+    /// The origin of listings: scheme and host, without a trailing slash.
     package let apiURL: String
-    /// Where pictures come from.
+    /// The origin of pictures, in the same form.
     package let imageURL: String
-    /// The `User-Agent` that the service wants to see.
+    /// The `User-Agent` that the service expects.
     package let userAgent: String
     /// The same in a word or two: `its own name`.
     package let userAgentText: String
-    /// API requests a second once the burst is spent.
+    /// API requests per second once the burst is spent.
     package let rate: Double
-    /// API requests that may go at once before the rate counts.
+    /// API requests that may be sent at once before the rate applies.
     package let burst: Int
-    /// What the service lets one asker have under way at once, of downloads and of small answers; nil where it names no limit.
+    /// Requests that the service allows one client at once, of downloads and of small answers; nil if it names no limit.
     package let connections: Int?
-    /// Statuses by which the service says that it is asked too often, with or without a time; a 503 with one always does.
+    /// Statuses by which the service reports its rate limit, with or without a time; a 503 with a time always does.
     package let tooOften: Set<Int>
-    /// Whether what stands in front of it lets in who brings the cookies and the name of a browser that passed its check; elsewhere
-    /// a name of one's own does.
+    /// Whether the browser check before the service admits a client with the cookies and `User-Agent` of a browser that passed it.
+    ///
+    /// Elsewhere, the program's own `User-Agent` is enough.
     package let takesClearance: Bool
-    /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.
+    /// Whether the last part of a picture's address names a placeholder for a withheld picture.
     package let isPlaceholder: @Sendable (_ name: Substring) -> Bool
 
     package init(

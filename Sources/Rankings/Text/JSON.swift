@@ -1,11 +1,11 @@
-/// A JSON value, read without expecting anything: services mix numbers with strings and `false` or `[]` with objects.
+/// A JSON value without an expected type: services mix numbers with strings, and `false` or `[]` with objects.
 ///
-/// Asking for what is not there gives nothing, never an error, so that each caller decides what it cannot do without.
+/// Access to a missing value yields null, nil or nothing, never an error, so that each caller decides which values it needs.
 package enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// Any other number, also one that no `Int64` holds.
+    /// Any other number, including those that no `Int64` holds.
     case real(Double)
     case string(String)
     case array([JSON])
@@ -23,23 +23,23 @@ package enum JSON: Sendable, Hashable {
         }
     }
 
-    /// The first member of this name; null in anything but an object that has one.
+    /// The first member with a name; null in anything but an object that has one.
     package subscript(name: String) -> JSON {
         guard case .object(let members) = self else { return .null }
         return members.first { $0.name == name }?.value ?? .null
     }
 
-    /// The elements of an array; none in anything else.
+    /// The elements of an array; empty for anything else.
     package var elements: [JSON] {
         if case .array(let elements) = self { elements } else { [] }
     }
 
-    /// The members of an object; none in anything else, as in the `[]` that an empty object arrives as.
+    /// The members of an object; empty for anything else, including the `[]` that services send for an empty object.
     package var members: [Member] {
         if case .object(let members) = self { members } else { [] }
     }
 
-    /// A string, or a whole number as one.
+    /// A string, or a whole number as a string.
     package var text: String? {
         switch self {
         case .string(let text): text
@@ -69,7 +69,7 @@ package enum JSON: Sendable, Hashable {
         }
     }
 
-    /// Whether this is null or was never there.
+    /// Whether the value is null or missing.
     package var isNull: Bool {
         self == .null
     }
@@ -77,5 +77,68 @@ package enum JSON: Sendable, Hashable {
     /// A whole number within bounds; nil outside of them.
     package func number(in bounds: ClosedRange<Int64>) -> Int64? {
         number.flatMap { bounds.contains($0) ? $0 : nil }
+    }
+}
+
+// MARK: - Codable
+
+extension JSON: Codable {
+    /// A member name that is known only from the value.
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+
+        init?(intValue: Int) { nil }
+    }
+
+    package init(from decoder: any Decoder) throws {
+        if let object = try? decoder.container(keyedBy: Name.self) {
+            self = .object(
+                try object.allKeys.map { Member(name: $0.stringValue, value: try object.decode(JSON.self, forKey: $0)) }
+            )
+            return
+        }
+        let value = try decoder.singleValueContainer()
+        if value.decodeNil() {
+            self = .null
+        } else if let flag = try? value.decode(Bool.self) {
+            self = .bool(flag)
+        } else if let number = try? value.decode(Int64.self) {
+            self = .integer(number)
+        } else if let number = try? value.decode(Double.self) {
+            self = .real(number)
+        } else if let text = try? value.decode(String.self) {
+            self = .string(text)
+        } else {
+            self = .array(try value.decode([JSON].self))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .null:
+            var value = encoder.singleValueContainer()
+            try value.encodeNil()
+        case .bool(let flag):
+            var value = encoder.singleValueContainer()
+            try value.encode(flag)
+        case .integer(let number):
+            var value = encoder.singleValueContainer()
+            try value.encode(number)
+        case .real(let number):
+            var value = encoder.singleValueContainer()
+            try value.encode(number)
+        case .string(let text):
+            var value = encoder.singleValueContainer()
+            try value.encode(text)
+        case .array(let elements):
+            var list = encoder.unkeyedContainer()
+            for element in elements { try list.encode(element) }
+        case .object(let members):
+            var object = encoder.container(keyedBy: Name.self)
+            for member in members { try object.encode(member.value, forKey: Name(stringValue: member.name)) }
+        }
     }
 }

@@ -1,8 +1,8 @@
 extension JSON {
-    /// A petabyte, or the seconds of 35 million years: thousands of these fit into 64 bits.
+    /// A petabyte in bytes, or the seconds of 35 million years: thousands of such numbers fit into 64 bits.
     private static let most: Int64 = 1 << 50
 
-    /// The value with every number within bounds: no sum, product or date overflows with them.
+    /// The value with every number within bounds, so that no sum, product or date overflows.
     package var bounded: JSON {
         switch self {
         case .integer(let value): .integer(min(max(value, -Self.most), Self.most))
@@ -13,23 +13,23 @@ extension JSON {
         }
     }
 
-    /// What a type makes of this, with names in some spelling.
+    /// The value decoded as a type, with member names in a given spelling.
     ///
-    /// - Throws: `DecodingError` where something is missing or another kind of value.
+    /// - Throws: `DecodingError` where a value is missing or of another kind.
     package func decoded<Value: Decodable>(
         as type: Value.Type, spelling: JSONText.Spelling = .asDeclared
     ) throws -> Value {
         try ValueDecoder(json: self, spelling: spelling, codingPath: []).decode(type)
     }
 
-    /// The first member of a name, be it null; nil in anything but an object that has one.
+    /// The first member with a name, even if null; nil in anything but an object that has one.
     fileprivate func member(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 }
 
-/// Types that a JSON value is by itself.
+/// Types that correspond to a single JSON value.
 private protocol JSONScalar {
     init?(_ json: JSON)
 }
@@ -106,7 +106,7 @@ private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
 
     func decodeNil() -> Bool { json.isNull }
 
-    // Serves for every type that the protocol lists, as do those below.
+    // Serves every type that the protocol lists, as do the methods below.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         guard let scalar = type as? any JSONScalar.Type else { return try Value(from: self) }
         guard let value = scalar.init(json) as? Value else { throw mismatch(type, "\(type)") }
@@ -127,7 +127,7 @@ private struct MemberDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
 
-    // Of most members: what serves for every type asks for each name three times and for the kind of the type.
+    // Faster paths for most members: the generic method searches for each name three times and examines the kind of the type.
 
     func decode(_ type: String.Type, forKey key: Key) throws -> String { try scalar(key) }
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try scalar(key) }

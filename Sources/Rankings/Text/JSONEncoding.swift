@@ -1,11 +1,11 @@
 extension JSONText {
-    /// How names of members are spelled.
+    /// The spelling of member names.
     package enum Spelling: Sendable {
         case asDeclared
         /// `mountPoint` as `mount_point`.
         case snakeCase
 
-        /// A name as it stands in the document.
+        /// A name as it appears in the document.
         func name(_ key: any CodingKey) -> String {
             switch self {
             case .asDeclared: return key.stringValue
@@ -24,9 +24,9 @@ extension JSONText {
         }
     }
 
-    /// What a value says of itself, with sorted names: numbers, texts, truth values, lists, and objects with names.
+    /// The encoded form of a value, with sorted names: numbers, texts, truth values, lists, and objects with names.
     ///
-    /// - Throws: `EncodingError` for what is none of these: a number beyond `Int64`, or a superclass.
+    /// - Throws: `EncodingError` for anything else: a number beyond `Int64`, or a superclass.
     package init(_ value: some Encodable, spelling: Spelling = .asDeclared) throws {
         let node = Node()
         try node.fill(with: value, spelling)
@@ -34,13 +34,13 @@ extension JSONText {
     }
 }
 
-/// A value that is being made; containers are handed out before they are filled, so it is shared.
+/// A value under construction; shared, because containers are handed out before they are filled.
 private final class Node {
     private var scalar = JSONText.null
     private var elements: [Node]?
     private var members: [(name: String, node: Node)]?
 
-    /// What it has become.
+    /// The value encoded so far.
     var text: JSONText {
         if let elements { return .list(elements.map(\.text)) }
         guard let members else { return scalar }
@@ -51,7 +51,7 @@ private final class Node {
 
     func becomeObject() { if members == nil { members = [] } }
 
-    /// A new element of the list that this is.
+    /// Appends a new element to this list.
     func element() -> Node {
         let node = Node()
         elements?.append(node)
@@ -60,7 +60,7 @@ private final class Node {
 
     var count: Int { elements?.count ?? 0 }
 
-    /// A new member of the object that this is.
+    /// Appends a new member to this object.
     func member(_ name: String) -> Node {
         let node = Node()
         members?.append((name, node))
@@ -102,7 +102,7 @@ private struct NodeEncoder: Encoder, SingleValueEncodingContainer {
 
     func encodeNil() {}
 
-    // Serves for every type that the protocol lists.
+    // Serves every type that the protocol lists.
     func encode<Value: Encodable>(_ value: Value) throws { try node.fill(with: value, spelling, path: codingPath) }
 }
 

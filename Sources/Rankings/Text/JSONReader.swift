@@ -1,20 +1,20 @@
-/// Reads JSON (RFC 8259) from a stranger: linear in time, bounded in depth, number of values and length of strings.
+/// Reads JSON (RFC 8259) from untrusted services: linear in time, bounded in depth, number of values and length of strings.
 ///
-/// Foundation's decoder refuses a whole page for one lone surrogate (`\ud800`), which people do put into titles; here it becomes
+/// Foundation's decoder rejects a whole page for one lone surrogate (`\ud800`), and titles do contain them; here it becomes
 /// U+FFFD. Strings longer than any caption are cut, numbers that overflow stay numbers.
 package struct JSONReader {
-    /// Why bytes are no JSON, for the log.
+    /// The reason for which bytes are not JSON, for the log.
     package struct Failure: Error, Equatable {
         package let reason: String
-        /// Where, in bytes from the start.
+        /// The position in bytes from the start.
         package let offset: Int
     }
 
-    /// Objects and arrays inside each other; services use 9.
+    /// The deepest nesting of objects and arrays; services use 9.
     private static let deepest = 64
-    /// Values in one answer; an author with 100,000 works has as many.
+    /// The most values in one answer; an author with 100,000 works has as many.
     private static let mostValues = 500_000
-    /// Bytes of UTF-8 kept of a string; a caption of 3000 characters full of links has less.
+    /// The bytes of UTF-8 kept of a string; a caption of 3000 characters full of links has less.
     private static let longestString = 65_536
 
     private let bytes: [UInt8]
@@ -29,7 +29,7 @@ package struct JSONReader {
     ///
     /// - Parameter bytes: UTF-8; broken sequences become U+FFFD.
     /// - Returns: The value that the bytes spell.
-    /// - Throws: `Failure` if they spell none, end in the middle or go beyond the bounds.
+    /// - Throws: `Failure` if the bytes are not JSON, end early or exceed the bounds.
     package static func read(_ bytes: [UInt8]) throws(Failure) -> JSON {
         var reader = JSONReader(bytes)
         if bytes.starts(with: byteOrderMark) { reader.index = byteOrderMark.count }
@@ -39,7 +39,7 @@ package struct JSONReader {
         return value
     }
 
-    /// Whether the first byte that is no blank opens an object: an HTML page's does not.
+    /// Whether the first byte after blanks opens an object, which is not so for an HTML page.
     package static func looksLikeObject(_ bytes: [UInt8]) -> Bool {
         var reader = JSONReader(bytes)
         if bytes.starts(with: byteOrderMark) { reader.index = byteOrderMark.count }
@@ -122,7 +122,7 @@ package struct JSONReader {
         case "false": return .bool(false)
         case "null", "NaN", "Infinity", "-Infinity": return .null
         default:
-            // Swift's own conversions know more forms: a plus in front, hexadecimal, words.
+            // Swift's own conversions accept more forms: a leading plus, hexadecimal, words.
             guard let first = text.utf8.first, first == UInt8(ascii: "-") || Self.isDigit(first) else {
                 throw failure("a value was expected")
             }
@@ -174,7 +174,7 @@ package struct JSONReader {
         if kept.count <= Self.longestString { kept += bytes[range].prefix(Self.longestString + 4) }
     }
 
-    /// Text of at most the longest length, cut between scalars.
+    /// The text cut between scalars to the longest length.
     private static func cut(_ slice: ArraySlice<UInt8>) -> String {
         guard slice.count > longestString else { return String(decoding: slice, as: UTF8.self) }
         var end = slice.startIndex + longestString
@@ -182,7 +182,7 @@ package struct JSONReader {
         return String(decoding: slice[..<end], as: UTF8.self)
     }
 
-    /// One escape, the backslash being behind; an unknown one stands for its own character.
+    /// Reads one escape after its backslash; an unknown escape stands for its own character.
     private mutating func escape(into kept: inout [UInt8]) throws(Failure) {
         guard let byte = peek else { throw failure("the end in an escape") }
         index += 1

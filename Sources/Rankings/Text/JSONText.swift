@@ -2,7 +2,7 @@
 package enum JSONText: Sendable {
     case text(String)
     case integer(Int64)
-    /// A finite number; of another one null is written.
+    /// A finite number; any other is written as null.
     case real(Double)
     case flag(Bool)
     case null
@@ -13,7 +13,7 @@ package enum JSONText: Sendable {
     /// The value as a file: two blanks for each level, a line break at the end.
     package var document: String { document(colon: ": ") }
 
-    /// The value as a file, with what stands between names and values.
+    /// The value as a file, with a given text between names and values.
     package func document(colon: String) -> String {
         var output = ""
         write(to: &output, depth: 0, colon: colon)
@@ -27,7 +27,7 @@ package enum JSONText: Sendable {
         return output
     }
 
-    /// Appends the value; without a depth everything on one line.
+    /// Appends the value; without a depth, all on one line.
     private func write(to output: inout String, depth: Int?, colon: String) {
         switch self {
         case .text(let text): Self.quote(text, to: &output)
@@ -49,13 +49,13 @@ package enum JSONText: Sendable {
         }
     }
 
-    /// As short as it reads back the same (`Double.description`), without the fraction of a whole number.
+    /// The shortest text that reads back the same (`Double.description`), without the fraction of a whole number.
     private static func text(of number: Double) -> String {
         let text = number.description
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// Elements one to a line, or all on one; nothing between the brackets if there are none.
+    /// Appends elements one to a line, or all on one; nothing stands between the brackets of an empty block.
     private static func block<Element>(
         _ opening: String, _ elements: [Element], _ closing: String, to output: inout String, depth: Int?,
         write: (Element, inout String) -> Void
@@ -80,7 +80,7 @@ package enum JSONText: Sendable {
             case "\n": output += "\\n"
             case "\r": output += "\\r"
             case "\t": output += "\\t"
-            // JSON allows the two separators, JavaScript long took them for the end of a line.
+            // JSON allows the two separators, but JavaScript long treated them as the end of a line.
             case "\u{0}"..<"\u{20}", "\u{7F}", "\u{2028}", "\u{2029}":
                 let digits = String(scalar.value, radix: 16)
                 output += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
@@ -92,7 +92,7 @@ package enum JSONText: Sendable {
 }
 
 extension JSONText {
-    /// A value that was read, to be written again.
+    /// The text form of a value that was read.
     package init(_ value: JSON) {
         self =
             switch value {

@@ -1,14 +1,14 @@
 @_spi(_Unicode) import Swift
 
-/// Text from strangers made fit for a file name: normalised, nothing invisible, nothing that a file system refuses.
+/// Untrusted text made fit for a file name: normalised, nothing invisible, nothing that a file system refuses.
 enum SafeText {
-    /// Scalars looked at; far more than a name holds, so that a title of megabytes costs no more than a short one.
+    /// The number of scalars read; far more than a name holds, so that a title of megabytes costs no more than a short one.
     private static let scalarsRead = 2048
 
-    /// The text in NFC without what must not be in a name, edges trimmed; may be empty.
+    /// The text in NFC without the scalars that a name must not contain, edges trimmed; may be empty.
     static func make(_ text: String) -> String {
-        // Removing comes first: it can bring a letter and its accent together, which NFC then joins. Twins come last: NFC
-        // knows `<` with a stroke through it as a letter of its own, its twin it does not.
+        // Removal comes first: it can bring a letter and its accent together, which NFC then joins. Twins come last: NFC has
+        // `<` with a stroke through it as a letter of its own, but not the twin of `<`.
         let visible = String(String.UnicodeScalarView(withoutInvisible(text.unicodeScalars.prefix(scalarsRead))))
         var scalars = String.UnicodeScalarView()
         for scalar in visible._nfc {
@@ -17,7 +17,7 @@ enum SafeText {
         return trimmed(String(scalars))
     }
 
-    /// Without blanks at both ends and dots at the end, which Windows and Samba drop or refuse.
+    /// The text without blanks at both ends and dots at the end, which Windows and Samba drop or refuse.
     static func trimmed(_ text: String) -> String {
         var scalars = text.unicodeScalars[...]
         while let first = scalars.first, isBlank(first) || isJoiner(first) { scalars.removeFirst() }
@@ -25,9 +25,9 @@ enum SafeText {
         return String(scalars)
     }
 
-    /// The longest beginning of at most so many bytes that ends between two characters.
+    /// The longest beginning of at most `limit` bytes that ends between two characters.
     ///
-    /// If already the first character is longer (a letter under a hundred accents), it ends between two scalars.
+    /// If the first character alone is longer (a letter under a hundred accents), the beginning ends between two scalars.
     static func cut(_ text: String, toBytes limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var bytes = 0
@@ -44,7 +44,7 @@ enum SafeText {
         return String(scalars)
     }
 
-    /// What Windows and Samba refuse, and the separator of paths, with twins that look alike.
+    /// The characters that Windows and Samba refuse, and the separator of paths, with twins of the same appearance.
     private static let twins: [Unicode.Scalar: Unicode.Scalar] = [
         "/": "／", "\\": "＼", ":": "：", "*": "＊", "?": "？", "\"": "＂", "<": "＜", ">": "＞", "|": "｜",
     ]
@@ -59,11 +59,11 @@ enum SafeText {
         return kept
     }
 
-    /// Whether a scalar may stay, given the last one that stayed and the next one.
+    /// Whether a scalar may stay, given the last scalar that stayed and the next one.
     ///
-    /// Invisible scalars go, because two names must not look alike and a name must not read backwards (Unicode Technical
-    /// Report 36). Three kinds stay where they change what is seen: joiners in emoji and in Arabic and Indic words, variation
-    /// selectors (forms of kanji in Japanese names), and the tags that spell a flag.
+    /// Invisible scalars are removed, because two names must not look alike and a name must not read backwards (Unicode
+    /// Technical Report 36). Three kinds stay where they change the displayed text: joiners in emoji and in Arabic and Indic
+    /// words, variation selectors (forms of kanji in Japanese names), and the tags that spell a flag.
     private static func isAllowed(
         _ scalar: Unicode.Scalar, after previous: Unicode.Scalar?, before next: Unicode.Scalar?
     ) -> Bool {
@@ -90,7 +90,7 @@ enum SafeText {
         return false
     }
 
-    /// Whether a joiner beside this scalar can change what is seen: only emoji and scripts from Hebrew on do.
+    /// Whether a joiner beside this scalar can change the displayed text: only emoji and scripts from Hebrew on do.
     private static func joins(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x0590 && !isBlank(scalar) && !annotations.contains(scalar.value)
     }
@@ -113,4 +113,31 @@ enum SafeText {
     /// Letters of a flag's name, written after a black flag.
     private static let tags: ClosedRange<UInt32> = 0xE0020...0xE007F
     private static let blackFlag: Unicode.Scalar = "\u{1F3F4}"
+}
+
+// MARK: - Path text
+
+/// Texts that are paths or words of a command line, by bytes.
+///
+/// To Swift a slash, a dash or a dot and a mark that combines with it are one character, and texts that differ in
+/// normalisation are equal; to the kernel neither holds.
+extension StringProtocol {
+    /// The names between slashes; double slashes, and slashes at the ends, are ignored.
+    package var pathNames: [String] {
+        utf8.split(separator: UInt8(ascii: "/")).map { String(decoding: Array($0), as: UTF8.self) }
+    }
+
+    /// Whether the text begins with a slash.
+    package var isAbsolutePath: Bool { utf8.first == UInt8(ascii: "/") }
+
+    /// The text after a given beginning; nil if the text does not begin with it.
+    package func rest(after beginning: String) -> String? {
+        guard utf8.starts(with: beginning.utf8) else { return nil }
+        return String(decoding: Array(utf8.dropFirst(beginning.utf8.count)), as: UTF8.self)
+    }
+
+    /// The relative path from a directory to this path, without a leading slash; nil for a path that is not below the directory.
+    package func way(from directory: String) -> String? {
+        utf8.elementsEqual(directory.utf8) ? "" : rest(after: directory + "/")
+    }
 }

@@ -1,4 +1,4 @@
-/// The number of a work, as the service counts them.
+/// The number of a work in the service's own numbering.
 package struct WorkID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
     package let rawValue: Int64
 
@@ -11,7 +11,7 @@ package struct WorkID: RawRepresentable, Hashable, Comparable, Codable, Sendable
     }
 }
 
-/// The number of an author, as the service counts them.
+/// The number of an author in the service's own numbering.
 package struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
     package let rawValue: Int64
 
@@ -24,15 +24,15 @@ package struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable
     }
 }
 
-/// How large a picture is wanted; what each is of a source, its description tells.
+/// The size or form in which a picture is wanted; a source's description has the facts of each.
 package enum Rendition: String, Hashable, Sendable, CaseIterable {
     /// A preview, of which thumbnails are made.
     case small
-    /// What fills a screen.
+    /// A picture that fills a screen.
     case regular
     /// The author's file, of any format.
     case original
-    /// The zip of an animation's frames, as served.
+    /// The zip archive of an animation's frames, as served.
     case archive
     /// An animation as WebP, made here.
     case webp
@@ -40,24 +40,24 @@ package enum Rendition: String, Hashable, Sendable, CaseIterable {
     case gif
     /// An animation as Matroska, made here.
     case matroska
-    /// The picture of an author, whose number stands in the place of the work's.
+    /// The picture of an author; the author's number takes the place of the work's.
     case avatar
     /// A thumbnail of 128 pixels without texts, as PNG, made here.
     case normalThumbnail = "normal"
-    /// One of 256 pixels.
+    /// The same with 256 pixels.
     case largeThumbnail = "large"
 
-    /// What listings can be made of: the option `images`.
+    /// The renditions that listings can show: the option `images`.
     package static let ofListings: [Rendition] = [.original, .regular, .small]
 }
 
-/// One picture, exactly: bytes under one `PictureID` never change.
+/// The identity of one picture: the bytes under one `PictureID` never change.
 package struct PictureID: Hashable, Sendable {
     package let work: WorkID
     /// The page, from 0.
     package let page: Int
     package let rendition: Rendition
-    /// When the picture was uploaded, in Unix seconds; a new upload is another picture.
+    /// The upload time in Unix seconds; a new upload is another picture.
     package let uploaded: Int64
 
     package init(work: WorkID, page: Int, rendition: Rendition, uploaded: Int64) {
@@ -67,7 +67,7 @@ package struct PictureID: Hashable, Sendable {
         self.uploaded = uploaded
     }
 
-    /// Reads `key` back; nil for a text that no picture has.
+    /// Parses `key`; nil for a text that is not the key of a picture.
     package init?(key: String) {
         let parts = key.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 4, let work = Int64(parts[0]), parts[1].first == "p", let page = Int(parts[1].dropFirst()),
@@ -78,8 +78,19 @@ package struct PictureID: Hashable, Sendable {
         guard self.key == key else { return nil }
     }
 
-    /// The same facts as text, for database keys and cache files.
+    /// The identity as text, for database keys and cache files.
     package var key: String {
         "\(work.rawValue)_p\(page)_\(rendition.rawValue)_\(uploaded)"
     }
+}
+
+// MARK: - Picture limits
+
+/// The limits of a picture, whatever length a host declares.
+package enum PictureLimits {
+    /// The largest accepted picture, in bytes.
+    ///
+    /// The service takes uploads of 32 MB; archives of animations and pictures of other hosts may have a few times that. A host
+    /// that declares more is mistaken or hostile, and nothing must be evicted to make room for the declared length.
+    package static let largest: Int64 = 256 << 20
 }

@@ -1,6 +1,6 @@
-/// Which works a mount shows: a pure predicate, so that what is hidden keeps its rank and place.
+/// The condition for the works that a mount shows: a pure predicate, so that a hidden work keeps its rank and place.
 package struct ListingFilter: Hashable, Sendable {
-    /// How works made with AI are treated.
+    /// The treatment of works made with AI.
     package enum Generated: String, Hashable, Sendable, CaseIterable {
         case show, hide, only
     }
@@ -11,18 +11,18 @@ package struct ListingFilter: Hashable, Sendable {
     }
 
     package var generated = Generated.show
-    /// Tags that a work must have, compared without case; empty for no demand.
+    /// Tags that a work must have, compared without case; empty for no condition.
     package var tags: [String] = []
     /// Tags that a work must not have.
     package var refusedTags: [String] = []
-    /// Pixels that page 0 must be wide.
+    /// The minimum width of page 0, in pixels.
     package var minimumWidth = 0
-    /// Nil for any.
+    /// The required shape of page 0; nil for any.
     package var orientation: Orientation?
 
     package init() {}
 
-    /// Tags by which authors mark what they made with AI, where the listing has no field for it; lower case.
+    /// Tags by which authors mark works made with AI, for listings that have no field for it; lower case.
     private static let generatedTags: Set<String> = [
         "ai", "aiイラスト", "aiart", "ai生成", "ai生成作品", "ai-generated", "novelai", "novelaidiffusion", "stablediffusion",
         "nijijourney", "midjourney",
@@ -33,9 +33,9 @@ package struct ListingFilter: Hashable, Sendable {
         self == ListingFilter()
     }
 
-    /// Whether a ranking can show anything.
+    /// Whether a ranking can show any work.
     ///
-    /// - Parameter isGenerated: Whether all its works are made with AI.
+    /// - Parameter isGenerated: Whether all works of the ranking are made with AI.
     /// - Returns: False if the filter hides all of them.
     package func admits(rankingOfGenerated isGenerated: Bool) -> Bool {
         !(isGenerated && generated == .hide)
@@ -44,8 +44,8 @@ package struct ListingFilter: Hashable, Sendable {
     /// Whether a work is shown.
     ///
     /// - Parameters:
-    ///   - work: The work as its listing tells it.
-    ///   - rankedAsGenerated: Whether it is in a ranking of works made with AI.
+    ///   - work: The work as its listing describes it.
+    ///   - rankedAsGenerated: Whether the work is in a ranking of works made with AI.
     /// - Returns: False for a work to hide.
     package func admits(_ work: Work, rankedAsGenerated: Bool = false) -> Bool {
         if work.width < minimumWidth { return false }
@@ -60,7 +60,7 @@ package struct ListingFilter: Hashable, Sendable {
         return isGenerated == (generated == .only)
     }
 
-    /// Nil for a work whose size is not told: nobody can say that it has a wanted shape.
+    /// The shape of a work; nil for a work of unknown size, which matches no wanted shape.
     private static func orientation(of work: Work) -> Orientation? {
         guard work.width > 0, work.height > 0 else { return nil }
         if work.width == work.height { return .square }

@@ -1,11 +1,11 @@
-/// What kind of thing a work is.
+/// The kind of a work.
 package enum WorkKind: Int, Hashable, Codable, Sendable {
     case illustration = 0
     case manga = 1
     case animation = 2
 }
 
-/// A work as a listing tells it.
+/// A work as a listing describes it.
 package struct Work: Hashable, Codable, Sendable {
     package var id: WorkID
     package var title: String
@@ -17,17 +17,17 @@ package struct Work: Hashable, Codable, Sendable {
     package var width: Int
     package var height: Int
     package var pageCount: Int
-    /// When page 0's file was uploaded, in Unix seconds: the modification time of its pictures.
+    /// The upload time of page 0's file in Unix seconds: the modification time of its pictures.
     package var uploaded: Int64
     package var views: Int?
     package var ratings: Int?
     /// The source's own reference to page 0's pictures, opaque outside the source.
     package var picture: String
-    /// Why the service withholds this work's pictures (`login_only`, …); nil for a work that can be read.
+    /// The service's reason for withholding this work's pictures (`login_only`, …); nil for a readable work.
     package var withheld: String?
-    /// Whether it was made with AI; nil if the listing does not tell.
+    /// Whether the work was made with AI; nil if the listing does not report it.
     package var isAI: Bool?
-    /// Where the service says that it comes from: the address of a page elsewhere; nil if it names none.
+    /// The address of the page elsewhere that the service names as the work's origin; nil if it names none.
     package var origin: String?
 
     package init(

@@ -1,6 +1,6 @@
 /// The full record of a work, as its page on the service shows it.
 package struct WorkDetails: Hashable, Codable, Sendable {
-    /// A tag with what the service says about it.
+    /// A tag with its translations from the service.
     package struct Tag: Hashable, Codable, Sendable {
         package var name: String
         /// English, where the service has a translation.
@@ -14,7 +14,7 @@ package struct WorkDetails: Hashable, Codable, Sendable {
         }
     }
 
-    /// What listings tell too.
+    /// The part of the record that listings contain too.
     package var work: Work
     /// The author's words as plain text with line breaks; empty for none.
     package var caption: String
@@ -23,11 +23,11 @@ package struct WorkDetails: Hashable, Codable, Sendable {
     package var created: Int64?
     package var bookmarks: Int?
     package var comments: Int?
-    /// For whom it is, in the service's own word: `all`, `r18`.
+    /// The age restriction in the service's own word: `all`, `r18`.
     package var restriction: String
-    /// The name of the series that it belongs to.
+    /// The name of the series that contains the work.
     package var series: String?
-    /// What else the service tells, under names of its own, in the order in which it is to be shown.
+    /// Further fields of the service, under names of their own, in the order of display.
     package var more: [JSON.Member]
 
     package init(
@@ -70,7 +70,7 @@ package struct AnimationRecord: Hashable, Codable, Sendable {
     }
 }
 
-/// What the service tells about an author.
+/// The profile of an author, as the service reports it.
 package struct AuthorProfile: Hashable, Codable, Sendable {
     package var id: UserID
     package var name: String
@@ -107,16 +107,16 @@ package struct NamedAuthor: Hashable, Codable, Sendable {
     }
 }
 
-/// One page of works that are not a ranking: a search, bookmarks.
+/// One page of a list of works that is not a ranking: a search, bookmarks.
 package struct WorkPage: Hashable, Codable, Sendable {
     /// Newest first.
     package var works: [Work]
-    /// How many works the whole list has, if told.
+    /// The number of works in the whole list; nil if the service does not report it.
     package var total: Int?
     package var hasNext: Bool
-    /// The number of the last page, if told.
+    /// The number of the last page; nil if the service does not report it.
     package var lastPage: Int?
-    /// Entries that could not be understood and were left out.
+    /// The number of entries that could not be decoded and were left out.
     package var unreadable: Int
 
     package init(works: [Work], total: Int?, hasNext: Bool, lastPage: Int? = nil, unreadable: Int) {
@@ -132,12 +132,116 @@ package struct WorkPage: Hashable, Codable, Sendable {
 package struct AuthorPage: Hashable, Codable, Sendable {
     package var authors: [NamedAuthor]
     package var hasNext: Bool
-    /// How many authors all pages have, if told.
+    /// The number of authors on all pages; nil if the service does not report it.
     package var total: Int?
 
     package init(authors: [NamedAuthor], hasNext: Bool, total: Int? = nil) {
         self.authors = authors
         self.hasNext = hasNext
         self.total = total
+    }
+}
+
+// MARK: - JSON
+
+extension WorkDetails {
+    /// The record as a JSON document; fields that the service does not report are left out.
+    ///
+    /// - Parameters:
+    ///   - pages: The names of the pages' files, in page order.
+    ///   - webPage: The page of the work on the service, for people.
+    /// - Returns: The document, ending with a line break.
+    package func json(pages: [String], webPage: String? = nil) -> String {
+        let members: [(name: String, value: JSONText?)] = [
+            ("id", .integer(work.id.rawValue)),
+            ("title", .text(work.title)),
+            ("caption", .text(caption)),
+            (
+                "author",
+                // A service that knows artists by name alone has no numbers for them.
+                .object([
+                    ("id", work.author.rawValue > 0 ? .integer(work.author.rawValue) : nil),
+                    ("name", .text(work.authorName)),
+                ])
+            ),
+            ("tags", .list(tags.map(\.json))),
+            ("type", .text(work.kind.word)),
+            ("width", JSONText(positive: work.width)),
+            ("height", JSONText(positive: work.height)),
+            ("page_count", .integer(Int64(work.pageCount))),
+            ("pages", .list(pages.map { .text($0) })),
+            ("created", JSONText(moment: created)),
+            ("uploaded", JSONText(moment: work.uploaded > 0 ? work.uploaded : nil)),
+            ("views", JSONText(count: work.views)),
+            ("likes", JSONText(count: work.ratings)),
+            ("bookmarks", JSONText(count: bookmarks)),
+            ("comments", JSONText(count: comments)),
+            ("restriction", .text(restriction)),
+            ("ai", work.isAI.map { .flag($0) }),
+            ("series", JSONText(told: series)),
+            ("origin", JSONText(told: work.origin)),
+            ("url", JSONText(told: webPage)),
+        ]
+        return JSONText.object(members + more.map { ($0.name, JSONText($0.value)) }).document
+    }
+}
+
+extension WorkDetails.Tag {
+    fileprivate var json: JSONText {
+        .object([
+            ("name", .text(name)), ("translation", JSONText(told: translation)), ("romaji", JSONText(told: romaji)),
+        ])
+    }
+}
+
+extension WorkKind {
+    /// The word of the service's other clients for this kind.
+    fileprivate var word: String {
+        switch self {
+        case .illustration: "illust"
+        case .manga: "manga"
+        case .animation: "ugoira"
+        }
+    }
+}
+
+extension AuthorProfile {
+    /// The profile as a JSON document; fields that the service does not report are left out.
+    ///
+    /// - Parameter webPage: The page of the author on the service, for people; not the author's own, which is `web_page`.
+    /// - Returns: The document, ending with a line break.
+    package func json(webPage: String) -> String {
+        JSONText.object([
+            ("id", .integer(id.rawValue)),
+            ("name", .text(name)),
+            ("comment", .text(comment)),
+            ("following", JSONText(count: following)),
+            ("web_page", JSONText(told: self.webPage)),
+            ("region", JSONText(told: region)),
+            ("url", JSONText(told: webPage)),
+        ]).document
+    }
+}
+
+extension JSONText {
+    fileprivate init?(told text: String?) {
+        guard let text, !text.isEmpty else { return nil }
+        self = .text(text)
+    }
+
+    fileprivate init?(count: Int?) {
+        guard let count else { return nil }
+        self = .integer(Int64(count))
+    }
+
+    /// A number of pixels; nil for 0, which stands for an unknown number.
+    fileprivate init?(positive number: Int) {
+        guard number > 0 else { return nil }
+        self = .integer(Int64(number))
+    }
+
+    fileprivate init?(moment seconds: Int64?) {
+        guard let text = seconds.flatMap({ Timestamp.text($0) }) else { return nil }
+        self = .text(text)
     }
 }

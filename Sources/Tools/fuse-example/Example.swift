@@ -27,7 +27,7 @@ enum Example {
             fail("\(file) cannot be read")
             return 1
         }
-        let configuration = Session.Configuration(
+        let configuration = SessionConfiguration(
             mountPoint: mountPoint, options: ["fsname=example", "subtype=example", "default_permissions"] + options,
             deadline: deadline, debug: false)
         do throws(SessionError) {

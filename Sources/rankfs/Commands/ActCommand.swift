@@ -7,7 +7,7 @@ import Rankings
 
 /// `rankfs pin`, `unpin`, `evict`, `refresh` and `forget`: ioctls on paths inside a mount.
 enum ActCommand {
-    /// Bytes read at a time; what is read is not looked at.
+    /// Bytes per read; the content is discarded.
     private static let block = 1 << 20
 
     static func run(_ command: MountCommand, paths: [String]) throws(ProgramError) {
@@ -32,19 +32,19 @@ enum ActCommand {
             try act(command, on: canonical, mounts, &tally)
         }
         Output.print(command.outcome(tally))
-        // What is missing has been said; scripts ask the exit status.
+        // The missing pictures are reported already; scripts check the exit status.
         if tally.failed > 0 { throw ProgramError(.incomplete, "") }
     }
 
-    /// What came of a command.
+    /// The result of a command.
     struct Tally: Hashable {
-        /// Pictures or listings that the mount counted.
+        /// The pictures or listings that the mount counted.
         var done = 0
-        /// Pinned pictures that could not be downloaded now.
+        /// The pinned pictures that could not be downloaded.
         var failed = 0
     }
 
-    /// Asks for one path, or for everything below a directory that means nothing to the command.
+    /// Applies the command to one path, or to every entry below a directory that the command does not apply to.
     private static func act(
         _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout Tally
     ) throws(ProgramError) {
@@ -74,9 +74,9 @@ enum ActCommand {
         return Int(result)
     }
 
-    /// Reads a picture, or every one of a directory, so that the mount stores it; returns how many could not be had.
+    /// Reads a picture, or every picture of a directory, so that the mount stores it; returns the number of failures.
     ///
-    /// What the service withholds is expected among a directory's, and no failure; nothing keeps the others from being stored.
+    /// A picture of a directory that the service withholds is expected and no failure; a failure does not stop the other pictures.
     private static func download(_ path: String) -> Int {
         guard let names = try? LocalFiles.names(in: path) else { return failure(of: path) == nil ? 0 : 1 }
         let isTerminal = isatty(2) == 1
@@ -89,7 +89,7 @@ enum ActCommand {
         return failed
     }
 
-    /// Why a picture cannot be read; nil if it can.
+    /// The reason why a picture cannot be read; nil if it can.
     private static func failure(of path: String) -> LocalFiles.Failure? {
         do throws(LocalFiles.Failure) {
             try read(path)
@@ -103,7 +103,7 @@ enum ActCommand {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else { throw LocalFiles.Failure.last() }
         defer { close(file) }
-        // Pages that the kernel still has would be read without the mount hearing of it, and nothing would be stored.
+        // The mount does not see reads of pages that the kernel still caches, so it would store nothing.
         posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: 4096)
         defer { unsafe buffer.deallocate() }
@@ -116,7 +116,7 @@ enum ActCommand {
 }
 
 extension MountCommand {
-    /// Whether it means something to a picture.
+    /// Whether the command applies to a picture.
     fileprivate var isForPictures: Bool { self == .pin || self == .unpin || self == .evict }
 
     /// The name on the command line.
@@ -130,7 +130,7 @@ extension MountCommand {
         }
     }
 
-    /// What was done, for people.
+    /// The result as a sentence for the terminal.
     func outcome(_ tally: ActCommand.Tally) -> String {
         let count = tally.done
         let missing =

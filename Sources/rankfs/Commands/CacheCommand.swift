@@ -5,7 +5,7 @@ import ImageHost
 import SQLite
 import Thumbnails
 
-/// What `rankfs cache` does.
+/// The actions of `rankfs cache`.
 enum CacheAction: String, Hashable, Sendable, CaseIterable {
     case info
     case verify
@@ -13,16 +13,16 @@ enum CacheAction: String, Hashable, Sendable, CaseIterable {
     case clear
 }
 
-/// `rankfs cache`: looks after what is stored, without a mount.
+/// `rankfs cache`: inspects and maintains the stored pictures, without a mount.
 ///
-/// Only `info` works beside a running mount. The others hold the cache's lock, which a mount has as long as it lasts; a
-/// mount checks, prunes and mends by itself what it uses.
+/// Only `info` works beside a running mount. The other actions hold the cache's lock, which a mount holds for its whole
+/// lifetime; a mount checks, prunes and repairs the files that it uses itself.
 struct CacheCommand {
     let source: SourceName
     let settings: Settings
     let place: CachePlace
 
-    /// What is listed of a long report.
+    /// The mistakes that a long report lists at most.
     private static let mostLines = 20
 
     init(_ request: MountRequest, settings: Settings, home: Home) throws(ProgramError) {
@@ -47,7 +47,7 @@ struct CacheCommand {
         } catch {
             throw problem(error)
         }
-        // What was wrong has been listed; scripts ask the exit status.
+        // The mistakes are listed already; scripts check the exit status.
         if mistakes > 0 { throw ProgramError(.incomplete, "") }
     }
 
@@ -62,7 +62,7 @@ struct CacheCommand {
         }
     }
 
-    /// Who has the lock, and what to do about it.
+    /// The holder of the lock and the remedy, as a sentence.
     private func busy(_ holder: (mountPoint: String, processID: Int32)?) -> String {
         guard let holder else {
             return "another rankfs uses \(shown); wait until it has ended, or unmount what it serves."
@@ -80,7 +80,7 @@ struct CacheCommand {
         Output.print(Self.text(of: found, thumbnails: thumbnails, directory: shown, budget: settings.cacheSize))
     }
 
-    /// Returns how much was wrong.
+    /// Checks pictures and listings and prints the mistakes; returns their number.
     private func verify() throws(ImageCacheError) -> Int {
         var found = try ImageCache.verify(directory: place.directory)
         do throws(DatabaseError) {
@@ -123,7 +123,7 @@ struct CacheCommand {
     }
 
     private func clear() throws(ImageCacheError) {
-        // Thumbnails of pictures that are gone would be of no use to anybody; the notes of them lie in the same directory.
+        // Thumbnails of removed pictures are useless; their ledger lies in the same directory.
         try ImageCache.checkIsOwn(directory: place.directory)
         let thumbnails = ThumbnailLedger(path: place.thumbnails).clear()
         let removal = try ImageCache.clear(
@@ -133,7 +133,7 @@ struct CacheCommand {
 
     // MARK: - Texts
 
-    /// What was found, for people.
+    /// The report of `info`, for the terminal.
     static func text(
         of found: CacheInspection, thumbnails: ThumbnailLedger.Tally, directory: String, budget: Int64
     ) -> String {

@@ -1,7 +1,7 @@
 import Rankings
 import Sourcing
 
-/// What help says of commands behind the line by which they are written.
+/// The texts of help below the synopsis of each command.
 enum CommandDetails {
     static let mount = """
         Mounts SOURCE (\(sources), or demo for the embedded one) on an empty folder and returns when it answers. A folder that does
@@ -122,13 +122,13 @@ enum CommandDetails {
         Exit status: 0 nothing is wrong (notes are allowed) or everything is kept, 1 otherwise, after --fix: still; 64 usage.
         """
 
-    /// What is said of each of the commands on paths.
+    /// The text that all commands on paths share.
     static let paths = """
         Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this.
         Exit status: 0 done, 1 pin could not download everything now, 64 usage, 69 unavailable.
         """
 
-    /// The names of the sources that are somebody's service.
+    /// The names of the sources that are external services.
     private static var sources: String {
         SourceRegistry.all.map(\.description.name).joined(separator: ", ")
     }
@@ -137,7 +137,7 @@ enum CommandDetails {
         SourceRegistry.standard.accounts?.help ?? AccountHelp(use: "some lists", secret: "the secret")
     }
 
-    /// Where the session goes.
+    /// The host to which the session is sent.
     private static var host: String { SourceRegistry.standard.accounts?.host ?? "its service" }
 
     /// One line per option of the table.

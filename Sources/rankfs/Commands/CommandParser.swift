@@ -1,25 +1,27 @@
 import RankFS
+import Rankings
 
-/// Parses the arguments of `rankfs`: pure, from words to a `Command`.
+/// Parses the arguments of `rankfs` into a `Command`, without side effects.
 struct CommandParser {
     private var words: ArraySlice<String>
-    /// The command as it was written.
+    /// The command's name as written.
     private let name: String
     private var positions: [String] = []
     private var request = MountRequest()
     private var json = false
     private var watch = false
     private var help = false
-    /// Behind `--` every word is a position.
+    /// Whether every further word is a position, as after `--`.
     private var onlyPositions = false
 
-    /// The command of a line without the program's name.
+    /// Parses a command line without the program's name.
     static func parse(_ arguments: [String]) throws(ProgramError) -> Command {
         guard let first = arguments.first else { return .help(topic: nil) }
         var parser = CommandParser(words: arguments.dropFirst(), name: first)
         switch first {
         case "-h", "--help": return .help(topic: nil)
         case "-V", "--version": return .version
+        case "complete": return .complete(words: Array(parser.words))
         case GuardedMount.command: return .guardMount(try GuardedMount(words: Array(parser.words)))
         default: break
         }
@@ -38,7 +40,7 @@ struct CommandParser {
         self.name = name
     }
 
-    /// The words that nobody has read.
+    /// The words that are not parsed yet.
     var remaining: ArraySlice<String> { words }
 
     // MARK: Words
@@ -102,7 +104,7 @@ struct CommandParser {
         return value
     }
 
-    /// Every process can read these words, and shells keep them: what may be a cookie is refused, and not repeated.
+    /// Refuses words that may be a cookie, without repeating them: every process can read them, and shells keep them.
     private func refuseCookies() throws(ProgramError) {
         guard !words.contains(where: Secrets.mayBe) else {
             throw ProgramError(
@@ -112,7 +114,7 @@ struct CommandParser {
         }
     }
 
-    /// Reads the words of a command that makes or names a mount; true if help is asked for.
+    /// Reads the words of a command that makes or names a mount; true if help is requested.
     private mutating func readMountWords() throws(ProgramError) -> Bool {
         try refuseCookies()
         try parseWords(mounts: true)
@@ -122,7 +124,7 @@ struct CommandParser {
         return help
     }
 
-    /// Reads the words of a command that takes no options of a mount; true if help is asked for.
+    /// Reads the words of a command that takes no options of a mount; true if help is requested.
     private mutating func readWords() throws(ProgramError) -> Bool {
         try parseWords(mounts: false)
         return help
@@ -150,7 +152,7 @@ extension CommandParser {
         return .logout(request)
     }
 
-    /// A source in front of what else is named; a file of a source's name is written ./NAME.
+    /// Takes a source in front of the other positions; a file named like a source is written ./NAME.
     private mutating func takeSource() {
         guard let source = positions.first.flatMap({ try? SourceName(argument: $0) }) else { return }
         request.source = source
@@ -180,7 +182,7 @@ extension CommandParser {
 
     mutating func demo() throws(ProgramError) -> Command {
         if try readMountWords() { return .help(topic: name) }
-        // A folder of a source's name is written ./NAME.
+        // A folder named like a source is written ./NAME.
         var source = SourceName.standard
         if let named = positions.first.flatMap(SourceName.init(rawValue:)) {
             source = named
@@ -207,7 +209,7 @@ extension CommandParser {
 
     mutating func tier() throws(ProgramError) -> Command {
         if words.first == "warm" {
-            guard case .fetch(let request) = try FetchRequest.command(words.dropFirst()) else {
+            guard case .fetch(let request) = try Self.fetch(words.dropFirst()) else {
                 return .help(topic: name)
             }
             guard request.target == nil else {
@@ -254,7 +256,7 @@ extension CommandParser {
                 recordFolder: folder, json: flags.contains("--json")))
     }
 
-    /// The folder behind `--record`, which goes from the words.
+    /// Removes `--record` and its folder from the words; returns the folder.
     private mutating func takeRecordFolder() throws(ProgramError) -> String? {
         let ownEnd = words.firstIndex(of: "--") ?? words.endIndex
         guard let place = words[..<ownEnd].firstIndex(where: { $0 == "--record" || $0.hasPrefix("--record=") }) else {
@@ -294,5 +296,145 @@ extension CommandParser {
     mutating func completions() throws(ProgramError) -> Command {
         if words.contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(topic: name) }
         return .completions(try CompletionShell(arguments: words))
+    }
+}
+
+// MARK: - Fetch
+
+extension CommandParser {
+    /// Parses the words after `rankfs fetch`.
+    ///
+    /// - Throws: `.usage`.
+    static func fetch(_ words: ArraySlice<String>) throws(ProgramError) -> Command {
+        var request = FetchRequest()
+        var words = words
+        var onlyPaths = false
+        while let word = words.popFirst() {
+            if onlyPaths || !word.hasPrefix("-") {
+                request.paths.append(word)
+                continue
+            }
+            switch word {
+            case "--": onlyPaths = true
+            case "-h", "--help": return .help(topic: "fetch")
+            case "--sidecars": request.sidecars = true
+            case "-n", "--dry-run": request.dryRun = true
+            case "--to":
+                guard let folder = words.popFirst() else {
+                    throw ProgramError(.usage, "--to needs a folder behind it.")
+                }
+                request.target = folder
+            default:
+                if let folder = word.rest(after: "--to=") {
+                    request.target = folder
+                    continue
+                }
+                throw ProgramError(.usage, "\(LogText.escaped(word, limit: 80)) is not an option of this command.")
+            }
+        }
+        guard !request.paths.isEmpty, request.paths.allSatisfy({ !$0.isEmpty }) else {
+            throw ProgramError(
+                .usage, "name what to fetch: rankfs fetch PATH… [--to FOLDER], for example ranking/daily/latest.")
+        }
+        if let target = request.target, target.isEmpty {
+            throw ProgramError(.usage, "the folder behind --to is empty; name one.")
+        }
+        guard request.target != nil || !request.sidecars else {
+            throw ProgramError(.usage, "--sidecars are written beside files: name a folder with --to too.")
+        }
+        return .fetch(request)
+    }
+}
+
+// MARK: - Helper arguments
+
+/// The arguments that mount(8) passes to a mount helper: `mount.rankfs SPEC DIR [-sfnv] [-N NS] [-o OPTIONS] [-t TYPE]`.
+struct HelperArguments: Hashable, Sendable {
+    var request: MountRequest
+    /// `-f`: check without mounting.
+    var checkOnly = false
+    /// `-v`: report the actions.
+    var verbose = false
+
+    /// The names under which the program is a mount helper.
+    static let names: Set<String> = ["mount.rankfs", "mount.fuse.rankfs"]
+
+    /// Whether the arguments are those of a mount helper although the program runs under its own name.
+    ///
+    /// mount.fuse3(8) starts it this way for the type `fuse.rankfs` and for a source written `rankfs#demo`: with the source, the
+    /// folder, `-o` and a list. The text after the `#` is a source, whatever its form, since mount(8) relies on the exit status.
+    static func isGiven(_ arguments: [String]) -> Bool {
+        guard arguments.count > 1, arguments[1].hasPrefix("/") else { return false }
+        let isCommand = byHand.contains(arguments[0])
+        if !isCommand, (try? SourceName(argument: arguments[0])) != nil { return true }
+        guard arguments.count > 2, arguments[2] == "-o" else { return false }
+        guard isCommand, let list = arguments.dropFirst(3).first else { return !isCommand }
+        // mount.fuse3(8) always states whether devices and setuid are allowed; a user would at most forbid them.
+        let words = Set(list.split(separator: ","))
+        if words.contains("dev") || words.contains("suid") { return true }
+        return !takingOptions.contains(arguments[0]) && words.contains("nodev") && words.contains("nosuid")
+    }
+
+    /// Commands after which a user may write a path and `-o`; commands that only print something are excluded.
+    private static let byHand = Set(CommandTable.listed.flatMap { [$0.name, $0.alias].compactMap(\.self) })
+        .subtracting(["version", "help"])
+    /// Commands that take such a list.
+    private static let takingOptions: Set<String> = ["mount", "demo"]
+
+    /// Parses the arguments after the program's name.
+    ///
+    /// mount(8) always passes SPEC and then an absolute DIR first. Such a pair is recognised by its place and never parsed as
+    /// options, whatever SPEC begins with: the text of fstab must not become options. Typed by hand, the options may come first.
+    static func parse(_ arguments: [String]) throws(ProgramError) -> HelperArguments {
+        var parser = HelperArguments(request: MountRequest())
+        var words = arguments[...]
+        var positions: [String] = []
+        if arguments.count >= 2, arguments[1].hasPrefix("/") {
+            positions = [arguments[0], arguments[1]]
+            words = arguments.dropFirst(2)
+        }
+        var lists: [String] = []
+        var sloppy = false
+        while let word = words.popFirst() {
+            guard word.hasPrefix("-"), word != "-" else {
+                positions.append(word)
+                continue
+            }
+            try parser.parse(flags: word.dropFirst(), words: &words, lists: &lists, sloppy: &sloppy)
+        }
+        guard positions.count == 2, !positions[1].isEmpty else {
+            throw ProgramError(
+                .usage,
+                "give a source and a folder: mount -t rankfs \(SourceName.standard.rawValue) FOLDER [-o OPTIONS].")
+        }
+        parser.request.source = try SourceName(argument: positions[0])
+        parser.request.mountPoint = positions[1]
+        for list in lists { try parser.request.options.add(list: list, sloppy: sloppy) }
+        return parser
+    }
+
+    /// Parses one word of flags: letters without a value may stand together, a letter with a value ends the word.
+    private mutating func parse(
+        flags: Substring, words: inout ArraySlice<String>, lists: inout [String], sloppy: inout Bool
+    ) throws(ProgramError) {
+        var flags = flags
+        while let flag = flags.popFirst() {
+            switch flag {
+            case "f": checkOnly = true
+            case "v": verbose = true
+            case "s": sloppy = true
+            case "n", "w", "r": break
+            case "o", "t":
+                guard let value = flags.isEmpty ? words.popFirst() : String(flags) else {
+                    throw ProgramError(.usage, "-\(flag) needs a value behind it.")
+                }
+                if flag == "o" { lists.append(value) }
+                flags = ""
+            default:
+                throw ProgramError(
+                    .usage,
+                    "-\(LogText.escaped(String(flag), limit: 8)) is not an option of this mount helper; leave it out.")
+            }
+        }
     }
 }

@@ -1,20 +1,20 @@
 import RankFS
 
-/// A command as the parser, help, completions and the test of the manual page know it.
+/// A command, as the parser, help, completions and the test of the manual page use it.
 struct CommandDefinition: Sendable {
-    /// The name that is shown.
+    /// The displayed name.
     let name: String
-    /// Another name that is understood.
+    /// An alternative name.
     var alias: String?
-    /// What is written behind the name, as help shows it and as completions read it.
+    /// The synopsis after the name, as help shows it and completions parse it.
     let words: String
-    /// What of that the overview shows.
+    /// The part of `words` that the overview shows.
     let brief: String
-    /// The overview's line; nil for what is for scripts and not listed.
+    /// The line of the overview; nil for a command for scripts, which is not listed.
     let summary: String?
-    /// What help says below the line by which it is written.
+    /// The text of help below the synopsis.
     let details: String
-    /// Reads the words behind the name.
+    /// Parses the words after the name.
     let parse: @Sendable (inout CommandParser) throws(ProgramError) -> Command
 
     init(
@@ -30,11 +30,11 @@ struct CommandDefinition: Sendable {
         self.parse = parse
     }
 
-    /// The line by which it is written, behind the program's name.
+    /// The synopsis, without the program's name.
     var synopsis: String { words.isEmpty ? name : "\(name) \(words)" }
 }
 
-/// The commands there are, in the order of help: the one place that lists them.
+/// All commands, in the order of help: the only list of them.
 enum CommandTable {
     static let all: [CommandDefinition] = [
         CommandDefinition(
@@ -56,7 +56,7 @@ enum CommandTable {
         CommandDefinition(
             "fetch", "PATH… [--to FOLDER] [--sidecars] [--dry-run]", brief: "PATH… [--to FOLDER]",
             summary: "download ahead; with --to copy, and go on after a stop", details: CommandDetails.fetch
-        ) { parser throws(ProgramError) in try FetchRequest.command(parser.remaining) },
+        ) { parser throws(ProgramError) in try CommandParser.fetch(parser.remaining) },
         CommandDefinition(
             "cache", "info|verify|prune|clear [SOURCE] [-o cache_dir=DIR]", brief: "info|verify|prune|clear",
             summary: "what is stored: look at, check, shrink or remove it", details: CommandDetails.cache
@@ -107,17 +107,44 @@ enum CommandTable {
     /// The commands that help lists.
     static let listed = all.filter { $0.summary != nil }
 
-    /// The definition of a command.
+    /// The definition of a command, by its name or alias.
     static func definition(named name: String) -> CommandDefinition? {
         all.first { $0.name == name || $0.alias == name }
     }
 }
 
 extension CommandDefinition {
-    /// A command that is asked of paths inside a mount.
+    /// A command that applies to paths inside a mount.
     fileprivate init(onPaths command: MountCommand, summary: String, details: String) {
         self.init(
             command.name, "PATH…", summary: summary, details: "\(details)\n\n\(CommandDetails.paths)"
         ) { parser throws(ProgramError) in try parser.act(command) }
+    }
+}
+
+// MARK: - Help text
+
+/// The texts of `rankfs help`, generated from the table of commands.
+enum HelpText {
+    /// The text on a topic, or the overview for nil; nil for an unknown topic.
+    static func text(for topic: String?) -> String? {
+        guard let topic else { return overview }
+        return CommandTable.definition(named: topic).map { "rankfs \($0.synopsis)\n\n\($0.details)\n" }
+    }
+
+    /// The column at which the overview describes a command.
+    private static let column = 42
+
+    private static var overview: String {
+        let lines = CommandTable.listed.map { command in
+            let head = "  rankfs \(command.name) \(command.brief)"
+            let padding = String(repeating: " ", count: max(2, column - head.count))
+            return trimmed(head + padding + (command.summary ?? ""))
+        }
+        return "rankfs shows illustration rankings as files.\n\n\(lines.joined(separator: "\n"))\n"
+    }
+
+    private static func trimmed(_ line: String) -> String {
+        String(line.reversed().drop { $0 == " " }.reversed())
     }
 }

@@ -4,7 +4,7 @@ import Rankings
 
 /// `rankfs demo`: the embedded source in the foreground, with a tour.
 enum DemoCommand {
-    /// Where people look for pictures of theirs, and easily found in a file manager.
+    /// The default folder: where users expect their pictures, and easily found in a file manager.
     static let standardMountPoint = "~/Rankings"
 
     static func run(_ request: MountRequest, settings: Settings, warnings: [String], home: Home) throws(ProgramError) {
@@ -20,18 +20,18 @@ enum DemoCommand {
             settings.cacheDirectory == nil ? home.cacheDirectory(named: "\(request.source.rawValue)-tour") : nil
         if let ownCache { settings.cacheDirectory = ownCache }
         let made = try makeFolder(request.mountPoint)
-        // Beneath a relative path the folder could not be found again.
+        // A relative path would not lead back to the folder.
         let folder = LocalFiles.canonicalParent(of: request.mountPoint) ?? request.mountPoint
         defer { if made { unsafe _ = rmdir(folder) } }
         try MountService(
             request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
             announce: { [source = request.source] in Output.print(tour($0, source.description)) }
         ).run()
-        // Not after a failure: then the cache may be that of another demo.
+        // Not after a failure: the cache may belong to another demo.
         if let ownCache { LocalFiles.removeTree(ownCache) }
     }
 
-    /// Makes the folder; false if it was there before.
+    /// Creates the folder; returns false if it existed.
     private static func makeFolder(_ path: String) throws(ProgramError) -> Bool {
         if unsafe mkdir(path, 0o700) == 0 { return true }
         let failure = LocalFiles.Failure.last()

@@ -2,24 +2,24 @@ import Fuse
 import Glibc
 import Rankings
 
-/// `rankfs fetch`: downloads ahead, and with `--to` exports; a client of a mount like any other program.
+/// `rankfs fetch`: downloads in advance, and exports with `--to`; uses a mount like any other program.
 enum FetchCommand {
-    /// The status of a process that a signal ended, as shells tell it: 128 and the signal's number.
+    /// The exit status of a process that a signal ended, as shells report it: 128 plus the signal's number.
     private static let interrupted: Int32 = 128
-    /// Failed paths that are named at the end.
+    /// The failed paths that are named at the end, at most.
     private static let mostNamed = 20
 
-    /// Reads what is named.
+    /// Reads the named paths.
     ///
-    /// - Returns: What became of the files.
-    /// - Throws: Why not all of it is there.
+    /// - Returns: The figures of all files.
+    /// - Throws: The reason why files are missing.
     @discardableResult
     static func run(_ request: FetchRequest, variables: [String: String]) throws(ProgramError) -> FetchTally.Group {
-        // Until the handlers are armed a Ctrl-C just ends the process, which has written nothing yet.
+        // Until the handlers are installed, a Ctrl-C just ends the process, which has written nothing yet.
         let now = WallClock.now()
         let (mount, paths, notes) = try resolve(request.paths, now: now)
-        // Fails for a mount whose process has died or does not answer.
-        let status = StatusDocument(json: try StatusCommand.read(mount))
+        // Fails if the process of the mount has died or does not answer.
+        let status = StatusDocument(json: try MountedStatus.read(mount))
         let display = FetchDisplay(variables: variables)
         let temporaries = TemporaryFiles()
         let folder = try target(request, temporaries: temporaries, display: display)
@@ -40,12 +40,12 @@ enum FetchCommand {
         return run.tally.total
     }
 
-    /// The one mount that all paths are in.
+    /// The only mount that contains all paths.
     static func mount(of paths: [String]) throws(ProgramError) -> String {
         try resolve(paths, now: WallClock.now()).mount
     }
 
-    /// The one mount that all paths are in, and the paths in the order in which they were named, each once.
+    /// The only mount that contains all paths, and the paths in the order given, without repetitions.
     private static func resolve(
         _ arguments: [String], now: Int64
     ) throws(ProgramError) -> (mount: String, paths: [String], notes: [String]) {
@@ -65,7 +65,7 @@ enum FetchCommand {
                 throw ProgramError(.usage, "the paths are in different mounts; fetch from one at a time.")
             }
             mount = place.mount
-            // Where nobody can tell now which day that is, the reader finds out.
+            // If the newest day cannot be determined now, the reader determines it.
             let path = (try? FetchReader(mount: place.mount, target: nil).ofDay(place.path)) ?? place.path
             let source = SourceName.mounted(at: place.mount, table)
             let expansion = try FetchPath.expand(path, of: source) { source.days(of: $0).newest(at: now) }
@@ -91,7 +91,7 @@ enum FetchCommand {
         }
     }
 
-    /// Ends the process at once, whatever its readers wait for: the kernel interrupts their requests then.
+    /// Installs handlers that end the process at once, even while readers wait: the kernel interrupts their requests then.
     private static func arm(display: FetchDisplay, temporaries: TemporaryFiles) -> Signals {
         _ = signal(SIGXFSZ, SIG_IGN)
         let handlers = [SIGINT, SIGTERM, SIGHUP].map { number in

@@ -6,9 +6,9 @@ import Rankings
 import Sourcing
 import Synchronization
 
-/// `rankfs login`: takes the session cookie from a file or the terminal, has the service check it, stores it.
+/// `rankfs login`: reads the session cookie from a file or the terminal, has the service check it, and stores it.
 enum LoginCommand {
-    /// The check is one small answer.
+    /// The time limit of the check, which is one small answer.
     private static let patience: Duration = .seconds(15)
 
     static func run(
@@ -41,16 +41,16 @@ enum LoginCommand {
         }
     }
 
-    // MARK: Taking
+    // MARK: Input
 
-    /// What a text of cookies holds: a session where the source has accounts, and the cookies of a browser's check.
+    /// The content of a text of cookies: a session if the source has accounts, and the cookies of a browser check.
     private typealias Secrets = (session: (any SourceSession)?, clearance: Clearance?)
 
     private static func secrets(
         from file: String?, _ accounts: (any AccountService)?, host: String
     ) throws(ProgramError) -> Secrets {
         guard let file else { return try asked(accounts, host: host) }
-        // Its name is not repeated: somebody may have given the cookie in its place.
+        // The file's name is not repeated: the user may have given the cookie in its place.
         let name = file == "-" ? "the standard input" : "the file"
         let descriptor = file == "-" ? 0 : unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -75,7 +75,7 @@ enum LoginCommand {
         }
     }
 
-    /// What a browser exported stays where it was.
+    /// Warns if other users can read the exported file, which stays in its place.
     private static func warnIfOpen(_ descriptor: Int32) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
@@ -108,7 +108,7 @@ enum LoginCommand {
         }
     }
 
-    // MARK: Checking
+    // MARK: Check
 
     private static func check(
         _ session: any SourceSession, _ accounts: any AccountService, _ clearance: Clearance?, source: SourceName,
@@ -151,7 +151,7 @@ enum LoginCommand {
 
     private static func sentence(on error: SourceError, closedUntil: Int64?) -> String {
         if let closedUntil {
-            let pause = StatusCommand.duration(max(1, closedUntil - WallClock.now()))
+            let pause = DisplayText.duration(max(1, closedUntil - WallClock.now()))
             return "the service asks to be left alone for another \(pause), nothing was stored; try again then."
         }
         return switch error {
@@ -170,7 +170,7 @@ enum LoginCommand {
     }
 }
 
-/// `rankfs logout`: removes what `rankfs login` stored.
+/// `rankfs logout`: removes the session that `rankfs login` stored.
 enum LogoutCommand {
     static func run(source: SourceName, settings: Settings, home: Home) throws(ProgramError) {
         let files = SessionFiles(settings, source: source, home: home)

@@ -4,22 +4,22 @@ import ObjectStore
 import Synchronization
 import Tier
 
-/// What `rankfs tier` does.
+/// The actions of `rankfs tier`.
 enum TierAction: Hashable, Sendable {
     case info(MountRequest)
     case verify(MountRequest)
     case warm(FetchRequest)
 }
 
-/// `rankfs tier`: what machines share on an object store: looked at, checked, and filled ahead.
+/// `rankfs tier`: inspects, checks and fills the object store that machines share.
 enum TierCommand {
-    /// What is listed of a long report.
+    /// The mistakes that a long report lists at most.
     private static let mostLines = 20
-    /// How often a mount is asked how far it is, in microseconds.
+    /// The pause between two queries of a mount's progress, in microseconds.
     private static let interval: UInt32 = 250_000
-    /// Looks without any progress after which nobody waits any longer: a minute.
+    /// Queries without progress after which the wait ends: a minute.
     private static let mostIdleLooks = 240
-    /// Looks that find nothing waiting before that is believed.
+    /// Consecutive queries without a waiting upload after which the tier counts as settled.
     private static let quietLooks = 4
 
     static func run(_ action: TierAction) throws(ProgramError) {
@@ -30,7 +30,7 @@ enum TierCommand {
         }
     }
 
-    // MARK: - Looking
+    // MARK: - Inspection
 
     private static func survey(_ request: MountRequest) throws(ProgramError) -> TierInspection.Survey {
         try ask(request) { (store) async throws(StoreError) in try await TierInspection(store).survey() }
@@ -41,18 +41,18 @@ enum TierCommand {
             try await TierInspection(store).verify(isRemoving: true)
         }
         Output.print(text(of: found))
-        // What was wrong has been listed; scripts ask the exit status.
+        // The mistakes are listed already; scripts check the exit status.
         guard found.mistakes.isEmpty, found.failures.isEmpty, found.stopped == nil else {
             throw ProgramError(.incomplete, "")
         }
     }
 
-    /// Asks the store that the settings name; blocks, not for tasks.
+    /// Sends a request to the store that the settings name; blocks, so it is not for tasks.
     private static func ask<Answer: Sendable>(
         _ request: MountRequest,
         _ question: @escaping @Sendable (ObjectStore) async throws(StoreError) -> Answer
     ) throws(ProgramError) -> Answer {
-        let (settings, _, home) = try Main.load(request)
+        let (settings, _, home) = try SettingsLoader.load(request)
         guard let means = try TierMeans(settings, home: home) else {
             throw ProgramError(.usage, "no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
         }
@@ -76,7 +76,7 @@ enum TierCommand {
 
     // MARK: - Filling
 
-    /// Reads what is named from a mount, and waits until nothing more is on its way to the tier.
+    /// Reads the named paths from a mount, and waits until no upload to the tier is left.
     private static func warm(_ request: FetchRequest) throws(ProgramError) {
         let mount = try FetchCommand.mount(of: request.paths)
         guard let before = try tier(of: mount) else {
@@ -96,7 +96,7 @@ enum TierCommand {
         }
     }
 
-    /// Waits until nothing waits any more.
+    /// Waits until no upload is waiting.
     private static func settled(
         _ mount: String, _ before: StatusDocument.TierFigures
     ) throws(ProgramError) -> StatusDocument.TierFigures {
@@ -104,7 +104,7 @@ enum TierCommand {
         while let figures = try tier(of: mount) {
             let goesOn = figures.waiting < last.waiting || figures.uploads > last.uploads
             last = figures
-            // The last picture joins those that wait a moment after its reader has it.
+            // The last picture joins the waiting uploads a moment after its reader has it.
             quiet = figures.waiting == 0 && !goesOn ? quiet + 1 : 0
             if quiet >= quietLooks { break }
             idle = goesOn || figures.waiting == 0 ? 0 : idle + 1
@@ -120,26 +120,27 @@ enum TierCommand {
         return last
     }
 
-    /// What came of filling the tier, by the figures of the mount: what others do with it meanwhile is among them.
+    /// The result of filling the tier, from the figures of the mount: simultaneous use by other programs is included.
     struct Warming: Hashable {
-        /// Pictures brought there, and those that were there.
+        /// Pictures uploaded to the tier.
         var uploads: Int
+        /// Pictures that the tier had already.
         var hits: Int
         var dropped: Int
-        /// Files that the mount had stored, or that neither came from there nor went there.
+        /// Files that the mount had stored, or that were neither read from nor written to the tier.
         var unasked: Int
 
         init(_ files: FetchTally.Group, before: StatusDocument.TierFigures, after: StatusDocument.TierFigures) {
             uploads = max(0, after.uploads - before.uploads)
             hits = max(0, after.hits - before.hits)
             dropped = max(0, (after.dropped ?? 0) - (before.dropped ?? 0))
-            // What this fetch itself had preloaded is there already when its turn comes.
+            // A picture that this fetch itself had preloaded is stored already at its turn.
             unasked = max(0, files.skipped + files.fetched - uploads - hits - dropped)
         }
     }
 
     private static func tier(of mount: String) throws(ProgramError) -> StatusDocument.TierFigures? {
-        try StatusCommand.document(in: try StatusCommand.read(mount), of: mount).tier
+        try MountedStatus.document(in: try MountedStatus.read(mount), of: mount).tier
     }
 
     // MARK: - Texts

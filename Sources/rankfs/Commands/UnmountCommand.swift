@@ -1,7 +1,7 @@
 import Fuse
 import Glibc
 
-/// `rankfs unmount`: unmounts, and clears what a crash left.
+/// `rankfs unmount`: unmounts a folder, and clears the remains of a crash.
 enum UnmountCommand {
     private static let patience: Duration = .seconds(5)
 

@@ -1,6 +1,6 @@
-/// How a command is written, read from the table of commands: one place says it, for people and for shells.
+/// The synopsis of a command, parsed from the table of commands, which is the only source for help and for shells.
 struct Synopsis: Hashable, Sendable {
-    /// What stands where a value does.
+    /// The placeholder of a value.
     enum Operand: Hashable, Sendable {
         /// One of these words: `info`.
         case words([String])
@@ -16,14 +16,14 @@ struct Synopsis: Hashable, Sendable {
     /// A flag of this command alone: `--json`.
     struct Flag: Hashable, Sendable {
         let name: String
-        /// Nil if no value belongs to it.
+        /// Nil if the flag takes no value.
         let value: Operand?
     }
 
     let command: String
-    /// One line on what it does; empty where help has none.
+    /// One line that describes the command; empty if help has none.
     let help: String
-    /// Whether the options of the table and `-o` are taken.
+    /// Whether the command takes the options of the table and `-o`.
     let takesOptions: Bool
     let flags: [Flag]
     let operands: [Operand]
@@ -33,7 +33,7 @@ struct Synopsis: Hashable, Sendable {
         Synopsis(command: $0.name, help: $0.summary ?? "", written: $0.words)
     }
 
-    /// Reads what is written behind a command's name.
+    /// Parses the text after a command's name.
     init(command: String, help: String, written: String) {
         self.command = command
         self.help = help
@@ -42,7 +42,7 @@ struct Synopsis: Hashable, Sendable {
         var takesOptions = false
         var rest = written.split(separator: " ").map(String.init)[...]
         while let next = rest.popFirst() {
-            // In `[--all] PATH` the path is no value of the flag, in `[--to DIR]` it is.
+            // In `[--all] PATH` the path is not the flag's value, in `[--to DIR]` it is.
             let endsHere = next.hasSuffix("]")
             let word = next.filter { !"[]…".contains($0) }
             if word == "-o" || word == "--option" {
@@ -69,7 +69,7 @@ struct Synopsis: Hashable, Sendable {
     private static func operand(_ placeholder: String, of command: String) -> Operand {
         switch placeholder.filter({ !"[]…".contains($0) }) {
         case "SOURCE": .source
-        // These two make a mount; to all others it is there.
+        // These two commands create a mount; the others need an existing one.
         case "MOUNTPOINT": ["mount", "demo"].contains(command) ? .folder : .mounted
         case "DIR", "FOLDER": .folder
         case "COMMAND": .command
@@ -78,17 +78,17 @@ struct Synopsis: Hashable, Sendable {
     }
 }
 
-/// What the value of an option is, as shells complete it.
+/// Properties of an option that completions need.
 extension OptionDefinition {
     /// Whether the value is a path.
     var isPath: Bool { placeholder == "DIR" || placeholder == "FILE" }
 
-    /// The flag, as people write it: `--cache-size`.
+    /// The flag as written on a command line: `--cache-size`.
     var flag: String { "--" + String(name.map { $0 == "_" ? "-" : $0 }) }
 }
 
-/// Words that every `-o` list takes besides the table's.
+/// Words that every `-o` list takes besides those of the table.
 extension MountOptions {
-    /// libfuse's own, with `=` behind those that need a value.
+    /// The options of libfuse, with `=` after those that need a value.
     static let offered = passedOn.map { $0 == "max_read" ? "max_read=" : $0 } + ["uid=", "gid=", "umask=", "setuid="]
 }

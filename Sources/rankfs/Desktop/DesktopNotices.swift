@@ -3,12 +3,12 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// What the user is told on the desktop, whether or not anybody looks at the log.
+/// A message to the user on the desktop, independent of the log.
 enum DesktopNotice: Sendable {
     case sessionExpired(service: String)
-    /// Something in front of the service turns programs away: why, and behind a semicolon what helps.
+    /// Something in front of the service turns programs away: the reason and, after a semicolon, the remedy.
     case turnedAway(service: String, sentence: String)
-    /// The service is in trouble: as a sentence.
+    /// The service is in trouble: the reason, as a sentence.
     case troubled(service: String, sentence: String)
 
     var summary: String {
@@ -19,7 +19,7 @@ enum DesktopNotice: Sendable {
         }
     }
 
-    /// Plain text without the signs that desktops take for markup.
+    /// Plain text without the characters that desktops take for markup.
     var body: String {
         switch self {
         case .sessionExpired:
@@ -29,7 +29,8 @@ enum DesktopNotice: Sendable {
         }
     }
 
-    /// Desktops show the beginning only (xfce4-notifyd 0.6: six lines), and the summary has said what is the matter.
+    /// The remedy, then the reason: desktops show the beginning only (xfce4-notifyd 0.6: six lines), and the summary names the
+    /// problem.
     private static func remedyFirst(_ sentence: String) -> String {
         guard let border = sentence.firstRange(of: "; ") else { return whole(sentence) }
         return whole(String(sentence[border.upperBound...])) + " " + sentence[..<border.lowerBound] + "."
@@ -42,16 +43,16 @@ enum DesktopNotice: Sendable {
 
 /// Shows notices as desktop notifications (Desktop Notifications Specification 1.2).
 ///
-/// Without a bus, or a desktop on it, nothing happens: what a notice says is in the log and the status as well.
+/// Without a bus, or without a desktop on it, nothing happens: the log and the status contain the same message.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call and returns at once; a queue of its own talks to the bus.
+/// Any thread may call, and each call returns at once; a queue of its own sends to the bus.
 final class DesktopNotices: Sendable {
-    /// Microseconds until a desktop that does not answer is given up.
+    /// The time limit for an answer of the desktop, in microseconds.
     private static let patience: UInt64 = 10_000_000
 
-    /// For so long a service's trouble is not said again.
+    /// The time during which further trouble of a service is not shown.
     private static let silence: Duration = .seconds(3600)
 
     private let home: Home
@@ -62,7 +63,7 @@ final class DesktopNotices: Sendable {
         self.home = home
     }
 
-    /// Shows a notice; of a service in trouble only the first for a while, since everybody who asks hears of it.
+    /// Shows a notice; of the notices of trouble only the first within `silence`, since every request reports the trouble.
     func show(_ notice: DesktopNotice) {
         if case .troubled = notice {
             let now = MonotonicClock.now
@@ -74,7 +75,7 @@ final class DesktopNotices: Sendable {
             guard isNews else { return }
         }
         queue.async { [home] in
-            // Looked for now: a user's bus comes with the login, long after a mount of fstab.
+            // Looked up only now: a user's bus starts with the login, long after a mount of fstab.
             guard let bus = SessionBus.find(home.variables, user: geteuid()) else { return }
             Self.send(notice, to: bus)
         }

@@ -1,30 +1,30 @@
 import CLinux
 import Glibc
 
-/// A session bus that runs already: none is ever started for the sake of a notification.
+/// A session bus that is running already: none is ever started for a notification.
 struct SessionBus: Hashable, Sendable {
     /// A D-Bus address that leads to one Unix socket.
     let address: String
 
-    /// Who owns the socket at a path; nil if there is none.
+    /// The owner of the socket at a path, a user ID; nil if there is no socket.
     typealias Owner = (_ path: String) -> UInt32?
 
-    /// The user's own bus, which is where the desktop listens.
+    /// Finds the user's own bus, on which the desktop listens.
     ///
-    /// Of a socket in the file system its owner must be the user: root who serves, or calls as, somebody else must not speak on
-    /// that one's bus.
+    /// A socket in the file system must be owned by the user: a root process that serves or acts as another user must not send
+    /// on the bus of that user.
     ///
     /// - Parameters:
-    ///   - variables: The environment; `DBUS_SESSION_BUS_ADDRESS` goes before the place in the runtime directory.
-    ///   - user: Whose bus it must be.
-    ///   - owner: Looks at a path.
-    /// - Returns: Nil if there is none.
+    ///   - variables: The environment; `DBUS_SESSION_BUS_ADDRESS` takes precedence over the runtime directory.
+    ///   - user: The user ID that must own the bus.
+    ///   - owner: Returns the owner of the socket at a path.
+    /// - Returns: Nil if there is no such bus.
     static func find(_ variables: [String: String], user: UInt32, owner: Owner = owner(ofSocket:)) -> SessionBus? {
         for address in (variables["DBUS_SESSION_BUS_ADDRESS"] ?? "").split(separator: ";") {
             guard let place = Place(address) else { continue }
             switch place {
             case .path(let path): if owner(path) == user { return SessionBus(path: path) }
-            // Such a socket has no owner to look at, and buses let root in.
+            // An abstract socket has no owner to check, and buses let root in.
             case .abstract(let name): if user != 0 { return SessionBus(address: "unix:abstract=\(escaped(name))") }
             }
         }
@@ -49,7 +49,7 @@ struct SessionBus: Hashable, Sendable {
 
     // MARK: Addresses
 
-    /// Where a socket is; other transports run programs or lead to other machines.
+    /// The location of a socket; other transports run programs or lead to other machines.
     private enum Place {
         case path(String)
         case abstract(String)
@@ -74,7 +74,7 @@ struct SessionBus: Hashable, Sendable {
         }
     }
 
-    /// Bytes that may stand in an address as they are.
+    /// Whether a byte may stand unescaped in an address.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -91,7 +91,7 @@ struct SessionBus: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Nil if it is no text in which two digits follow each `%`.
+    /// The decoded text; nil if a `%` is not followed by two digits, or the bytes are no text.
     private static func unescaped(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

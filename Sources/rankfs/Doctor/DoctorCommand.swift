@@ -2,16 +2,16 @@ import Fuse
 import Glibc
 import Rankings
 
-/// `rankfs doctor`: looks at everything that mounts need, says what is wrong and what to do, and mends what is safe to mend.
+/// `rankfs doctor`: checks everything that mounts need, reports problems with their remedies, and makes the safe repairs.
 ///
-/// Every look is bounded in time: a dead name server, disk or mount costs seconds and is itself a finding.
+/// Every check is bounded in time: a dead name server, disk or mount costs seconds and is itself a finding.
 struct DoctorCommand {
     let request: DoctorRequest
     let home: Home
 
-    /// Looks, mends if asked, and prints.
+    /// Runs the checks, makes the repairs if requested, and prints the findings.
     ///
-    /// - Throws: status 1 if something is wrong, and stays so.
+    /// - Throws: status 1 if something is wrong and stays wrong.
     func run() throws(ProgramError) {
         let (settings, warnings, mistake) = try load()
         let place = try CachePlace(settings, source: request.mount.source, home: home)
@@ -22,7 +22,7 @@ struct DoctorCommand {
             return self.look(settings, place, configuration)
         }
         var findings = look()
-        // Asked once: no repair changes what hosts answer.
+        // Sent once: no repair changes the answers of hosts.
         let network = NetworkProbe(
             settings: settings, source: request.mount.source, variables: home.variables, place: place
         )
@@ -40,13 +40,13 @@ struct DoctorCommand {
             let isColoured = isatty(1) == 1 && Terminal.wantsColours(home.variables)
             Output.print(Self.text(findings, fixed: done, isColoured: isColoured))
         }
-        // What is wrong has been said; scripts ask the exit status.
+        // The problems are printed already; scripts check the exit status.
         if findings.contains(where: { $0.verdict == .wrong }) { throw ProgramError(.incomplete, "") }
     }
 
-    /// Asks the service for what the program takes for granted of it, and prints that.
+    /// Checks the assumptions of the program about the service with requests to it, and prints the report.
     ///
-    /// - Throws: status 1 if anything is not as it was, or could not be found out.
+    /// - Throws: status 1 if an assumption does not hold, or could not be checked.
     private func reportService(
         _ settings: Settings, _ place: CachePlace, _ warnings: [String], _ mistake: String?
     ) throws(ProgramError) {
@@ -54,7 +54,7 @@ struct DoctorCommand {
             throw ProgramError(
                 .usage, "the source demo asks no service; name \(SourceName.standard.rawValue), or an api_url.")
         }
-        // Asking another host than the one meant would tell a stranger of it.
+        // A request to a host other than the intended one would disclose the intention to a stranger.
         if let mistake { throw ProgramError(.configuration, mistake) }
         for warning in warnings { Output.complain(warning, as: "rankfs") }
         let probe = ServiceProbe(settings: settings, source: request.mount.source, place: place)
@@ -69,7 +69,7 @@ struct DoctorCommand {
         if !report.isKept { throw ProgramError(.incomplete, "") }
     }
 
-    /// Looks at everything but the network.
+    /// Runs all checks except those of the network.
     private func look(
         _ settings: Settings, _ place: CachePlace, _ configuration: Finding.ConfigurationLook
     ) -> [Finding] {
@@ -89,15 +89,15 @@ struct DoctorCommand {
         return findings + mounts.compactMap { Finding.mount($0.path, $0.look) }
     }
 
-    /// Whether the source is inside the program, which has neither hosts nor sessions.
+    /// Whether the source is inside the program; such a source has neither hosts nor sessions.
     private func isEmbedded(_ settings: Settings) -> Bool {
         request.mount.source.isDemo && settings.apiURL == nil
     }
 
-    /// The settings, without the configuration file if that is what is wrong.
+    /// The settings; without the configuration file if that file is the mistake.
     private func load() throws(ProgramError) -> (settings: Settings, warnings: [String], mistake: String?) {
         do throws(ProgramError) {
-            let (settings, warnings, _) = try Main.load(request.mount)
+            let (settings, warnings, _) = try SettingsLoader.load(request.mount)
             return (settings, warnings, nil)
         } catch {
             guard error.status == .configuration else { throw error }
@@ -110,7 +110,7 @@ struct DoctorCommand {
 
     // MARK: - Texts
 
-    /// One line a finding: what, of what, why and the remedy.
+    /// One line per finding: verdict, subject, reason and remedy.
     static func text(_ findings: [Finding], fixed: [String], isColoured: Bool) -> String {
         let width = findings.map(\.subject.count).max() ?? 0
         let lines = findings.map { finding in
@@ -133,7 +133,7 @@ struct DoctorCommand {
         var findings: [Entry]
     }
 
-    /// The same for programs, with sorted keys and a final newline.
+    /// The findings as JSON, with sorted keys and a final newline.
     static func json(_ findings: [Finding], fixed: [String]) -> String {
         json(
             Document(
@@ -141,27 +141,27 @@ struct DoctorCommand {
                 findings: findings.map { .init(verdict: $0.verdict, subject: $0.subject, text: $0.text) }))
     }
 
-    /// Any document, with sorted keys and a final newline.
+    /// Any document as JSON, with sorted keys and a final newline.
     static func json(_ document: some Encodable) -> String {
         // Only numbers beyond 64 bits cannot be encoded, and there are none.
         ((try? JSONText(document)) ?? .object([])).document(colon: " : ")
     }
 }
 
-/// What `rankfs doctor` is asked for.
+/// The arguments of `rankfs doctor`.
 struct DoctorRequest: Hashable, Sendable {
-    /// Source and options, as for a mount.
+    /// The source and the options, as for a mount.
     var mount = MountRequest()
     var fixes = false
-    /// To report on the service, and on nothing else.
+    /// Whether the report is about the service, and about nothing else.
     var asksService = false
-    /// Where the service's answers are to be kept.
+    /// The folder in which the service's answers are kept.
     var recordFolder: String?
     var json = false
 }
 
 extension Finding.Verdict {
-    /// Of a terminal: green, yellow, red (ECMA-48).
+    /// The terminal's colour: green, yellow, red (ECMA-48).
     fileprivate var colour: Int {
         switch self {
         case .ok: 32

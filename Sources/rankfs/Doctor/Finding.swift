@@ -1,18 +1,22 @@
-/// What `rankfs doctor` says of one thing: a sentence, with the remedy where there is need of one.
+import CLinux
+import Glibc
+import ImageCache
+
+/// A finding of `rankfs doctor` on one subject: a sentence, with the remedy where one is needed.
 struct Finding: Hashable, Sendable {
     enum Verdict: String, Hashable, Sendable, Codable {
         case ok
-        /// Worth knowing; nothing has to be done.
+        /// Worth knowing; no action is needed.
         case note
         /// Something does not work, or not as it should.
         case wrong
     }
 
     var verdict: Verdict
-    /// What was looked at: `cache directory`.
+    /// The subject of the check: `cache directory`.
     var subject: String
     var text: String
-    /// What `--fix` may do about it; nil if that is not for a program to decide.
+    /// The repair that `--fix` may make; nil if a program cannot decide on it.
     var repair: Repair?
 
     static func ok(_ subject: String, _ text: String) -> Finding {
@@ -28,19 +32,48 @@ struct Finding: Hashable, Sendable {
     }
 }
 
-/// What `rankfs doctor --fix` does: only what loses nothing and what a mount would do itself.
+/// A repair of `rankfs doctor --fix`: it loses nothing, and a mount would make it itself.
 enum Repair: Hashable, Sendable {
     /// Set the marks that keep backups away from a cache directory.
     case mark(directory: String)
-    /// Take these rights of everybody else's on a file away; the other rights stay.
+    /// Remove these rights of the group and of other users on a file; the other rights stay.
     case protect(file: String, from: UInt32)
     /// Detach a mount whose process has died.
     case detach(mountPoint: String)
     /// Remove temporary files that a crash left.
     case remove(files: [String])
 
-    /// Every right of the group and of others.
+    /// Every right of the group and of other users.
     static let all: UInt32 = 0o077
-    /// The right to change a file, of the group and of others.
+    /// The right of the group and of other users to change a file.
     static let writing: UInt32 = 0o022
+}
+
+// MARK: - Repair
+
+extension Repair {
+    /// Makes the repair and returns a sentence about it; nil if it failed.
+    func perform() -> String? {
+        switch self {
+        case .mark(let directory):
+            guard let missing = try? ImageCache.mark(directory: directory) else { return nil }
+            return missing.isEmpty ? "every mark was set." : "what the file system can hold was set."
+        case .protect(let file, let rights):
+            var status = stat()
+            // Not through a link: its maker may have meant another file.
+            guard unsafe lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+                unsafe chmod(file, status.st_mode & 0o777 & ~rights) == 0
+            else { return nil }
+            let shown = LogText.escaped(file)
+            return rights == Repair.all
+                ? "\(shown) is now readable and writable by its owner alone."
+                : "\(shown) can now be changed by its owner alone."
+        case .detach(let mountPoint):
+            guard (try? Unmounter.detach(mountPoint)) != nil else { return nil }
+            return "the dead mount on \(LogText.escaped(mountPoint)) was cleared."
+        case .remove(let files):
+            guard files.allSatisfy({ unsafe unlink($0) == 0 || errno == ENOENT }) else { return nil }
+            return "removed \(files.map { LogText.escaped($0) }.joined(separator: ", "))."
+        }
+    }
 }

@@ -1,35 +1,36 @@
 import HTTP
+import Posix
 import Rankings
 import Sourcing
 import Synchronization
 
-/// `rankfs doctor --service`: what the program takes for granted of the service, asked of it.
+/// `rankfs doctor --service`: checks the assumptions of the program about the service with requests to it.
 struct ServiceProbe {
     let settings: Settings
     let source: SourceName
     let place: CachePlace
 
-    /// Requests at most, each try and redirect counted.
+    /// The greatest number of requests, each try and redirect counted.
     static let mostRequests = 12
-    /// For each request; a service that is slower than this is in trouble.
+    /// The time limit of each request; a service that is slower is in trouble.
     private static let patience: Duration = .seconds(15)
 
-    /// What was found.
+    /// The result of the checks.
     struct Report {
         var assumptions: [Assumption]
         var requests: Int
     }
 
-    /// Asks; blocks for some seconds, for a minute at the most; not for tasks.
+    /// Sends the requests and returns the result; blocks for some seconds, at most for a minute; not for tasks.
     ///
-    /// - Parameter folder: Gets what came, without what is somebody's.
-    /// - Returns: What was found.
+    /// - Parameter folder: Receives the answers, without personal data.
+    /// - Returns: The assumptions with their verdicts, and the number of requests.
     /// - Throws: One sentence with cause and remedy.
     func report(recording folder: RecordFolder? = nil) throws(ProgramError) -> Report {
         if settings.isOffline { return unasked("no request may leave: leave offline=on out") }
         if let end = place.storedCoolDown(), end > WallClock.now() {
             return unasked(
-                "the service asks to be left alone for another \(StatusCommand.duration(end - WallClock.now()))")
+                "the service asks to be left alone for another \(DisplayText.duration(end - WallClock.now()))")
         }
         if let front = place.storedFronts(of: [apiURL, imageURL]).first {
             return unasked(Parts.frontSentence(front.key, front.value, settings, source: source))
@@ -71,7 +72,7 @@ struct ServiceProbe {
     private var apiURL: String { settings.apiURL?.text ?? source.description.access.apiURL }
     private var imageURL: String { settings.imageURL?.text ?? source.description.access.imageURL }
 
-    /// On its way from a task to the thread that waits for it.
+    /// Results on their way from a task to the waiting thread.
     private final class Found: Sendable {
         let assumptions = Mutex<[Assumption]>([])
         let answers = Mutex<[RecordFolder.Answer]>([])
@@ -81,7 +82,7 @@ struct ServiceProbe {
         Report(assumptions: [Assumption("service", .unknown, "not asked: \(reason)")], requests: 0)
     }
 
-    /// One line on a host's certificate; none for a host that is asked without TLS.
+    /// One line on a host's certificate; none for a host that is used without TLS.
     private func certificate(_ name: String, _ url: String, isOwn: Bool) -> [Assumption] {
         guard let origin = try? OriginURL(url), origin.text.hasPrefix("https://") else { return [] }
         do throws(HTTPError) {
@@ -105,10 +106,10 @@ struct ServiceProbe {
 // MARK: - Texts
 
 extension ServiceProbe.Report {
-    /// Whether all is as the program takes it to be.
+    /// Whether all assumptions hold.
     var isKept: Bool { assumptions.allSatisfy { $0.verdict == .kept } }
 
-    /// One line an assumption, below one that says who asked: to be pasted as it is.
+    /// One line per assumption, after a line with the version and the number of requests: to be pasted as it is.
     func text(isColoured: Bool) -> String {
         let width = assumptions.map(\.name.count).max() ?? 0
         let lines = assumptions.map { assumption in
@@ -132,7 +133,7 @@ extension ServiceProbe.Report {
         var assumptions: [Entry]
     }
 
-    /// The same for programs, with sorted keys and a final newline.
+    /// The report as JSON, with sorted keys and a final newline.
     var json: String {
         DoctorCommand.json(
             Document(
@@ -142,12 +143,57 @@ extension ServiceProbe.Report {
 }
 
 extension Assumption.Verdict {
-    /// Of a terminal: green, red, yellow (ECMA-48).
+    /// The terminal's colour: green, red, yellow (ECMA-48).
     fileprivate var colour: Int {
         switch self {
         case .kept: 32
         case .changed: 31
         case .unknown: 33
         }
+    }
+}
+
+// MARK: - Record folder
+
+/// The folder of `rankfs doctor --service --record`: one document per answer of the service, to be sent with a report.
+struct RecordFolder {
+    typealias Answer = (request: HTTPRequest, result: Result<HTTPResponse, HTTPError>)
+
+    private let path: String
+
+    /// Creates the folder, private to its user.
+    ///
+    /// - Throws: One sentence if the folder cannot be created, or is not empty.
+    init(_ path: String) throws(ProgramError) {
+        self.path = path
+        let isEmpty: Bool
+        do throws(LocalFiles.Failure) {
+            try LocalFiles.makeDirectories(path)
+            isEmpty = try LocalFiles.isEmptyDirectory(path)
+        } catch {
+            throw ProgramError(
+                .cannotCreate,
+                "\(LogText.escaped(path)) cannot be used for --record: \(error.text); name another folder.")
+        }
+        guard isEmpty else {
+            throw ProgramError(.usage, "\(LogText.escaped(path)) is not empty: name another folder for --record.")
+        }
+    }
+
+    /// Writes the answers, numbered in the order of their requests.
+    func write(_ answers: [Answer], _ recording: AnswerRecording, source: String) throws(ProgramError) {
+        var recording = recording
+        for (index, answer) in answers.enumerated() {
+            let document = recording.document(of: answer.request, answer.result).document
+            let name = "\(path)/\(source)-\(index < 9 ? "0" : "")\(index + 1).json"
+            do throws(LocalFiles.Failure) { try LocalFiles.replace(name, with: Array(document.utf8)) } catch {
+                throw ProgramError(.cannotCreate, "\(LogText.escaped(name)) cannot be written: \(error.text).")
+            }
+        }
+    }
+
+    /// The closing message to the user.
+    var sentence: String {
+        "the answers are in \(LogText.escaped(path)), with names, texts, addresses and pictures taken out: look at them, then send them."
     }
 }

@@ -1,18 +1,19 @@
 import CLinux
 import Glibc
 import Posix
+import Rankings
 import Synchronization
 
-/// The folder that files are written to: each appears whole, with time and attributes, under its path below the mount.
+/// The target folder of an export: each file appears whole, with time and attributes, under its path below the mount.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; two never write the same path at once.
+/// Any thread may call; no two threads write the same path at once.
 final class ExportFolder: Sendable {
-    /// What is in a file's place.
+    /// The state of a file's target path.
     enum Present: Hashable, Sendable {
         case nothing
-        /// A file of the same size and modification time: it is not written again.
+        /// A file of the same size and modification time, which is not written again.
         case same
         case other
     }
@@ -24,10 +25,10 @@ final class ExportFolder: Sendable {
     private let onLackingAttributes: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - path: The folder; made if missing, when the first file is written.
-    ///   - sidecars: Whether pictures get one.
-    ///   - temporaries: Where unfinished files are noted.
-    ///   - onLackingAttributes: Told once, if the target's file system takes no extended attributes.
+    ///   - path: The folder, created with the first file if it does not exist.
+    ///   - sidecars: Whether pictures get a sidecar.
+    ///   - temporaries: The record of unfinished files.
+    ///   - onLackingAttributes: Called once if the target's file system takes no extended attributes.
     init(
         path: String, sidecars: Bool, temporaries: TemporaryFiles, onLackingAttributes: @escaping @Sendable () -> Void
     ) {
@@ -37,7 +38,7 @@ final class ExportFolder: Sendable {
         self.onLackingAttributes = onLackingAttributes
     }
 
-    /// Looks at what is in a file's place.
+    /// Compares the target path of a file with its source.
     func compare(_ file: String, with source: stat) -> Present {
         guard let there = try? MountedFiles.status(of: "\(path)/\(file)") else { return .nothing }
         let present = Self.compare(there, with: source)
@@ -47,16 +48,16 @@ final class ExportFolder: Sendable {
         return Self.keeps(there, of: source, at: "\(path)/\(file)") ? .same : .other
     }
 
-    /// FAT keeps times in steps of two seconds, in seconds.
+    /// The coarsest step of modification times, in seconds: that of FAT.
     private static let coarsestStep = 2
 
-    /// UTIME_OMIT of utimensat(2), in place of a time that is not to be set.
+    /// UTIME_OMIT of utimensat(2), which leaves a time unchanged.
     private static let omitted = (1 << 30) - 2
 
-    /// Whether a file's time is all that its file system keeps of another file's, as setting it shows.
+    /// Whether a file's time is the source's time as far as the file system keeps it; determined by setting the time.
     private static func keeps(_ there: stat, of source: stat, at path: String) -> Bool {
         func set(_ time: timespec) -> Bool {
-            // When it was read last is its user's to know.
+            // The access time stays: it is for the file's user.
             let times = [timespec(tv_sec: 0, tv_nsec: omitted), time]
             return unsafe times.withUnsafeBufferPointer {
                 unsafe utimensat(AT_FDCWD, path, $0.baseAddress, AT_SYMLINK_NOFOLLOW) == 0
@@ -68,7 +69,7 @@ final class ExportFolder: Sendable {
         return false
     }
 
-    /// Compares what two files show.
+    /// Compares the type, the size and the modification time of two files.
     static func compare(_ there: stat, with source: stat) -> Present {
         let isSame =
             MountedFiles.kind(there) == .file && there.st_size == source.st_size
@@ -76,7 +77,7 @@ final class ExportFolder: Sendable {
         return isSame ? .same : .other
     }
 
-    /// Begins a file in the place where it will be; nil if the process is stopping.
+    /// Begins a file in its final folder; nil if the process is stopping.
     func create(_ file: String) throws(ProgramError) -> ExportedFile? {
         let temporary = Self.temporaryPath(of: "\(path)/\(file)")
         do throws(LocalFiles.Failure) {
@@ -88,22 +89,22 @@ final class ExportFolder: Sendable {
         }
     }
 
-    /// Hidden, beside the file, and always the same: what a kill left is written over by the next run.
+    /// The temporary path: hidden, beside the file, and always the same, so that the next run overwrites the remains of a kill.
     static func temporaryPath(of path: String) -> String {
         let scalars = path.unicodeScalars
         guard let slash = scalars.lastIndex(of: "/") else { return ".\(path).part" }
-        // By scalars: a name may begin with one that joins the slash before it.
+        // By scalars: a name may begin with a scalar that joins the slash before it.
         return "\(String(scalars[...slash])).\(String(scalars[scalars.index(after: slash)...])).part"
     }
 
-    /// Gives a written file its attributes, time and name, and its sidecar.
+    /// Completes a written file: attributes, time, name and sidecar.
     ///
     /// - Parameters:
-    ///   - written: Written to its end.
-    ///   - file: Its path below the folder.
-    ///   - source: The original in the mount.
-    ///   - status: The original's; nil if it cannot be told any more, then the time stays that of the writing.
-    /// - Throws: Why it cannot be written, as a sentence.
+    ///   - written: The file, written to its end.
+    ///   - file: The path below the folder.
+    ///   - source: The path of the original in the mount.
+    ///   - status: The status of the original; nil if it is no longer available, so that the time of writing stays.
+    /// - Throws: The reason why the file cannot be written, as a sentence.
     func finish(
         _ written: ExportedFile, as file: String, source: String, status: stat?
     ) throws(ProgramError) {
@@ -118,7 +119,7 @@ final class ExportFolder: Sendable {
         try writeSidecar(of: file, source: source)
     }
 
-    /// Writes the sidecar of a picture, unless it is there and the same.
+    /// Writes the sidecar of a picture, unless an identical sidecar exists.
     func writeSidecar(of file: String, source: String) throws(ProgramError) {
         guard sidecars,
             let text = Sidecar.text(path: file, attribute: { MountedFiles.attribute($0, of: source) })
@@ -145,12 +146,12 @@ final class ExportFolder: Sendable {
             }
             guard result != 0 else { continue }
             if !lacksAttributes.exchange(true, ordering: .relaxed) { onLackingAttributes() }
-            // One that is too long for ext4 leaves room for others; a file system without any has none for those either.
+            // One that is too long for ext4 leaves room for others; a file system without attributes takes none of those either.
             if errno == ENOTSUP { return }
         }
     }
 
-    /// Why a file cannot be written, with what to do.
+    /// The reason why a file cannot be written, with the remedy.
     func error(_ failure: LocalFiles.Failure?, path file: String) -> ProgramError {
         let folder = LogText.escaped(path)
         let shown = LogText.escaped("\(path)/\(file)")
@@ -173,5 +174,180 @@ final class ExportFolder: Sendable {
                 .cannotCreate,
                 "\(shown) cannot be written: \(failure?.text ?? "no reason given"); name another folder.")
         }
+    }
+}
+
+// MARK: - Exported file
+
+/// A file that is being written under a temporary name.
+///
+/// ## Concurrency
+///
+/// Used by one thread.
+final class ExportedFile {
+    let path: String
+    let descriptor: Int32
+    /// The reason why writing failed; nil without a failure.
+    private(set) var failure: LocalFiles.Failure?
+    private let temporaries: TemporaryFiles
+    private var isOpen = true
+
+    init(path: String, descriptor: Int32, temporaries: TemporaryFiles) {
+        self.path = path
+        self.descriptor = descriptor
+        self.temporaries = temporaries
+    }
+
+    /// Appends bytes; returns false on failure.
+    func write(_ bytes: [UInt8]) -> Bool {
+        guard !LocalFiles.write(bytes, to: descriptor) else { return true }
+        failure = LocalFiles.Failure.last()
+        return false
+    }
+
+    /// Renames the file to its final path and closes it.
+    func rename(to final: String) throws(LocalFiles.Failure) {
+        // Renamed while locked, so that another process cannot take the name for its own.
+        guard unsafe Glibc.rename(path, final) == 0 else { throw .last() }
+        temporaries.forget(path)
+        shut()
+    }
+
+    /// Removes the file; harmless after `rename`.
+    func discard() {
+        guard isOpen else { return }
+        temporaries.remove(path)
+        shut()
+    }
+
+    private func shut() {
+        if isOpen { close(descriptor) }
+        isOpen = false
+    }
+}
+
+// MARK: - Sidecar
+
+/// The JSON file beside an exported picture: it holds the picture's attributes, so that no further request is needed.
+enum Sidecar {
+    /// The suffix of the picture's whole name, so that `001-A.jpg` and `001-A.png` do not share a sidecar.
+    static let suffix = ".json"
+
+    /// The text of a picture's sidecar.
+    ///
+    /// - Parameters:
+    ///   - path: The picture's path below the mount's root; the path of a day provides mode and date.
+    ///   - attribute: Returns the value of an extended attribute.
+    /// - Returns: Nil for a file that is no picture of a listing.
+    static func text(path: String, attribute: (String) -> String?) -> String? {
+        guard let work = number(attribute("user.rankfs.work")) else { return nil }
+        var ranking: (mode: RankingMode, day: Day)?
+        if case .entry(.day(let mode, let day), _) = TreePath(path) { ranking = (mode, day) }
+        let author = JSONText.object([
+            ("id", number(attribute("user.rankfs.user"))),
+            ("name", attribute("user.dublincore.creator").map { .text($0) }),
+        ])
+        let tags = attribute("user.xdg.tags").map { list in
+            JSONText.list(list.unicodeScalars.split(separator: ",").map { .text(String($0)) })
+        }
+        let numbers = ["rank", "previous_rank", "width", "height", "views", "ratings"].map { name in
+            (name: name, value: number(attribute("user.rankfs.\(name)")))
+        }
+        let members: [(name: String, value: JSONText?)] =
+            [
+                ("url", attribute("user.xdg.origin.url").map { .text($0) }),
+                ("work", work),
+                ("page", number(attribute("user.rankfs.page"))),
+                ("type", attribute("user.rankfs.type").map { .text($0) }),
+                ("title", attribute("user.dublincore.title").map { .text($0) }),
+                ("author", author),
+                ("tags", tags),
+            ] + numbers + [
+                ("posted", attribute("user.rankfs.posted").map { .text($0) }),
+                ("mode", ranking.map { .text($0.mode.rawValue) }),
+                ("date", ranking.map { .text($0.day.description) }),
+            ]
+        return JSONText.object(members).document
+    }
+
+    private static func number(_ text: String?) -> JSONText? {
+        text.flatMap { Int64($0) }.map { .integer($0) }
+    }
+}
+
+// MARK: - Temporary files
+
+/// The unfinished files of this process, recorded so that a Ctrl-C leaves none.
+///
+/// ## Concurrency
+///
+/// Any thread may call. One mutex guards the set; a file is opened under it, so that none appears after all were removed.
+final class TemporaryFiles: Sendable {
+    /// Nil after all files were removed.
+    private let paths = Mutex<Set<String>?>([])
+
+    /// Opens a file for writing and records it; nil if the process is stopping.
+    ///
+    /// - Returns: The descriptor of an empty file, locked against other processes.
+    /// - Throws: EBUSY if another process is writing the file.
+    func open(_ path: String) throws(LocalFiles.Failure) -> Int32? {
+        let result = paths.withLock { paths -> Result<Int32?, LocalFiles.Failure> in
+            guard paths != nil else { return .success(nil) }
+            do throws(LocalFiles.Failure) {
+                let descriptor = try Self.openLocked(path)
+                paths?.insert(path)
+                return .success(descriptor)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Removes a renamed file from the record.
+    func forget(_ path: String) {
+        paths.withLock { _ = $0?.remove(path) }
+    }
+
+    /// Removes a file.
+    func remove(_ path: String) {
+        unsafe _ = unlink(path)
+        forget(path)
+    }
+
+    /// Removes all files; none can be opened afterwards.
+    func removeAll() {
+        let left = paths.withLock { paths in
+            defer { paths = nil }
+            return paths ?? []
+        }
+        for path in left { unsafe _ = unlink(path) }
+    }
+
+    private static func openLocked(_ path: String) throws(LocalFiles.Failure) -> Int32 {
+        // A second try for a file that its writer renamed between open and lock.
+        for _ in 0..<2 {
+            let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
+            guard descriptor >= 0 else { throw .last() }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                close(descriptor)
+                throw LocalFiles.Failure(code: EBUSY)
+            }
+            var opened = stat()
+            var named = stat()
+            guard unsafe fstat(descriptor, &opened) == 0, unsafe lstat(path, &named) == 0,
+                opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
+            else {
+                close(descriptor)
+                continue
+            }
+            guard ftruncate(descriptor, 0) == 0 else {
+                let failure = LocalFiles.Failure.last()
+                close(descriptor)
+                throw failure
+            }
+            return descriptor
+        }
+        throw LocalFiles.Failure(code: EBUSY)
     }
 }

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Where a fetch tells how far it is: one line that is rewritten on a terminal, plain lines otherwise.
+/// The display of a fetch's progress: one line that is rewritten on a terminal, plain lines otherwise.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; the mutex guards what is on the screen and is held while that is written.
+/// Any thread may call; the mutex guards the displayed text and is held while that text is written.
 final class FetchDisplay: Sendable {
     private struct Screen {
         var shown = ""
         var isSilent = false
         var tenths = 0
         var coolDown: Int64?
-        /// What the terminal was told of progress beside its text; empty if nothing.
+        /// The last progress sequence sent to the terminal beside its text; empty if there is none.
         var progress = ""
     }
 
@@ -29,7 +29,7 @@ final class FetchDisplay: Sendable {
     /// Seconds between two updates.
     var pause: Double { isTerminal ? 0.1 : 1 }
 
-    /// A line that stays.
+    /// Prints a permanent line.
     func tell(_ text: String) {
         screen.withLock { screen in
             guard !screen.isSilent else { return }
@@ -38,11 +38,11 @@ final class FetchDisplay: Sendable {
         }
     }
 
-    /// Shows how far it is.
+    /// Shows the progress.
     ///
     /// - Parameters:
-    ///   - progress: How far it is.
-    ///   - byTenths: Whether plain lines come at every tenth; where listings have lines of their own they need not.
+    ///   - progress: The current progress.
+    ///   - byTenths: Whether plain lines appear at every tenth; unnecessary if listings have lines of their own.
     func update(_ progress: FetchProgress, byTenths: Bool) {
         screen.withLock { screen in
             guard !screen.isSilent else { return }
@@ -70,7 +70,7 @@ final class FetchDisplay: Sendable {
         Output.print("\(tenths * 10) %  \(progress.count)")
     }
 
-    /// Takes the line away; afterwards nothing is shown any more.
+    /// Removes the line; nothing is shown afterwards.
     func end() {
         screen.withLock { screen in
             if !screen.shown.isEmpty { Output.print(Self.erasure(screen.shown), terminator: "") }
@@ -79,7 +79,7 @@ final class FetchDisplay: Sendable {
         }
     }
 
-    /// Back to the first column and erased to the end; nothing where nothing was shown.
+    /// The sequence that returns to the first column and erases the line; empty if nothing was shown.
     private static func erasure(_ shown: String) -> String {
         shown.isEmpty ? "" : "\r\u{1B}[K"
     }

@@ -2,28 +2,28 @@ import Posix
 import Rankings
 import Sourcing
 
-/// Where a path leads: a mount, and the way below it.
+/// The location of a path: a mount, and the path below it.
 struct FetchPlace: Hashable, Sendable {
     let mount: String
-    /// Without a slash at either end; empty for the mount's root.
+    /// The path, without a slash at either end; empty for the mount's root.
     let path: String
 }
 
-/// From the words of a command line to paths below a mount: pure, but for the links that `canonical` follows.
+/// Converts the words of a command line to paths below a mount; pure, except for the links that `canonical` resolves.
 enum FetchPath {
-    /// Days of one range: more than the service has published in ten years.
+    /// The greatest number of days of a range: more than the service has published in ten years.
     static let longestRange = 4000
 
-    /// Finds the mount that an argument means.
+    /// Finds the mount that an argument refers to.
     ///
     /// - Parameters:
     ///   - argument: Absolute, relative to the working directory, or relative to the root of the only mount.
     ///   - directory: The working directory.
-    ///   - mounts: Mount points of rankfs, of which one may be meant by a path relative to it.
-    ///   - others: Further mount points, whose files are named from / on.
-    ///   - canonical: Follows the links in an absolute path as far as it exists.
-    /// - Returns: The place, with links in the argument followed.
-    /// - Throws: unavailable if nothing is mounted, usage if the argument is in no mount.
+    ///   - mounts: Mount points of rankfs; if there is only one, a path may be relative to it.
+    ///   - others: Further mount points; no argument is relative to their roots.
+    ///   - canonical: Resolves the links in an absolute path as far as it exists.
+    /// - Returns: The place, with the links in the argument resolved.
+    /// - Throws: `.unavailable` if nothing is mounted, `.usage` if the argument is in no mount.
     static func place(
         of argument: String, in directory: String, mounts: [String], others: [String] = [],
         canonical: (String) -> String
@@ -55,7 +55,7 @@ enum FetchPath {
         }
     }
 
-    /// What does not exist was not made canonical, so it may still hold steps upwards.
+    /// Refuses upward steps: a path that does not exist is not made canonical and may still contain them.
     private static func checked(_ place: FetchPlace, _ shown: String) throws(ProgramError) -> FetchPlace {
         guard !place.path.pathNames.contains("..") else {
             throw ProgramError(.usage, "\(shown) goes up behind a folder that does not exist; name it without `..`.")
@@ -65,33 +65,33 @@ enum FetchPath {
 
     // MARK: - The newest day
 
-    /// Whether a path is that of `ranking/<mode>/latest`, in which each picture of the newest day has its second name.
+    /// Whether a path is `ranking/<mode>/latest`, in which each picture of the newest day has its second name.
     static func isLatest(_ path: String) -> Bool {
-        // An absolute path may be meant.
+        // The path may be absolute.
         let last = path.pathNames.suffix(3).joined(separator: "/")
         guard case .latest(let mode) = TreePath(last) else { return false }
         return SourceRegistry.all.contains { $0.description[mode] != nil }
     }
 
-    /// Whether a name is a further one of what has its place elsewhere: who goes through everything takes each picture once.
+    /// Whether a name is an additional name of an entry in another place; a traversal skips it to read each picture once.
     ///
     /// - Parameters:
     ///   - name: A name in a directory.
     ///   - directory: The directory's path, absolute or below a mount's root.
-    ///   - isRoot: Whether it is a mount's root.
-    /// - Returns: Whether it is passed over there.
+    ///   - isRoot: Whether the directory is a mount's root.
+    /// - Returns: Whether a traversal skips the name.
     static func isFurther(_ name: String, in directory: String, isRoot: Bool) -> Bool {
         isRoot
             ? [.recent, .random, .ownBookmarks].contains(TreePath.root.child(name)) : isLatest("\(directory)/\(name)")
     }
 
-    /// The day's own path of what is named by way of `latest`: an export has each picture once, and for good.
+    /// The path by day of an entry that is named through `latest`: an export holds each picture once, and permanently.
     ///
     /// - Parameters:
-    ///   - path: Below the mount's root.
-    ///   - day: The day that the `latest` of a path below the mount's root shows.
+    ///   - path: The path below the mount's root.
+    ///   - day: Returns the day that the `latest` of a path below the mount's root shows.
     /// - Returns: Nil if the path does not lead through `latest`.
-    /// - Throws: What `day` throws.
+    /// - Throws: The errors of `day`.
     static func ofDay(
         _ path: String, day: (String) throws(LocalFiles.Failure) -> String
     ) throws(LocalFiles.Failure) -> String? {
@@ -105,22 +105,22 @@ enum FetchPath {
 
     // MARK: - Ranges
 
-    /// What a path stands for.
+    /// The paths that an argument stands for.
     struct Expansion: Hashable, Sendable {
         /// One path, or one for each day of a range.
         var paths: [String]
-        /// What was left out of a range, as a sentence.
+        /// The part of a range that is omitted, as a sentence.
         var note: String?
     }
 
     /// Expands `ranking/<mode>/<day>..<day>` to its days, both ends included; any other path stands for itself.
     ///
     /// - Parameters:
-    ///   - path: Below a mount's root.
-    ///   - source: What is mounted there.
-    ///   - newest: The newest day that a ranking can have.
+    ///   - path: The path below a mount's root.
+    ///   - source: The source of the mount.
+    ///   - newest: Returns the newest day that a ranking can have.
     /// - Returns: The paths, in the order of the calendar.
-    /// - Throws: usage for what is no range of published days, and for a ranking that there is none of.
+    /// - Throws: `.usage` if the path is no range of published days, or names a ranking that does not exist.
     static func expand(
         _ path: String, of source: SourceDescription, newest: (RankingMode) -> Day
     ) throws(ProgramError) -> Expansion {
@@ -156,7 +156,7 @@ enum FetchPath {
 }
 
 extension String {
-    /// The first place of some text; the standard library's own needs Foundation or regular expressions.
+    /// The first occurrence of a text; the standard library's own method needs Foundation or regular expressions.
     fileprivate func range(of text: String) -> Range<String.Index>? {
         var start = startIndex
         while start < endIndex {

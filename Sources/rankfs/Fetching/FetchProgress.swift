@@ -1,45 +1,46 @@
-/// How far a fetch is, and the line that shows it: pure.
+import Rankings
+
+/// The progress of a fetch, and the line that shows it; pure.
 struct FetchProgress: Hashable, Sendable {
-    /// Files that are through, whatever came of them.
+    /// Files that are finished, with any outcome.
     var filesDone = 0
     /// Files of the listings read so far.
     var filesKnown = 0
     var listingsDone = 0
     var listingsLeft = 0
-    /// Read since the start.
+    /// Bytes read since the start.
     var bytes: Int64 = 0
     /// Seconds since the start.
     var elapsed: Double = 0
-    /// What was begun last.
+    /// The name of the work that began last.
     var name = ""
-    /// Unix seconds until which the service asked to be left alone.
+    /// The end of the cool-down that the service requested, in Unix seconds.
     var coolDown: Int64?
 
-    /// The part that is done, 0 to 1: listings not read yet count as many files as those read had on average.
+    /// The completed part, 0 to 1: listings not read yet count as many files as the read listings had on average.
     var fraction: Double {
         guard filesKnown > 0 else { return 0 }
         let average = Double(filesKnown) / Double(max(1, listingsDone))
         return min(1, Double(filesDone) / (Double(filesKnown) + average * Double(listingsLeft)))
     }
 
-    /// How many files are through, of how many once that is known: beside a part of what nobody has counted it would
-    /// contradict the bar.
+    /// The number of finished files, with the total once all listings are read: a smaller total would contradict the bar.
     var count: String {
         guard listingsLeft > 0 else { return "\(filesDone)/\(filesKnown) files" }
         return "\(Counted.text(filesDone, "file")), \(Counted.text(listingsLeft, "listing")) to come"
     }
 
-    /// Seconds left, if it goes on as until now; nil as long as that is a guess.
+    /// Seconds left at the average pace until now; nil as long as that is a guess.
     var secondsLeft: Int64? {
         let fraction = fraction
         guard fraction > Self.leastFraction, fraction < 1 else { return nil }
         return Int64(saturating: (elapsed * (1 - fraction) / fraction).rounded(.up))
     }
 
-    /// Bytes a second since the start.
+    /// Bytes per second since the start.
     var rate: Int64 { elapsed > 0 ? Int64(saturating: Double(bytes) / elapsed) : 0 }
 
-    /// Below it, what is left changes too much to be shown.
+    /// The completed part below which the remaining time varies too much to be shown.
     private static let leastFraction = 0.01
     private static let barWidth = 22
     /// Columns from which there is room for a bar.
@@ -48,10 +49,10 @@ struct FetchProgress: Hashable, Sendable {
     /// The line, at most one column less than `width`: terminals break a line that fills its last column.
     ///
     /// - Parameters:
-    ///   - width: The terminal's columns.
-    ///   - colours: Whether escape sequences may be in it.
-    ///   - clock: A moment for people.
-    /// - Returns: The line, without its end.
+    ///   - width: The terminal's width in columns.
+    ///   - colours: Whether the line may contain escape sequences.
+    ///   - clock: Formats a time in Unix seconds for display.
+    /// - Returns: The line, without its terminator.
     func line(width: Int, colours: Bool, clock: (Int64) -> String) -> String {
         let room = max(0, width - 1)
         if let coolDown {
@@ -59,12 +60,173 @@ struct FetchProgress: Hashable, Sendable {
         }
         var parts = [count, ValueParsers.sizeText(bytes)]
         parts.append("\(ValueParsers.sizeText(rate))/s")
-        if let left = secondsLeft { parts.append("\(StatusCommand.duration(left)) left") }
+        if let left = secondsLeft { parts.append("\(DisplayText.duration(left)) left") }
         let figures = DisplayText.cut(parts.joined(separator: "  "), to: room)
         guard width >= Self.widthForBar else { return figures }
         let drawn = ProgressBar.text(fraction, columns: Self.barWidth, colour: colours ? .blue : nil)
         let used = Self.barWidth + 1 + DisplayText.width(of: figures)
         let name = used + 2 < room ? "  " + DisplayText.cut(LogText.escaped(name), to: room - used - 2) : ""
         return "\(drawn) \(DisplayText.cut(figures, to: room - Self.barWidth - 1))\(name)"
+    }
+}
+
+// MARK: - Fetch tally
+
+/// The results of a fetch so far, as a whole and for each listing; pure.
+struct FetchTally: Hashable, Sendable {
+    /// The files of one listing.
+    struct Group: Hashable, Sendable {
+        var left = 0
+        var fetched = 0
+        var bytes: Int64 = 0
+        var skipped = 0
+        var withheld = 0
+        var failed = 0
+    }
+
+    /// A path that was not fetched, with the reason.
+    struct Loss: Hashable, Sendable {
+        let path: String
+        let reason: String
+    }
+
+    private(set) var total = Group()
+    private(set) var groups: [String: Group] = [:]
+    private(set) var losses: [Loss] = []
+    /// Works that were not tried after other works had failed.
+    private(set) var untried = 0
+    private(set) var listings = 0
+    private(set) var filesKnown = 0
+
+    /// Files that are finished.
+    var filesDone: Int { total.fetched + total.skipped + total.withheld + total.failed }
+
+    /// Records a listing that was read: its files, and the withheld files that it only counts.
+    mutating func opened(_ group: String, files: Int, withheld: Int = 0) {
+        listings += 1
+        filesKnown += files + withheld
+        total.withheld += withheld
+        guard files > 0 else { return }
+        groups[group, default: Group()].left += files
+        groups[group]?.withheld += withheld
+    }
+
+    /// Records a listing that could not be read.
+    mutating func lost(listing: String, _ reason: String) {
+        listings += 1
+        losses.append(Loss(path: listing, reason: reason))
+    }
+
+    /// Records a file that is finished.
+    ///
+    /// - Returns: The listing's figures if the file was its last one.
+    mutating func ended(_ work: FetchWork, _ change: (inout Group) -> Void, loss: String? = nil) -> Group? {
+        change(&total)
+        if let loss { losses.append(Loss(path: work.path, reason: loss)) }
+        guard var group = groups[work.group] else { return nil }
+        change(&group)
+        group.left -= 1
+        groups[work.group] = group.left > 0 ? group : nil
+        return group.left > 0 ? nil : group
+    }
+
+    /// Records a number of works that are not tried.
+    mutating func abandoned(_ works: Int) {
+        untried += works
+    }
+
+    /// The line about a listing that is finished.
+    static func line(_ path: String, _ group: Group) -> String {
+        LogText.escaped(path.isEmpty ? "/" : path, limit: LogText.longestLine) + ": " + figures(of: group)
+    }
+
+    /// The closing line.
+    func closingLine(seconds: Int64) -> String {
+        "\(Self.figures(of: total)), in \(DisplayText.duration(seconds))"
+    }
+
+    private static func figures(of group: Group) -> String {
+        let rest = group.skipped + group.withheld + group.failed
+        var parts: [String] = []
+        if group.fetched > 0 || rest == 0 {
+            parts.append(
+                "\(FetchEstimate.count(group.fetched, "file")) fetched (\(ValueParsers.sizeText(group.bytes)))")
+        }
+        if group.skipped > 0 { parts.append("\(group.skipped) there already") }
+        if group.withheld > 0 { parts.append("\(group.withheld) withheld by the service") }
+        if group.failed > 0 { parts.append("\(group.failed) failed") }
+        return parts.joined(separator: ", ")
+    }
+}
+
+// MARK: - Fetch estimate
+
+/// The cost of a fetch, as far as it is known without a request to the service.
+struct FetchEstimate: Hashable, Sendable {
+    /// Pictures and other files in known listings.
+    var files = 0
+    var bytes: Int64 = 0
+    var unknownSizes = 0
+    var stored = 0
+    var storedBytes: Int64 = 0
+    /// Files that the service lists but withholds.
+    var withheld = 0
+    var knownListings = 0
+    /// Listings that must be requested from the service.
+    var unknownListings = 0
+    /// The approximate number of requests that the unknown listings take.
+    var requests = 0
+
+    /// The approximate number of requests of a listing that is not stored.
+    ///
+    /// A day has ten listing pages of fifty entries at most; an author's works come a hundred to a request, a search's works sixty.
+    /// The number of these works is not known before; ten requests stand for a few hundred works.
+    ///
+    /// - Parameter path: The listing's path, below the mount's root.
+    /// - Returns: 0 for a path that is no listing.
+    static func requests(for path: String) -> Int {
+        switch TreePath(path) {
+        case .work: 2
+        case .day, .latest, .author, .authorLink, .bookmarks, .ownBookmarks, .artist, .search: 10
+        default: 0
+        }
+    }
+
+    /// The time that requests take at a mount's pace, in seconds.
+    static func seconds(requests: Int, tokens: Double, rate: Double) -> Int64 {
+        Int64(saturating: (max(0, Double(requests) - tokens) / max(rate, 0.01)).rounded(.up))
+    }
+
+    /// The lines that show the estimate.
+    ///
+    /// - Parameters:
+    ///   - tokens: Requests that may be sent at once.
+    ///   - rate: Requests per second after that; nil if the mount does not report it.
+    /// - Returns: One line about the known part, one about the unknown part.
+    func lines(tokens: Double, rate: Double?) -> [String] {
+        var known = ["\(Self.count(files, "file"))", ValueParsers.sizeText(bytes)]
+        if unknownSizes > 0 { known.append("\(unknownSizes) of unknown size") }
+        if stored > 0 { known.append("\(stored) stored already (\(ValueParsers.sizeText(storedBytes)))") }
+        if withheld > 0 { known.append("\(withheld) withheld by the service") }
+        if knownListings > 0 { known.append("in \(Self.count(knownListings, "known listing"))") }
+        var lines = files > 0 || unknownListings == 0 ? ["to fetch   " + known.joined(separator: ", ")] : []
+        if unknownListings > 0 {
+            var text = "to ask     \(Self.count(unknownListings, "listing")), about \(Self.count(requests, "request"))"
+            if let rate {
+                let time = Self.seconds(requests: requests, tokens: tokens, rate: rate)
+                text += time > 0 ? ", about \(DisplayText.duration(time))" : ", at once"
+            }
+            if files > 0, knownListings > 0 {
+                let more = Int64(saturating: Double(bytes) / Double(knownListings) * Double(unknownListings))
+                text += "; about \(ValueParsers.sizeText(more)) more if they are like the known ones"
+            }
+            lines.append(text)
+        }
+        return lines
+    }
+
+    /// `1 file`, `2 files`.
+    static func count(_ number: Int, _ what: String) -> String {
+        number == 1 ? "1 \(what)" : "\(number) \(what)s"
     }
 }

@@ -4,44 +4,44 @@ import Posix
 import Rankings
 import Synchronization
 
-/// What is to be done with a path of the mount.
+/// A piece of work of a fetch: one path of the mount.
 struct FetchWork: Hashable, Sendable {
-    /// Below the mount's root.
+    /// The path below the mount's root.
     let path: String
     /// The listing that a file belongs to; its own path for a directory.
     let group: String
 }
 
-/// What came of it.
+/// The result of a piece of work.
 enum FetchOutcome: Sendable {
-    /// A directory: its files with their sizes where these are known, the directories in it, and how many pictures it does not list.
+    /// A directory: its files with their sizes where known, its directories, and the number of pictures that it does not list.
     case listed(files: [(name: String, size: Int64?)], directories: [String], withheld: Int = 0)
-    /// What a path is another name of.
+    /// Another name of this path.
     case elsewhere(String)
-    /// Read to its end: bytes, and whether another file was in the target's place before.
+    /// A file that was read to its end: its bytes, and whether the target path held another file before.
     case fetched(Int64, replaced: Bool)
-    /// It was there already.
+    /// A file that was there already: its bytes.
     case skipped(Int64)
-    /// The service does not give it.
+    /// The service withholds the file.
     case withheld
     case missing
-    /// Trying again may help.
+    /// A failure that may pass.
     case failed(LocalFiles.Failure)
-    /// Nothing else would work either.
+    /// A failure that all other works would share.
     case stopped(ProgramError)
 }
 
-/// Does the work of a fetch with ordinary file operations.
+/// Performs the work of a fetch with ordinary file operations.
 ///
 /// ## Concurrency
 ///
-/// Any number of threads; every call blocks until the mount has answered.
+/// Any number of threads may call; every call blocks until the mount has answered.
 final class FetchReader: Sendable {
-    /// Bytes of one read: what the kernel hands on in one request to the mount at most.
+    /// Bytes of one read: the most that the kernel passes to the mount in one request.
     static let pieceSize = 1 << 20
 
     let mount: String
-    /// Nil if files are only to be read.
+    /// Nil if files are only read.
     private let target: ExportFolder?
     private let received = Atomic<Int64>(0)
 
@@ -50,7 +50,7 @@ final class FetchReader: Sendable {
         self.target = target
     }
 
-    /// Bytes read so far, those of failed attempts too.
+    /// Bytes read so far, including those of failed attempts.
     var receivedBytes: Int64 { received.load(ordering: .relaxed) }
 
     // MARK: Listings
@@ -67,7 +67,7 @@ final class FetchReader: Sendable {
                 return .listed(files: [("", Int64(status.st_size))], directories: [])
             }
             let entries = try MountedFiles.list(path)
-            // Asked one after the other, which the mount takes for a walk: it asks for all sizes at once.
+            // One status after the other, which the mount takes for a walk: it requests all sizes at once.
             let isRoot = work.path.isEmpty
             let own = entries.filter { !FetchPath.isFurther($0.name, in: work.path, isRoot: isRoot) }
             let files = own.filter { $0.kind == .file }.map { entry in
@@ -76,7 +76,7 @@ final class FetchReader: Sendable {
                     size: (try? MountedFiles.status(of: "\(path)/\(entry.name)")).map { Int64($0.st_size) }
                 )
             }
-            // An author's bookmarks are others' works: fetched when they are named.
+            // An author's bookmarks are works of other authors: fetched only when they are named.
             let directories = own.filter { $0.kind == .directory && $0.name != TreePath.ownBookmarks.name }.map(\.name)
             return .listed(files: files, directories: directories, withheld: MountedFiles.withheld(in: path))
         } catch {
@@ -84,7 +84,7 @@ final class FetchReader: Sendable {
         }
     }
 
-    /// The day's own path of what is named by way of `latest`; nil for other paths.
+    /// The path by day of an entry that is named through `latest`; nil for other paths.
     func ofDay(_ path: String) throws(LocalFiles.Failure) -> String? {
         try FetchPath.ofDay(path) { directory throws(LocalFiles.Failure) in
             try MountedFiles.day(shownBy: "\(mount)/\(directory)")
@@ -119,7 +119,7 @@ final class FetchReader: Sendable {
             }
             return .skipped(Int64(status.st_size))
         }
-        // Opened first: what cannot be read leaves no empty file.
+        // Opened first: an unreadable original leaves no empty file.
         let descriptor = try open(path)
         defer { close(descriptor) }
         let file: ExportedFile
@@ -157,12 +157,12 @@ final class FetchReader: Sendable {
     private func read(_ path: String, each: ([UInt8]) -> Bool) throws(LocalFiles.Failure) -> Int64 {
         let descriptor = try open(path)
         defer { close(descriptor) }
-        // Pages that the kernel still has of a picture that was dropped would be read without anything being stored.
+        // The mount does not see reads of pages that the kernel still caches, so a dropped picture would not be stored again.
         posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
         return try read(descriptor, each: each)
     }
 
-    /// Reads to the end; a file that is not as long as it says is a failure, whoever's fault it is.
+    /// Reads to the end; a length that differs from the status of the file is a failure, whatever the cause.
     private func read(_ descriptor: Int32, each: ([UInt8]) -> Bool) throws(LocalFiles.Failure) -> Int64 {
         var total: Int64 = 0
         var buffer = [UInt8](repeating: 0, count: Self.pieceSize)
@@ -182,7 +182,7 @@ final class FetchReader: Sendable {
 
     // MARK: Failures
 
-    /// What an errno of the mount means for a fetch.
+    /// The outcome that an errno of the mount stands for.
     static func outcome(of failure: LocalFiles.Failure, mount: String) -> FetchOutcome {
         switch failure.code {
         case EACCES, EPERM: .withheld
@@ -196,7 +196,7 @@ final class FetchReader: Sendable {
         }
     }
 
-    /// Whether a failure says that nobody was reached.
+    /// Whether a failure means that no host was reached.
     static func isUnreachable(_ failure: LocalFiles.Failure) -> Bool {
         [EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ECONNREFUSED].contains(failure.code)
     }

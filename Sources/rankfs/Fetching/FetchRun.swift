@@ -1,24 +1,25 @@
+import CLinux
 import Dispatch
 import Glibc
 import Posix
 import Rankings
 import Synchronization
 
-/// Carries a fetch out: readers on threads of their own do what the schedule allows, in the order of the listings.
+/// Carries out a fetch: readers on threads of their own do the work that the schedule allows, in the order of the listings.
 ///
 /// ## Concurrency
 ///
-/// One thread calls `run` and owns the schedule and the tally; readers only put what came of their work into a mailbox.
+/// One thread calls `run` and owns the schedule and the tally; readers only put their results into a mailbox.
 final class FetchRun {
     private struct Result: Sendable {
         let reader: Int
         let piece: FetchSchedule<FetchWork>.Piece
         let outcome: FetchOutcome
-        /// The end of the service's cool-down when a failure was met.
+        /// The end of the service's cool-down at the time of a failure, in Unix seconds.
         let closedUntil: Int64?
     }
 
-    /// Files that are read at once: the mount downloads up to eight ahead of them.
+    /// The number of files read at once: the mount downloads up to eight ahead of them.
     static let readers = 4
 
     private let reader: FetchReader
@@ -43,9 +44,9 @@ final class FetchRun {
     /// Whole seconds since the beginning.
     var seconds: Int64 { (MonotonicClock.now - started).components.seconds }
 
-    /// Works until nothing is left.
+    /// Works until no work is left.
     ///
-    /// - Throws: What makes going on pointless: a full disk, a mount that has ended.
+    /// - Throws: The error that makes further work pointless: a full disk, a mount that has ended.
     func run() throws(ProgramError) {
         while true {
             let until = begin()
@@ -61,9 +62,9 @@ final class FetchRun {
         }
     }
 
-    /// Gives every idle reader work.
+    /// Gives work to every idle reader.
     ///
-    /// - Returns: When there will be more, as far as that is known.
+    /// - Returns: The time of the next work in Unix seconds; nil if it is not known.
     private func begin() -> Int64? {
         while !idle.isEmpty {
             switch schedule.next(now: WallClock.now()) {
@@ -81,7 +82,7 @@ final class FetchRun {
         queues[number].async { [reader, mailbox] in
             let outcome = piece.kind == .listing ? reader.list(piece.work) : reader.fetch(piece.work)
             var closedUntil: Int64?
-            if case .failed = outcome { closedUntil = StatusCommand.document(of: reader.mount)?.network.opensAgain }
+            if case .failed = outcome { closedUntil = MountedStatus.document(of: reader.mount)?.network.opensAgain }
             mailbox.put(Result(reader: number, piece: piece, outcome: outcome, closedUntil: closedUntil))
         }
     }
@@ -96,7 +97,7 @@ final class FetchRun {
             coolDown: schedule.coolDown.flatMap { $0 > now ? $0 : nil })
     }
 
-    // MARK: - What came of it
+    // MARK: - Results
 
     private func take(_ result: Result) {
         let work = result.piece.work
@@ -177,9 +178,11 @@ final class FetchRun {
 
     // MARK: - The mailbox
 
+    /// The results on their way from the readers to the thread of the run.
+    ///
     /// ## Concurrency
     ///
-    /// Any thread puts, one takes; the semaphore only wakes.
+    /// Any thread puts, one thread takes; the semaphore only wakes it.
     private final class Mailbox: Sendable {
         private let results = Mutex<[Result]>([])
         private let arrived = DispatchSemaphore(value: 0)
@@ -196,12 +199,87 @@ final class FetchRun {
             }
         }
 
-        /// Waits for a result, for so many seconds at most, and not beyond a moment in Unix seconds.
+        /// Waits for a result, at most for a number of seconds and not beyond a time in Unix seconds.
         func wait(_ seconds: Double, orUntil end: Int64?) {
             var time = seconds
-            // A moment more, so that the clock of whole seconds has got there.
+            // Slightly longer, so that the clock of whole seconds has reached that time.
             if let end { time = min(time, max(0.02, Double(end - WallClock.now()))) }
             _ = arrived.wait(timeout: .now() + time)
+        }
+    }
+}
+
+// MARK: - Fetch survey
+
+/// Examines the files that a fetch will read, without requesting listings from the service.
+enum FetchSurvey {
+    /// Days that a mount lists even if they are not stored: the default of `days`.
+    private static let listedAnyway = 7
+    /// Sizes that the image host fails to report, after which no further size is requested.
+    private static let mostFailures = 3
+
+    /// Estimates the cost of fetching paths.
+    ///
+    /// Blocks: known listings are read, and unknown sizes are requested.
+    ///
+    /// - Parameters:
+    ///   - paths: Paths below the mount's root.
+    ///   - mount: The mount point.
+    ///   - newest: The newest published day.
+    /// - Returns: The estimate; paths that cannot be read are omitted.
+    static func estimate(_ paths: [String], mount: String, newest: Day) -> FetchEstimate {
+        var estimate = FetchEstimate()
+        var siblings: [String: Set<String>] = [:]
+        var failures = 0
+        for path in paths {
+            let requests = FetchEstimate.requests(for: path)
+            if requests > 0 {
+                let parent = LocalFiles.parent(of: "/\(path)").flatMap { $0.rest(after: "/") } ?? ""
+                if siblings[parent] == nil {
+                    let names = (try? MountedFiles.list("\(mount)/\(parent)"))?.map(\.name)
+                    siblings[parent] = Set(names ?? [])
+                }
+                let name = path.pathNames.last ?? ""
+                let isRecent = Day(name).map { $0.ordinal > newest.ordinal - listedAnyway } ?? false
+                if isRecent || siblings[parent]?.contains(name) != true {
+                    estimate.unknownListings += 1
+                    estimate.requests += requests
+                    continue
+                }
+            }
+            add(path, mount: mount, to: &estimate, &failures)
+        }
+        return estimate
+    }
+
+    private static func add(_ path: String, mount: String, to estimate: inout FetchEstimate, _ failures: inout Int) {
+        let full = path.isEmpty ? mount : "\(mount)/\(path)"
+        guard let status = try? MountedFiles.status(of: full) else { return }
+        guard MountedFiles.kind(status) == .directory else { return count(full, &estimate, &failures) }
+        guard let entries = try? MountedFiles.list(full) else { return }
+        estimate.knownListings += 1
+        estimate.withheld += MountedFiles.withheld(in: full)
+        for entry in entries where entry.kind == .file { count("\(full)/\(entry.name)", &estimate, &failures) }
+    }
+
+    private static func count(_ file: String, _ estimate: inout FetchEstimate, _ failures: inout Int) {
+        estimate.files += 1
+        guard failures < mostFailures else {
+            estimate.unknownSizes += 1
+            return
+        }
+        guard let status = try? MountedFiles.status(of: file) else {
+            failures += 1
+            estimate.unknownSizes += 1
+            return
+        }
+        let size = Int64(status.st_size)
+        estimate.bytes = estimate.bytes.adding(saturating: size)
+        if size == 0, MountedFiles.attribute("user.rankfs.withheld", of: file) != nil {
+            estimate.withheld += 1
+        } else if MountedFiles.attribute("user.rankfs.state", of: file) == "stored" {
+            estimate.stored += 1
+            estimate.storedBytes = estimate.storedBytes.adding(saturating: size)
         }
     }
 }

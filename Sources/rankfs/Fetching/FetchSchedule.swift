@@ -1,36 +1,36 @@
-/// Which work is next, and how long to leave the service alone after failures: pure, told the time in Unix seconds.
+/// The order of the works of a fetch, and the pauses after failures; pure, takes the time in Unix seconds as a parameter.
 ///
-/// Listings ask the service, files the image host: each kind has a gate of its own. While a gate is closed nothing of its kind
-/// begins; when its time has come a single piece of work goes as a probe, and only its success lets the others go.
+/// Listings are requests to the service, files to the image host: each kind has a gate of its own. While a gate is closed, no
+/// work of its kind begins; when its time has come, a single piece of work goes as a probe, and only its success opens the gate.
 struct FetchSchedule<Work: Sendable>: Sendable {
-    /// Who is asked.
+    /// The kind of a work, which determines the host.
     enum Kind: Int, CaseIterable, Sendable {
         case listing, file
     }
 
-    /// A piece of work with its number.
+    /// A numbered piece of work.
     struct Piece: Sendable {
         let id: Int
         let kind: Kind
         let work: Work
-        /// The place in the order of all: that of the listing it was found in, and the number there.
+        /// The position among all works: that of the listing that contains the work, followed by the number of the work.
         fileprivate let order: [Int]
         fileprivate var attempts = 0
         fileprivate var notBefore: Int64 = 0
-        /// The closings of its gate before it began.
+        /// The number of closings of its gate before it began.
         fileprivate var closings = 0
     }
 
     enum Decision: Sendable {
         case begin(Piece)
-        /// Ask again at this time, or when something has ended if there is none.
+        /// Nothing may begin before this time in Unix seconds; if nil, before a running work has ended.
         case wait(until: Int64?)
         case finished
     }
 
-    /// What comes of a failure.
+    /// The consequence of a failure.
     enum Verdict: Hashable, Sendable {
-        /// It is tried again later.
+        /// The work is tried again later.
         case again
         case givenUp
     }
@@ -39,19 +39,19 @@ struct FetchSchedule<Work: Sendable>: Sendable {
     static var attempts: Int { 8 }
     /// The longest pause between two attempts, in seconds.
     static var longestPause: Int64 { 60 }
-    /// Failures in a row that show that it is not the picture's fault.
+    /// Failures in a row that show that a single picture is not the cause.
     static var failuresOfAll: Int { 3 }
     /// Works given up in a row that show that the rest would fail too.
     static var outage: Int { 3 }
-    /// Files that wait before another directory is listed.
+    /// Waiting files from which no further directory is listed.
     static var mostFiles: Int { 2000 }
 
     private struct Gate {
-        /// Nil while it is open.
+        /// Unix seconds; nil while the gate is open.
         var closedUntil: Int64?
         var isCoolDown = false
         var probe: Int?
-        /// Trouble in a row, for the length of pauses.
+        /// Closings in a row without a success between them, for the length of pauses.
         var step = 0
         var failures = 0
         var closings = 0
@@ -62,14 +62,14 @@ struct FetchSchedule<Work: Sendable>: Sendable {
     private var gates = [Gate(), Gate()]
     private var nextID = 0
     private var waitingFiles = 0
-    /// One at a time: they come in order, and a service that begins to refuse is asked once.
+    /// Whether a listing is running: one at a time, as they come in order, and a refusing service then gets a single request.
     private var isListing = false
     private var givenUpInARow = 0
 
     /// Works that have neither succeeded nor been given up.
     var left: Int { pending.count + running.count }
 
-    /// Whether so much failed that the rest is not worth trying.
+    /// Whether so many works failed that the rest is not worth a try.
     var isOutage: Bool { givenUpInARow >= Self.outage }
 
     /// The end of the cool-down that keeps work waiting; nil if there is none.
@@ -77,7 +77,7 @@ struct FetchSchedule<Work: Sendable>: Sendable {
         gates.filter(\.isCoolDown).compactMap(\.closedUntil).max()
     }
 
-    /// Adds work: what a listing has, in the listing's place, or what comes behind everything else.
+    /// Adds works: those of a listing in the listing's place, others at the end.
     mutating func add(_ works: [(kind: Kind, work: Work)], in listing: Piece?) {
         let pieces = works.map { kind, work in
             nextID += 1
@@ -120,26 +120,26 @@ struct FetchSchedule<Work: Sendable>: Sendable {
         return piece
     }
 
-    /// Takes in that work has ended in a way that trying again would not change.
+    /// Records that a work has ended in a way that another try would not change.
     mutating func succeeded(_ id: Int) {
         guard let piece = running.removeValue(forKey: id) else { return }
         if piece.kind == .listing { isListing = false }
         let gate = piece.kind.rawValue
         givenUpInARow = 0
         if gates[gate].probe == id { gates[gate].probe = nil }
-        // What began before the gate closed tells nothing of the time after it.
+        // A work that began before the gate closed proves nothing about the time after it.
         guard gates[gate].closings == piece.closings else { return }
         gates[gate] = Gate(closings: gates[gate].closings)
     }
 
-    /// Takes in a failure that may pass.
+    /// Records a failure that may pass.
     ///
     /// - Parameters:
     ///   - id: The work that failed.
-    ///   - unreachable: Whether nobody was reached at all, so that others would not be either.
-    ///   - closedUntil: The end of a cool-down that the service asked for.
-    ///   - now: Unix seconds.
-    /// - Returns: Whether it is tried again.
+    ///   - unreachable: Whether no host was reached at all, so that other works would fail too.
+    ///   - closedUntil: The end of a cool-down that the service requested, in Unix seconds.
+    ///   - now: The time, in Unix seconds.
+    /// - Returns: Whether the work is tried again.
     mutating func failed(_ id: Int, unreachable: Bool, closedUntil: Int64?, now: Int64) -> Verdict {
         guard var piece = running.removeValue(forKey: id) else { return .givenUp }
         if piece.kind == .listing { isListing = false }
@@ -149,7 +149,7 @@ struct FetchSchedule<Work: Sendable>: Sendable {
         if wasProbe { gates[gate].probe = nil }
         if let closedUntil, closedUntil >= now {
             piece.attempts = 0
-            // A second more: the mount counts whole seconds too, and must be the one that is ready first.
+            // One second more: the mount counts whole seconds too, and must be ready first.
             close(gate, until: closedUntil + 1, isCoolDown: true)
             return putBack(piece)
         }
@@ -168,9 +168,9 @@ struct FetchSchedule<Work: Sendable>: Sendable {
         return putBack(piece)
     }
 
-    /// Takes away all that waits; what runs may still end.
+    /// Removes all waiting works; running works may still end.
     ///
-    /// - Returns: What was not tried to its end.
+    /// - Returns: The removed works.
     mutating func abandon() -> [Piece] {
         defer {
             pending = []
@@ -191,7 +191,7 @@ struct FetchSchedule<Work: Sendable>: Sendable {
         return .again
     }
 
-    /// 2, 4, 8, … seconds.
+    /// The pause after a number of failures: 2, 4, 8, … seconds.
     static func pause(_ step: Int) -> Int64 {
         min(longestPause, 1 << Int64(min(step, 10)))
     }

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Posix
 
-/// What ordinary programs do with the files of a mount: calls that may wait for the network, so not for tasks.
+/// Ordinary file operations on a mount; the calls may wait for the network, so they are not for tasks.
 enum MountedFiles {
     enum Kind: Hashable, Sendable {
         case file, directory, other
@@ -14,7 +14,7 @@ enum MountedFiles {
         let kind: Kind
     }
 
-    /// The entries of a directory in the order in which it gives them, without `.` and `..`.
+    /// The entries of a directory in its own order, without `.` and `..`.
     static func list(_ path: String) throws(LocalFiles.Failure) -> [Entry] {
         try Directory.entries(at: path).map { entry in
             let kind: Kind =
@@ -28,14 +28,14 @@ enum MountedFiles {
         }
     }
 
-    /// lstat(2).
+    /// The status of a file by lstat(2), which does not follow links.
     static func status(of path: String) throws(LocalFiles.Failure) -> stat {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .last() }
         return status
     }
 
-    /// What a file is.
+    /// The kind of a file.
     static func kind(_ status: stat) -> Kind {
         switch status.st_mode & S_IFMT {
         case S_IFREG: .file
@@ -46,9 +46,9 @@ enum MountedFiles {
 
     /// The day that a directory of pictures shows.
     ///
-    /// - Throws: What opening it says; ENODATA for other directories.
+    /// - Throws: The error of opening the directory; ENODATA for other directories.
     static func day(shownBy directory: String) throws(LocalFiles.Failure) -> String {
-        // Opened first: that makes the mount ask which day is the newest, unless it knows.
+        // Opened first: that makes the mount request the newest day, unless it knows the day.
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .last() }
         defer { close(descriptor) }
@@ -56,7 +56,7 @@ enum MountedFiles {
         return day
     }
 
-    /// How many pictures a directory does not list because the service withholds them.
+    /// The number of pictures that a directory does not list because the service withholds them.
     static func withheld(in directory: String) -> Int {
         attribute("user.rankfs.withheld", of: directory).flatMap { Int($0) } ?? 0
     }
@@ -66,7 +66,7 @@ enum MountedFiles {
         bytes(of: name, at: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The extended attributes that a copy takes along: all of `user.`; the mount lists none that tell of its own store.
+    /// The extended attributes that a copy includes: all of `user.`; the mount lists none about its own store.
     static func attributes(of path: String) throws(LocalFiles.Failure) -> [(name: String, value: [UInt8])] {
         var list = [UInt8](repeating: 0, count: longestAttribute)
         let length = unsafe list.withUnsafeMutableBytes { buffer in
@@ -82,7 +82,7 @@ enum MountedFiles {
     private static let longestAttribute = 65_536
 
     private static func bytes(of name: String, at path: String) -> [UInt8]? {
-        // Nearly all are short; the long way asks again.
+        // Nearly all are short; a long one takes a second call.
         for size in [1024, longestAttribute] {
             var value = [UInt8](repeating: 0, count: size)
             let length = unsafe value.withUnsafeMutableBytes { unsafe lgetxattr(path, name, $0.baseAddress, $0.count) }

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; lines are written on a serial queue of the log's own, so that nobody waits for a slow terminal.
+/// Any thread may call; lines are written on a serial queue of the log's own, so that no caller waits for a slow terminal.
 /// The mutex guards the level and the recent errors, and nothing else happens under it.
 final class Log: Sendable {
     /// A warning or an error that status displays show.
@@ -25,9 +25,9 @@ final class Log: Sendable {
         var dropped = 0
     }
 
-    /// Warnings and errors kept for status displays: a screenful.
+    /// The number of warnings and errors kept for status displays: a screenful.
     static let recentBound = 20
-    /// Lines that may wait for being written; more are counted and dropped, because memory is bounded.
+    /// The number of lines that may wait to be written; further lines are counted and dropped, because memory is bounded.
     private static let waitingBound = 1000
 
     private let state: Mutex<State>
@@ -36,9 +36,9 @@ final class Log: Sendable {
     private let now: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - level: Lines beyond it are not written.
-    ///   - output: Where lines go.
-    ///   - now: Wall clock in Unix seconds.
+    ///   - level: The least important level that is written.
+    ///   - output: The destination of the lines.
+    ///   - now: The wall clock, in Unix seconds.
     init(level: LogLevel, output: LogOutput, now: @escaping @Sendable () -> Int64) {
         state = Mutex(State(level: level))
         self.output = output
@@ -77,7 +77,7 @@ final class Log: Sendable {
         }
     }
 
-    /// Turns debug lines on, or back off.
+    /// Switches debug lines on, or back off.
     func toggleDebug() {
         let level = state.withLock { state in
             if let before = state.levelBeforeDebug {
@@ -98,15 +98,15 @@ final class Log: Sendable {
     /// Warnings and errors since the start.
     var counts: (warnings: Int, errors: Int) { state.withLock { $0.counts } }
 
-    /// Sends everything from now on to a file instead of the terminal.
+    /// Sends all further lines to a file instead of the terminal.
     func move(to file: LogFile) {
         queue.sync { output.move(to: file) }
     }
 
-    /// Whether debug lines are written at this moment.
+    /// Whether debug lines are currently written.
     var isDebug: Bool { state.withLock { $0.level >= .debug } }
 
-    /// Waits until every line given so far is written.
+    /// Waits until every line submitted so far is written.
     func flush() {
         queue.sync {}
     }

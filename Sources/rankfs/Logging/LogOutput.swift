@@ -1,8 +1,10 @@
 import CLinux
 import Glibc
+import Posix
+import Rankings
 import Synchronization
 
-/// Where log lines go: the standard error stream, in the journal's form if that is what listens, or a file of bounded size.
+/// The destination of log lines: the standard error stream, in the journal's form if the journal reads it, or a bounded file.
 ///
 /// ## Concurrency
 ///
@@ -11,35 +13,37 @@ final class LogOutput: Sendable {
     private struct File {
         var path: String
         var size: Int
-        /// Whether it may be set aside when it is full: a device may not.
+        /// Whether a full file may be set aside; a device may not.
         var isRegular: Bool
     }
 
-    /// A file this long becomes `.1` and a new one begins: enough for weeks, and 2 MiB at most on disk.
+    /// The size in bytes at which a file becomes `.1` and a new one begins: enough for weeks, and at most 2 MiB on disk.
     static let fileBound = 1 << 20
 
     private let forJournal: Bool
     private let file = Mutex<File?>(nil)
 
-    /// - Parameter forJournal: Whether the standard error stream is the journal's (JOURNAL_STREAM, systemd.exec(5)).
+    /// Creates an output to the standard error stream.
+    ///
+    /// - Parameter forJournal: Whether the stream is the journal's (JOURNAL_STREAM, systemd.exec(5)).
     init(forJournal: Bool) {
         self.forJournal = forJournal
     }
 
-    /// Whether the standard error stream is the one that JOURNAL_STREAM names by device and inode (systemd.exec(5)).
+    /// Whether JOURNAL_STREAM names the standard error stream by device and inode (systemd.exec(5)).
     static func isJournal(_ variables: [String: String], descriptor: Int32 = 2) -> Bool {
         var status = stat()
         guard let stream = variables["JOURNAL_STREAM"], unsafe fstat(descriptor, &status) == 0 else { return false }
         return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
-    /// One line without its end.
+    /// One line without its terminator.
     static func line(_ level: LogLevel, _ message: String, at time: Int64, isFile: Bool, forJournal: Bool) -> String {
         if isFile { return "\(timestamp(time)) \(level.name): \(message)" }
         return forJournal ? level.journalPrefix + message : "rankfs: \(level.name): \(message)"
     }
 
-    /// A moment in UTC: `2026-11-21T02:13:40Z`.
+    /// A time in UTC: `2026-11-21T02:13:40Z`.
     static func timestamp(_ seconds: Int64) -> String {
         var time = time_t(seconds)
         var parts = unsafe tm()
@@ -62,23 +66,96 @@ final class LogOutput: Sendable {
         }
     }
 
-    /// Makes a file the standard error stream, so that what the runtime says of a crash lands there too.
+    /// Makes a file the standard error stream, so that a crash report of the runtime is written there too.
     func move(to log: LogFile) {
         file.withLock { $0 = File(path: log.path, size: Self.take(log), isRegular: log.isRegular) }
     }
 
-    /// Sets a full file aside and begins a new one; returns the new one's size.
+    /// Sets a full file aside and begins a new one; returns the size of the new one in bytes.
     private static func turn(_ path: String) -> Int {
         unsafe _ = rename(path, path + ".1")
-        // Where that fails in the middle of serving, what serves is worth more than its log.
+        // If that fails, the lines are discarded: a mount in use is worth more than its log.
         guard let log = (try? LogFile(opening: path)) ?? (try? LogFile(opening: LogFile.nowhere)) else { return 0 }
         return take(log)
     }
 
-    /// Makes the file descriptor 2 and returns its size.
+    /// Makes the file descriptor 2 and returns its size in bytes.
     private static func take(_ log: LogFile) -> Int {
         dup2(log.descriptor, 2)
         if log.descriptor != 2 { close(log.descriptor) }
         return log.isRegular ? Int(lseek(2, 0, SEEK_END)) : 0
+    }
+}
+
+// MARK: - Log file
+
+/// An open file for log lines.
+///
+/// It is opened before anything is mounted, while an error can still be reported to the user; moving to it then cannot fail.
+struct LogFile: Sendable {
+    /// The reason why a path is no log file, as a clause.
+    struct Refusal: Error, Hashable {
+        let reason: String
+    }
+
+    let path: String
+    let descriptor: Int32
+    let isRegular: Bool
+
+    /// The destination that discards lines; the only device that is accepted.
+    static let nowhere = "/dev/null"
+
+    /// Opens a regular file, created if it is missing, or /dev/null.
+    ///
+    /// Never waits: a FIFO without a reader is refused. Another device is not opened, because that alone may have an effect.
+    init(opening path: String) throws(Refusal) {
+        var status = stat()
+        let isThere = unsafe lstat(path, &status) == 0
+        if isThere { try Self.check(status, path) }
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = unsafe open(path, flags, 0o600)
+        guard descriptor >= 0 else { throw Refusal(reason: LocalFiles.Failure.last().text) }
+        do throws(Refusal) {
+            guard unsafe fstat(descriptor, &status) == 0 else { throw Refusal(reason: LocalFiles.Failure.last().text) }
+            try Self.check(status, path)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        self.path = path
+        self.descriptor = descriptor
+        isRegular = status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Opens the file that the option `log_file` names.
+    ///
+    /// - Parameters:
+    ///   - path: The absolute path.
+    ///   - mountPoint: The folder that the mount will cover, in which no file could be written.
+    /// - Throws: The reason why the file cannot be used, with the remedy.
+    init(named path: String, mountPoint: String) throws(ProgramError) {
+        let shown = LogText.escaped(path)
+        let place = LocalFiles.canonicalBeginning(of: path)
+        guard place.way(from: mountPoint) == nil else {
+            throw ProgramError(
+                .usage, "the log file \(shown) lies inside the mount point; set log_file to another one.")
+        }
+        do throws(Refusal) {
+            try self.init(opening: path)
+        } catch {
+            throw ProgramError(
+                .cannotCreate,
+                "the log file \(shown) cannot be written: \(error.reason); set log_file to a file that can be.")
+        }
+    }
+
+    private static func check(_ status: stat, _ path: String) throws(Refusal) {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFCHR where path == nowhere: return
+        case S_IFDIR: throw Refusal(reason: "it is a folder")
+        case S_IFLNK: throw Refusal(reason: "it is a link, which is not followed")
+        default: throw Refusal(reason: "it is no regular file")
+        }
     }
 }

@@ -1,15 +1,42 @@
-/// Text from outside made safe for one line of a log or a terminal.
+/// The importance of a log line.
+enum LogLevel: Int, Comparable, Sendable, CaseIterable {
+    case error = 3
+    case warning = 4
+    case info = 6
+    case debug = 7
+
+    static func < (left: LogLevel, right: LogLevel) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    /// The name in options and log lines.
+    var name: String {
+        switch self {
+        case .error: "error"
+        case .warning: "warning"
+        case .info: "info"
+        case .debug: "debug"
+        }
+    }
+
+    /// The prefix that marks the level for the journal (sd-daemon(3)): the numbers of syslog.
+    var journalPrefix: String { "<\(rawValue)>" }
+}
+
+// MARK: - Log text
+
+/// External text made safe for one line of a log or a terminal.
 enum LogText {
-    /// Bytes of one log line; longer ones are cut.
+    /// Bytes of one log line; longer lines are cut.
     static let longestLine = 2048
 
-    /// Characters of a path or a name within a sentence; of longer ones the middle is left out.
+    /// Characters of a path or a name within a sentence; the middle of a longer one is omitted.
     static let longestShown = 200
 
-    /// Scalars of a sign that is not taken apart; letters under a hundred accents are.
+    /// Scalars of a character that is kept whole; a letter under a hundred accents is taken apart.
     private static let longestSign = 8
 
-    /// A path or a name for a sentence: its beginning and its end tell most.
+    /// A path or a name for a sentence; its beginning and its end are the most informative parts.
     static func escaped(_ text: String) -> String {
         let pieces = pieces(of: text)
         guard pieces.reduce(0, { $0 + $1.unicodeScalars.count }) > longestShown else { return pieces.joined() }
@@ -18,7 +45,7 @@ enum LogText {
         return beginning.joined() + "…" + fitting(pieces.reversed(), end).reversed().joined()
     }
 
-    /// The first pieces that have so many characters at most.
+    /// The first pieces that together have at most so many scalars.
     private static func fitting(_ pieces: some Sequence<String>, _ most: Int) -> [String] {
         var left = most
         return pieces.prefix { piece in
@@ -49,8 +76,8 @@ enum LogText {
         }
     }
 
-    /// Whether a character is emoji that joiners make one of (Unicode Technical Standard 51, "ZWJ sequence"), or a flag that tags
-    /// spell: what is invisible in it hides nothing.
+    /// Whether a character is an emoji made by joiners (Unicode Technical Standard 51, "ZWJ sequence"), or a flag spelled by tags;
+    /// its invisible scalars hide nothing.
     private static func isJoinedEmoji(_ scalars: Character.UnicodeScalarView) -> Bool {
         guard scalars.count > 1, let first = scalars.first, isEmoji(first) else { return false }
         var last = first
@@ -69,14 +96,15 @@ enum LogText {
 
     private static let joiner: Unicode.Scalar = "\u{200D}"
 
-    /// Digits and signs of ASCII have an emoji form too; they join with nothing.
+    /// Whether a scalar is an emoji that can be joined: digits and signs of ASCII have an emoji form too, but join with nothing.
     private static func isEmoji(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isEmoji && !scalar.isASCII
     }
 
     private static func escape(_ scalar: Unicode.Scalar) -> String { "\\u{\(String(scalar.value, radix: 16))}" }
 
-    /// Controls move cursors and end lines; format characters (bidirectional overrides, zero widths) hide what a line says.
+    /// Whether a scalar is escaped: controls move cursors and end lines; format characters (bidirectional overrides, zero widths)
+    /// hide parts of a line.
     private static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true

@@ -2,28 +2,28 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Whether the network is metered now, as the option and NetworkManager say.
+/// The metered state of the network, from the option and NetworkManager.
 ///
 /// ## Concurrency
 ///
-/// Any thread may ask; that takes a lock for nanoseconds. NetworkManager is listened to on a thread of its own, which sleeps
-/// until something changes there.
+/// Any thread may call; a query takes a lock for nanoseconds. A thread of its own listens to NetworkManager and sleeps until
+/// a change there.
 final class MeteredNetwork: Sendable {
-    /// Milliseconds until a bus that is missing or has died is tried again; a laptop's own comes with the boot.
+    /// Milliseconds until a missing or dead bus is tried again; a laptop's own bus comes with the boot.
     private static let pause: Int32 = 60_000
 
     private let rule: MeteredRule
     private let told = Mutex<UInt32?>(nil)
     private let report: @Sendable (_ isMetered: Bool) -> Void
-    /// The thread, and the end of a pipe whose closing ends it; nil while nobody listens.
+    /// The listening thread, and the pipe end that stops it when closed; nil while there is no such thread.
     private let listening = Mutex<(thread: pthread_t, writingEnd: Int32)?>(nil)
 
     /// Signalled with each answer, and with each failure to get one.
     private let answered = DispatchSemaphore(value: 0)
 
     /// - Parameters:
-    ///   - rule: What the option says; only `auto` asks NetworkManager.
-    ///   - report: Told each change, on any thread.
+    ///   - rule: The value of the option; only `auto` queries NetworkManager.
+    ///   - report: Called with each change, on any thread.
     init(_ rule: MeteredRule, report: @escaping @Sendable (_ isMetered: Bool) -> Void) {
         self.rule = rule
         self.report = report
@@ -33,17 +33,17 @@ final class MeteredNetwork: Sendable {
         told.withLock { rule.isMetered(told: $0) }
     }
 
-    /// Begins to listen if the option says so; without threads or descriptors to spare the network is not metered.
+    /// Begins to listen if the option says so; without a spare thread or descriptor the network counts as not metered.
     func start() {
         guard rule == .auto else { return }
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var thread = pthread_t()
-        // Retained for the thread, which releases it when it takes it.
+        // Retained for the thread, which takes over the reference.
         let context = unsafe Unmanaged.passRetained(Listener(network: self, stop: ends[0])).toOpaque()
         guard unsafe pthread_create(&thread, nil, listenerMain, context) == 0 else {
-            // Nobody else has taken it.
+            // No thread took over the reference.
             unsafe Unmanaged<Listener>.fromOpaque(context).release()
             for end in ends { Glibc.close(end) }
             return
@@ -52,7 +52,7 @@ final class MeteredNetwork: Sendable {
         listening.withLock { $0 = running }
     }
 
-    /// Ends the thread and waits for that: it is never in the middle of something that takes time.
+    /// Ends the thread and waits for its end; the thread never runs a lengthy operation.
     func close() {
         let running = listening.withLock { listening in
             defer { listening = nil }
@@ -63,7 +63,7 @@ final class MeteredNetwork: Sendable {
         pthread_join(running.thread, nil)
     }
 
-    /// What NetworkManager says now; nil if it does not within a second.
+    /// The current value of NetworkManager; nil if none arrives within a second.
     ///
     /// Blocks the calling thread; not for tasks.
     static func ask() -> UInt32? {
@@ -96,7 +96,7 @@ final class MeteredNetwork: Sendable {
     }
 }
 
-/// What the thread is given.
+/// The argument of the thread.
 private final class Listener {
     let network: MeteredNetwork
     let stop: Int32
@@ -107,15 +107,38 @@ private final class Listener {
     }
 }
 
-/// Signals are for other threads.
+/// The main function of the thread; it blocks all signals, which are for other threads.
 private func listenerMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
     var all = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
-    // Retained for this thread when it was made.
+    // Retained for this thread by `start`.
     let listener = unsafe Unmanaged<Listener>.fromOpaque(context).takeRetainedValue()
     listener.network.listen(until: listener.stop)
     close(listener.stop)
     return nil
+}
+
+// MARK: - Metered rule
+
+/// The option `metered`: whether traffic counts as expensive.
+enum MeteredRule: String, Hashable, Sendable, CaseIterable {
+    /// As NetworkManager reports.
+    case auto
+    case yes
+    case no
+
+    /// Whether the network is metered.
+    ///
+    /// - Parameter told: NetworkManager's `Metered`; nil without an answer. 1 is yes and 3 a guess at yes, 2 and 4 are no and a
+    ///   guess at no, 0 is unknown (NMMetered in NetworkManager's D-Bus interface).
+    /// - Returns: True if only data that a user requests may be downloaded.
+    func isMetered(told: UInt32?) -> Bool {
+        switch self {
+        case .auto: told == 1 || told == 3
+        case .yes: true
+        case .no: false
+        }
+    }
 }

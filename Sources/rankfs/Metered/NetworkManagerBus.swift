@@ -4,16 +4,16 @@ import Glibc
 
 /// A connection to the system bus that follows NetworkManager's property `Metered`.
 ///
-/// Whatever happens there (the property changes, NetworkManager comes or goes), the property is asked for again: one question
-/// is the whole protocol. NetworkManager is never started by it.
+/// After any event (the property changes, NetworkManager comes or goes) the property is queried again: one query is the whole
+/// protocol. It never starts NetworkManager.
 ///
 /// ## Concurrency
 ///
 /// Belongs to one thread, which runs it from beginning to end.
-// Safe outside: the pointer comes from `sd_bus_open_system` and is given back once, in `deinit`.
+// Safe outside: the pointer comes from `sd_bus_open_system` and is released once, in `deinit`.
 @safe
 final class NetworkManagerBus {
-    /// Microseconds; NetworkManager answers from memory.
+    /// The time limit of a query, in microseconds; NetworkManager answers from memory.
     private static let patience: UInt64 = 10_000_000
     private static let service = "org.freedesktop.NetworkManager"
     private static let path = "/org/freedesktop/NetworkManager"
@@ -28,17 +28,17 @@ final class NetworkManagerBus {
     private var bus: OpaquePointer?
     private let told: (UInt32?) -> Void
 
-    /// Begins to connect; the rest happens in `run`.
+    /// Begins to connect; `run` does the rest.
     ///
-    /// - Parameter told: Told the property, or nil if nobody has it, each time that it was asked for.
+    /// - Parameter told: Called after each query with the property, or nil if no value is available.
     init?(told: @escaping (UInt32?) -> Void) {
         unsafe bus = nil
         self.told = told
         guard unsafe sd_bus_open_system(&bus) >= 0 else { return nil }
-        // Unretained: the bus goes with `self`, and with it everything that calls back.
+        // Unretained: the bus ends with `self`, and with it every callback.
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         for match in Self.matches {
-            // Asking once more when the match is installed closes the gap between the first answer and the first signal.
+            // A query after the match is installed closes the gap between the first answer and the first signal.
             guard unsafe sd_bus_add_match_async(bus, nil, match, askAgain, askAgain, context) >= 0 else { return nil }
         }
     }
@@ -47,9 +47,9 @@ final class NetworkManagerBus {
         unsafe sd_bus_close_unref(bus)
     }
 
-    /// Serves the connection until it breaks or `stop` can be read.
+    /// Serves the connection until it breaks or `stop` becomes readable.
     ///
-    /// - Returns: False if it broke.
+    /// - Returns: False if the connection broke.
     func run(until stop: Int32) -> Bool {
         while true {
             let work = unsafe sd_bus_process(bus, nil)
@@ -68,7 +68,7 @@ final class NetworkManagerBus {
         }
     }
 
-    /// What poll(2) may wait for a moment of the monotonic clock in microseconds; no bound for the greatest number.
+    /// The timeout of poll(2) in milliseconds for a time of the monotonic clock in microseconds; no bound for the greatest number.
     private static func milliseconds(until deadline: UInt64) -> Int32 {
         guard deadline < .max else { return -1 }
         var time = timespec()
@@ -92,12 +92,12 @@ final class NetworkManagerBus {
     }
 }
 
-/// Something changed, or a match was installed.
+/// Queries the property after a change, or when a match is installed.
 private func askAgain(
     _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<sd_bus_error>?
 ) -> Int32 {
     guard let context = unsafe context else { return 0 }
-    // Unretained: who runs the bus holds it.
+    // Unretained: the thread that runs the bus holds it.
     unsafe Unmanaged<NetworkManagerBus>.fromOpaque(context).takeUnretainedValue().ask()
     return 0
 }
@@ -106,7 +106,7 @@ private func takeAnswer(
     _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<sd_bus_error>?
 ) -> Int32 {
     guard let context = unsafe context else { return 0 }
-    // Unretained: who runs the bus holds it.
+    // Unretained: the thread that runs the bus holds it.
     unsafe Unmanaged<NetworkManagerBus>.fromOpaque(context).takeUnretainedValue().take(message)
     return 0
 }

@@ -4,20 +4,21 @@ import Posix
 
 /// Starts the serving process and waits until its mount answers.
 enum Launcher {
-    /// What the serving process writes once it has mounted.
+    /// The message that the serving process writes to the ready pipe once it has mounted.
     static let readyMessage: [UInt8] = Array("ready\n".utf8)
 
-    /// Opening a large cache takes seconds on a slow disk; waiting for an older daemon's lock takes 6.
+    /// Milliseconds: opening a large cache takes seconds on a slow disk, and waiting for an older daemon's lock takes 6 s.
     private static let startPatience: Int32 = 60_000
-    /// The root's attributes come from memory.
+    /// Short, because the root's attributes come from memory.
     private static let answerPatience: Duration = .seconds(10)
 
     /// Mounts in a new process and returns once the folder answers through the kernel.
     ///
     /// - Parameters:
-    ///   - request: What to mount.
-    ///   - account: Who will serve it, if somebody else than this process.
-    /// - Throws: `ProgramError`; with an empty message if the serving process has already told why on the standard error stream.
+    ///   - request: The source, the mount point and the options.
+    ///   - account: The user that serves the mount; nil for the user of this process.
+    /// - Throws: `ProgramError`; with an empty message if the serving process has already written the reason to the standard error
+    ///   stream.
     static func start(_ request: MountRequest, as account: Account? = nil) throws(ProgramError) {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else {
@@ -39,7 +40,7 @@ enum Launcher {
         try waitUntilAnswering(request.mountPoint, process: process)
     }
 
-    /// The serving process's arguments; its options are as the command line's, the rest it reads again itself.
+    /// The serving process's arguments: the options of the command line; the process reads the other settings again itself.
     static func arguments(for request: MountRequest) -> [String] {
         var arguments = ["rankfs", "mount", "--foreground", "--ready-fd=3"]
         let list = request.options.list
@@ -47,9 +48,9 @@ enum Launcher {
         return arguments + ["--", request.source.rawValue, request.mountPoint]
     }
 
-    /// Closes what the serving process inherited besides the standard streams and the ready pipe.
+    /// Closes the descriptors that the serving process inherited, except the standard streams and the ready pipe.
     ///
-    /// A daemon that kept the caller's pipes and locks open would keep others waiting. Must run before anything is opened.
+    /// A daemon that kept the caller's pipes and locks open would keep other processes waiting. Must run before anything is opened.
     static func closeInherited(above descriptor: Int32) {
         if descriptor > 2 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         closefrom(descriptor + 1)
@@ -77,7 +78,7 @@ enum Launcher {
                 + (end.signal > 0 ? " (signal \(end.signal))" : "") + "; run it with -f -d to see why.")
     }
 
-    /// Asks for the root through the kernel, as everybody after us will.
+    /// Requests the root's attributes through the kernel, as later readers do.
     private static func waitUntilAnswering(_ mountPoint: String, process: pid_t) throws(ProgramError) {
         let code = BlockingCall.run(within: answerPatience) { () -> Int32 in
             var statistics = statvfs()

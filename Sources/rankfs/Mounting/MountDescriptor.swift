@@ -2,20 +2,21 @@ import CLinux
 import Fuse
 import Glibc
 
-/// A mount by a descriptor of its root: under a path whoever owns a folder on the way may put another one, under a descriptor nobody.
+/// A mount held by a descriptor of its root.
 ///
-/// It makes the mount busy for umount(8) and automounters, so nobody keeps one for long.
+/// The owner of a folder on the way to a mount can put another mount under its path, but not under a descriptor. An open
+/// descriptor makes the mount busy for umount(8) and automounters, so it is held only briefly.
 struct MountDescriptor: ~Copyable {
     private let descriptor: Int32
 
-    /// Takes over a descriptor of a mount's root, and closes it at the end.
+    /// Takes over a descriptor of a mount's root and closes it at the end.
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
     }
 
-    /// Opens a mount of the table where the table says that it is; nil if something else is there by now.
+    /// Opens a mount at its path in the mount table; nil if another mount or folder is there by now.
     ///
-    /// Follows no link, asks no file system behind a mount, and makes no automounter mount.
+    /// Follows no link, sends no request to the file system of a mount, and triggers no automounter.
     static func open(_ mount: MountTable.Mount) -> MountDescriptor? {
         let opened = unsafe rankfs_open_exactly(String(decoding: mount.path, as: UTF8.self))
         guard opened >= 0 else { return nil }
@@ -28,7 +29,7 @@ struct MountDescriptor: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The mount as the kernel's table has it; nil if it is attached nowhere.
+    /// The mount as the kernel's table lists it; nil if it is attached nowhere.
     var found: MountTable.Mount? {
         let name = "mnt_id:"
         guard let text = try? LocalFiles.read("/proc/self/fdinfo/\(descriptor)", limit: 4096),
@@ -38,23 +39,23 @@ struct MountDescriptor: ~Copyable {
         return MountTable.current().mounts.first { $0.number == number }
     }
 
-    /// Detaches exactly this mount, as root; whether it was attached.
+    /// Detaches exactly this mount, as root; returns whether it was attached.
     func detach() -> Bool {
-        // The link of proc(5) leads to the descriptor's file itself, by no name.
+        // The link of proc(5) leads to the descriptor's file itself, not by a name.
         unsafe umount2("/proc/self/fd/\(descriptor)", Int32(MNT_DETACH)) == 0
     }
 }
 
 extension Unmounter {
-    /// Looks for a mount that moves meanwhile: renaming folders above it for ever leaves it where it is, dead.
+    /// Attempts to open a mount that moves meanwhile: a user that keeps renaming folders above it only keeps it where it is, dead.
     private static let attempts = 64
 
-    /// Detaches the newest mount that is meant, wherever it is by now, and nothing else; as root.
+    /// Detaches the newest matching mount, wherever it is by now, and no other; as root.
     ///
     /// - Parameters:
-    ///   - isMeant: Whether a mount of the table is the one.
-    ///   - isConfirmed: Asked while the mount cannot go away: numbers and devices are used again.
-    /// - Returns: Whether it was detached.
+    ///   - isMeant: Whether a mount of the table is the mount to detach.
+    ///   - isConfirmed: A second check, made while the mount cannot go away, because mount numbers and devices are reused.
+    /// - Returns: Whether the mount was detached.
     @discardableResult
     static func detach(
         where isMeant: (MountTable.Mount) -> Bool, isConfirmed: () -> Bool = { true }
@@ -65,5 +66,50 @@ extension Unmounter {
             return isConfirmed() && descriptor.detach()
         }
         return false
+    }
+}
+
+// MARK: - Own mounts
+
+extension MountTable {
+    /// The mounts on exactly this path, the visible one last.
+    func stack(at path: String) -> [Mount] {
+        let bytes = Array(path.utf8)
+        return mounts.filter { $0.path == bytes }
+    }
+
+    /// The mount points of rankfs.
+    var ownMountPoints: [String] {
+        mounts.filter(\.isOwn).map { String(decoding: $0.path, as: UTF8.self) }
+    }
+
+    /// The mount points of a user's mounts of rankfs; without any, those of other users' mounts that are open to all users.
+    func mountPoints(of user: UInt32) -> [String] {
+        let all = mounts.filter(\.isOwn)
+        let own = all.filter { $0.superOptions.contains("user_id=\(user)") }
+        let open = own.isEmpty ? all.filter { $0.superOptions.contains("allow_other") } : own
+        return open.map { String(decoding: $0.path, as: UTF8.self) }
+    }
+}
+
+extension MountTable.Mount {
+    /// Whether the mount is one of rankfs, by the type that `subtype=rankfs` gives.
+    var isOwn: Bool { type == "fuse.rankfs" }
+}
+
+/// The mounts of this user, found by the status that they report.
+enum OwnMounts {
+    /// The mount that uses a cache directory; nil if no mount reports that directory.
+    ///
+    /// Blocks for some seconds for each mount that does not answer.
+    static func holding(_ directory: String) -> (mountPoint: String, processID: Int32)? {
+        let wanted = LocalFiles.canonical(directory) ?? directory
+        for mountPoint in MountTable.current().ownMountPoints {
+            guard let document = MountedStatus.document(of: mountPoint),
+                LocalFiles.canonical(document.cache.directory) == wanted
+            else { continue }
+            return (document.mountPoint, document.pid)
+        }
+        return nil
     }
 }

@@ -3,12 +3,12 @@ import Fuse
 import Glibc
 import Posix
 
-/// Takes mounts away: with umount2(2) where that is allowed, with fusermount3(1) where it is not.
+/// Removes mounts: with umount2(2) where that is allowed, otherwise with fusermount3(1).
 enum Unmounter {
-    /// fusermount3 is setuid root; it is never searched for in PATH.
+    /// The paths of fusermount3, which is setuid root and therefore never searched for in PATH.
     static let helpers = ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"]
 
-    /// Detaches a mount at once, also a dead or busy one.
+    /// Detaches a mount at once, even a dead or busy one.
     static func detach(_ path: String) throws(ProgramError) {
         let bytes = Array(path.utf8)
         guard geteuid() == 0 ? detach(where: { $0.path == bytes }) : Unmount.lazily(path) else {
@@ -17,20 +17,20 @@ enum Unmounter {
         }
     }
 
-    /// Whether a mount whose session has ended is still there, with nobody behind it.
+    /// Whether a mount is still there although its session has ended and no process serves it.
     ///
-    /// Its device number may be that of a new mount by now, behind which there is somebody. Blocks for two seconds at most.
+    /// Its device number may by now be that of a new mount, which does have a process. Blocks for two seconds at most.
     static func hasLeft(_ mount: MountTable.Mount, at path: String) -> Bool {
         guard isListed(mount, in: MountTable.current().stack(at: path)) else { return false }
         return BlockingCall.run(within: .seconds(2)) { MountTable.isStale(path) } ?? false
     }
 
-    /// Whether the mount that is seen at a path is this one.
+    /// Whether the visible mount at a path is this one.
     static func isListed(_ mount: MountTable.Mount, in stack: [MountTable.Mount]) -> Bool {
         stack.last.map { $0.isOwn && $0.device == mount.device } ?? false
     }
 
-    /// What to say of a mount that could not be taken away at the end.
+    /// The error for a mount that could not be removed at the end.
     static func leftBehind(_ path: String) -> ProgramError {
         let shown = LogText.escaped(path)
         return ProgramError(
@@ -41,7 +41,7 @@ enum Unmounter {
 
     /// Unmounts; a busy mount stays.
     static func unmount(_ path: String) throws(ProgramError) {
-        // Never follows a link that was put in the folder's place.
+        // Never follows a link that was put in place of the folder.
         if unsafe umount2(path, Int32(UMOUNT_NOFOLLOW)) == 0 { return }
         let failure = LocalFiles.Failure.last()
         let shown = LogText.escaped(path)
@@ -63,12 +63,12 @@ enum Unmounter {
         if end.status != 0 { throw refusal(shown, end.errors) }
     }
 
-    /// What to say of a refused unmount.
+    /// The error for a refused unmount.
     ///
     /// - Parameters:
-    ///   - shown: The path, fit for a sentence.
-    ///   - said: What fusermount3(1) wrote; it does not translate the system's texts.
-    /// - Returns: That it is in use only if that is what was said.
+    ///   - shown: The path, escaped for a sentence.
+    ///   - said: The error text of fusermount3(1), which does not translate the system's texts.
+    /// - Returns: An error that says "in use" only if the text does.
     static func refusal(_ shown: String, _ said: String) -> ProgramError {
         let line = said.split(separator: "\n").first.map(String.init) ?? ""
         guard !line.lowercased().contains("busy") else {

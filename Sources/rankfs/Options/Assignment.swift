@@ -1,10 +1,10 @@
-/// A name with its value, as somebody wrote them down.
+/// A name with its value, as a file, the environment or the command line gives them.
 struct Assignment: Hashable, Sendable {
     var name: String
     var value: String
     var place: OptionPlace
 
-    /// Applies the assignment to settings by the table.
+    /// Applies the assignment to settings, by its definition in the option table.
     func apply(to settings: inout Settings, context: OptionContext) throws(ProgramError) {
         guard let definition = OptionTable.definition(named: name) else {
             throw ProgramError(place.status, place.prefix + UnknownOption.sentence(for: name))
@@ -28,9 +28,9 @@ struct Assignment: Hashable, Sendable {
     private static let longestShown = 80
 }
 
-/// What to say of an option that does not exist.
+/// The error texts for an option that does not exist.
 enum UnknownOption {
-    /// One sentence with the nearest name as the remedy.
+    /// One sentence, with the nearest known name as the remedy.
     static func sentence(for name: String) -> String {
         guard !name.isEmpty else { return "an option has no name in front of its =; write NAME=VALUE." }
         let shown = LogText.escaped(name, limit: 80)
@@ -42,16 +42,16 @@ enum UnknownOption {
         return "option \(shown) is unknown; did you mean \(nearest)?"
     }
 
-    /// The option that a name means with a single slip.
+    /// The option that a name means if it contains a single slip.
     static func slip(of name: String) -> String? {
         nearest(to: OptionTable.normalised(name), among: OptionTable.all.map(\.name)) { _ in 1 }
     }
 
-    /// The known name with the fewest edits, if those are few: of its length, as a rule a third, and at least two.
+    /// The known name with the fewest edits, if these are few: by default at most a third of its length, but at least two.
     static func nearest(
         to name: String, among known: [String], edits: (_ length: Int) -> Int = { max(2, $0 / 3) }
     ) -> String? {
-        // Longer names cannot be near any known one; the bound keeps the table of distances small.
+        // Longer names cannot be near any known name; the bound keeps the table of distances small.
         guard name.utf8.count <= 64 else { return nil }
         let ranked = known.map { ($0, distance(Array(name.utf8), Array($0.utf8))) }
         guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= edits(best.0.utf8.count) else { return nil }
@@ -71,5 +71,55 @@ enum UnknownOption {
             }
         }
         return row[right.count]
+    }
+}
+
+// MARK: - Configuration file
+
+/// The configuration file: `key = value` lines, `#` comments, blank lines.
+enum ConfigurationFile {
+    /// Larger files are mistakes.
+    static let longest = 64 << 10
+
+    /// The assignments of a file's text; a `#` begins a comment at the start of a line or after a blank.
+    ///
+    /// - Throws: All wrong lines, one sentence a line, each with its line number.
+    static func parse(_ text: String, path: String) throws(ProgramError) -> [Assignment] {
+        var assignments: [Assignment] = []
+        var mistakes: [String] = []
+        let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
+        for (index, line) in lines.enumerated() {
+            let place = OptionPlace.file(path: path, line: index + 1)
+            let content = trimmed(withoutComment(line))
+            if content.isEmpty { continue }
+            let name = trimmed(content.prefix { $0 != "=" })
+            guard content.contains("="), !name.isEmpty else {
+                mistakes.append(place.prefix + "expected `key = value`.")
+                continue
+            }
+            guard OptionTable.definition(named: String(name)) != nil else {
+                mistakes.append(place.prefix + UnknownOption.sentence(for: String(name)))
+                continue
+            }
+            let value = trimmed(content.drop { $0 != "=" }.dropFirst())
+            assignments.append(Assignment(name: String(name), value: String(value), place: place))
+        }
+        guard mistakes.isEmpty else { throw ProgramError(.configuration, mistakes.joined(separator: "\n")) }
+        return assignments
+    }
+
+    private static func withoutComment(_ line: Substring) -> Substring {
+        var previousIsBlank = true
+        for index in line.indices {
+            if line[index] == "#", previousIsBlank { return line[..<index] }
+            previousIsBlank = line[index].isWhitespace
+        }
+        return line
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var text = text.drop { $0.isWhitespace }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
     }
 }

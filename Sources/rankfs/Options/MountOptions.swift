@@ -1,26 +1,28 @@
-/// What the items of a `-o` list turn into.
+import ObjectStore
+
+/// The result of parsing the items of a `-o` list.
 struct MountOptions: Hashable, Sendable {
-    /// Options of the table.
+    /// Options of the option table.
     var assignments: [Assignment] = []
-    /// libfuse's own, passed on.
+    /// Options of libfuse, passed on to it.
     var passedOn: [String] = []
-    /// The owner of every file; nil for the user who mounts.
+    /// The owner of every file; nil for the user that mounts.
     var user: UInt32?
     var group: UInt32?
-    /// Permissions that nothing has.
+    /// Permission bits that no file has.
     var mask: UInt32 = 0
-    /// The user who serves the mount, by name or number; nil for the one who mounts.
+    /// The user that serves the mount, by name or number; nil for the user that mounts.
     var account: String?
-    /// Whether an existing mount is meant.
+    /// Whether the request concerns an existing mount.
     var remounts = false
 
-    /// Options of libfuse that mean something for this file system.
+    /// Options of libfuse that have a meaning for this file system.
     static let passedOn = ["allow_other", "allow_root", "auto_unmount", "max_read"]
 
-    /// Whether the kernel lets others than the user who mounts look in; with `allow_root` libfuse turns them away later.
+    /// Whether the kernel admits users other than the mounting one; with `allow_root` libfuse rejects them later.
     var admitsOthers: Bool { passedOn.contains("allow_other") || passedOn.contains("allow_root") }
 
-    /// Options of this program that say whose the mount is, or that it is there already.
+    /// Options of this program that set the mount's owner or its serving user, or request a remount.
     static let ownership = ["uid", "gid", "umask", "setuid", "remount"]
 
     /// Options that every mount of rankfs has; naming them changes nothing.
@@ -28,7 +30,7 @@ struct MountOptions: Hashable, Sendable {
         "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname", "subtype",
     ]
 
-    /// Words of mount(8) and fstab(5) that say nothing to a read-only network file system, or that ours overrule.
+    /// Words of mount(8) and fstab(5) that do not apply to a read-only network file system, or that options of rankfs overrule.
     private static let ignored: Set<String> = [
         "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "defaults", "rw", "dev",
         "suid",
@@ -38,11 +40,11 @@ struct MountOptions: Hashable, Sendable {
         "comment",
     ]
 
-    /// Sorts the items of one `-o` list.
+    /// Parses the items of one `-o` list.
     ///
     /// - Parameters:
     ///   - text: `name,name=value,…`; `\,` and `\\` stand for a comma and a backslash inside a value.
-    ///   - sloppy: Leave unknown options out, as `mount -s` asks.
+    ///   - sloppy: Whether unknown options are ignored, as with `mount -s`.
     /// - Throws: usage, for an option that is unknown or lacks its value.
     mutating func add(list text: String, sloppy: Bool = false) throws(ProgramError) {
         let items = Self.items(of: text)
@@ -68,7 +70,7 @@ struct MountOptions: Hashable, Sendable {
         } else if Self.ownership.contains(normalised) {
             try add(ownership: normalised, value: value)
         } else if remounts, value != nil, normalised == "user_id" || normalised == "group_id" {
-            // mount(8) repeats what the kernel's table shows.
+            // mount(8) repeats the options that the kernel's table shows.
             return
         } else if normalised == "max_read" {
             passedOn.append("max_read=\(try Self.identifier(value, of: normalised))")
@@ -110,7 +112,7 @@ struct MountOptions: Hashable, Sendable {
         return number
     }
 
-    /// The items between commas, with `\,` and `\\` undone.
+    /// The items between commas, with `\,` and `\\` unescaped.
     static func items(of text: String) -> [String] {
         var items: [[UInt8]] = [[]]
         var escaped = false
@@ -131,7 +133,7 @@ struct MountOptions: Hashable, Sendable {
         return items.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The list that gives these options again, for handing them to another process.
+    /// The `-o` list that yields these options again, for passing them to another process.
     var list: String {
         var items = assignments.map { "\($0.name)=\($0.value)" } + passedOn
         if let user { items.append("uid=\(user)") }
@@ -144,4 +146,68 @@ struct MountOptions: Hashable, Sendable {
     private static func escaped(_ item: String) -> String {
         String(item.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] })
     }
+}
+
+/// A request to mount: the source, the mount point and the options.
+struct MountRequest: Hashable, Sendable {
+    var source = SourceName.standard
+    /// The path as given; empty for the default of the command.
+    var mountPoint = ""
+    var options = MountOptions()
+    /// Whether this process serves the mount instead of a new one.
+    var foreground = false
+    /// Whether debug lines are written, libfuse's included.
+    var debug = false
+    /// The descriptor on which the serving process reports that it has mounted; nil if no process waits for that.
+    var readyDescriptor: Int32?
+}
+
+// MARK: - Tier options
+
+/// The options of the shared tier.
+enum TierOptions {
+    static let all: [OptionDefinition] = [
+        OptionDefinition(
+            "tier", "s3://BUCKET/PREFIX", standard: "none",
+            help: "a bucket on an object store where machines share what they download"
+        ) { settings, text, _ throws(ExpectedValue) in
+            guard text != "none" else {
+                settings.tier = nil
+                return
+            }
+            guard let address = BucketAddress(text) else {
+                throw ExpectedValue("s3://BUCKET or s3://BUCKET/PREFIX, the prefix of letters, digits, - _ . and /")
+            }
+            settings.tier = address
+        },
+        OptionDefinition(
+            "tier_url", "URL", standard: "Amazon's", help: "the object store, such as http://nas.local:8333",
+            mayHoldSecret: true
+        ) { settings, text, _ throws(ExpectedValue) in
+            let url = try OptionTable.plainOrigin(text)
+            guard url.text == url.origin || url.text.lowercased() == url.origin else {
+                throw ExpectedValue("a URL without a path, such as http://nas.local:8333")
+            }
+            settings.tierURL = url
+        },
+        OptionDefinition(
+            "tier_region", "NAME", standard: StorePlace.standardRegion, help: "what the store calls its region"
+        ) { settings, text, _ throws(ExpectedValue) in
+            guard (1...64).contains(text.utf8.count),
+                text.utf8.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 45 })
+            else { throw ExpectedValue("the name of a region, such as eu-west-1") }
+            settings.tierRegion = text
+        },
+        OptionDefinition(
+            "tier_keys", "FILE", standard: "the AWS variables",
+            help: "a file with aws_access_key_id and aws_secret_access_key, which nobody else may read",
+            mayBeSecret: true
+        ) { settings, text, context throws(ExpectedValue) in
+            settings.tierKeys = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
+        },
+        OptionDefinition(
+            "tier_private", "WORD", standard: "off",
+            help: "whether your machines share what you are shown while signed in: on or off",
+            words: [("on", true), ("off", false)], of: \.sharesPrivate),
+    ]
 }

@@ -4,17 +4,17 @@ import Rankings
 struct OptionDefinition: Sendable {
     /// Lower case with underscores.
     let name: String
-    /// What stands for the value in help: `SIZE`.
+    /// The placeholder of the value in help: `SIZE`.
     let placeholder: String
     /// The default as help shows it.
     let standard: String
     /// One line of help.
     let help: String
-    /// Whether a value may hold a password: then it is never repeated, and one that does is refused on the command line.
+    /// Whether a value may contain a password: it is then never repeated, and refused on the command line if it contains one.
     let mayHoldSecret: Bool
     /// Whether the whole value may be a secret, given by mistake.
     let mayBeSecret: Bool
-    /// The words that the value is one of, for completion; empty where it is something else.
+    /// The words that the value is chosen from, for completion; empty for other kinds of values.
     let words: [String]
     /// Parses a value into the settings.
     let set: @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
@@ -34,7 +34,7 @@ struct OptionDefinition: Sendable {
         self.set = set
     }
 
-    /// An option whose value is one of a list of words.
+    /// Defines an option with a value from a list of words.
     init<Value: Sendable>(
         _ name: String, _ placeholder: String, standard: String, help: String, words choices: [(String, Value)],
         of setting: any WritableKeyPath<Settings, Value> & Sendable
@@ -52,18 +52,18 @@ struct OptionDefinition: Sendable {
     }
 }
 
-/// What parsers need to know besides the text.
+/// The context that parsers need besides the text.
 struct OptionContext: Sendable {
-    /// Relative paths begin here; nil where only absolute ones are meant (the file).
+    /// The directory that relative paths start from; nil where only absolute paths are allowed (the file).
     var directory: String?
     var home: String?
 }
 
 /// The one table of options.
 ///
-/// Flags, `-o`, the configuration file and the environment are read by it. Credentials have no place in it.
+/// It defines the flags, `-o`, the configuration file and the environment. Credentials are never options.
 enum OptionTable {
-    /// The definition of a name, `-` and `_` being equal.
+    /// The definition of a name, where `-` and `_` are equivalent.
     static func definition(named name: String) -> OptionDefinition? {
         let name = normalised(name)
         return all.first { $0.name == name }
@@ -108,7 +108,7 @@ enum OptionTable {
         OptionDefinition(
             "top", "N", standard: "all", help: "show only the first N entries of a ranking"
         ) { settings, text, _ throws(ExpectedValue) in
-            // The service ranks 500 at most; ten times that is room for others.
+            // The service ranks 500 at most; ten times that leaves room for other services.
             settings.top = text == "all" ? nil : try ValueParsers.integer(text, in: 1...5000)
         },
         OptionDefinition(
@@ -200,7 +200,7 @@ enum OptionTable {
             "timeout", "SECONDS", standard: "30",
             help: "when every request has been answered, whatever the network does"
         ) { settings, text, _ throws(ExpectedValue) in
-            // Below 2 s no handshake is sure to fit; the kernel's own hung-task warning comes at 120 s.
+            // Below 2 s a handshake is not certain to fit; the kernel's own hung-task warning comes at 120 s.
             settings.timeout = try ValueParsers.seconds(text, in: 2...110)
         },
         OptionDefinition(

@@ -1,4 +1,4 @@
-/// What was expected in place of a value that does not parse, as the end of a sentence: "a size such as 50M or 2G".
+/// The expected form of a value that does not parse, as the end of a sentence: "a size such as 50M or 2G".
 struct ExpectedValue: Error, Hashable, Sendable {
     let description: String
 
@@ -33,7 +33,7 @@ enum ValueParsers {
         }
     }
 
-    /// A size as people write it: `2G`, `50M`, `1.5G` with one digit where it does not divide.
+    /// A size for people: `2G`, `50M`, or `1.5G` with one digit where it does not divide.
     static func sizeText(_ bytes: Int64) -> String {
         let units: [(String, Int64)] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)]
         for (unit, factor) in units where bytes >= factor {
@@ -43,7 +43,7 @@ enum ValueParsers {
         return "\(bytes)"
     }
 
-    /// A duration in seconds, with a fraction if wanted and an optional `s` behind it.
+    /// A duration in seconds, with an optional fraction and an optional trailing `s`.
     static func seconds(_ text: String, in bounds: ClosedRange<Int64>) throws(ExpectedValue) -> Duration {
         let expected = ExpectedValue("a number of seconds from \(bounds.lowerBound) to \(bounds.upperBound)")
         let number = text.hasSuffix("s") ? text.dropLast() : text[...]
@@ -60,7 +60,7 @@ enum ValueParsers {
         return value
     }
 
-    /// Plain decimals only: `Double.init` alone would also take `nan`, `0x1p3` and `1e9`.
+    /// Plain decimals only: `Double.init` alone would also accept `nan`, `0x1p3` and `1e9`.
     private static func decimal(_ text: Substring, or expected: ExpectedValue) throws(ExpectedValue) -> Double {
         guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 }), let value = Double(text)
         else {
@@ -85,7 +85,7 @@ enum ValueParsers {
         return choice.1
     }
 
-    /// An absolute path; a leading `~/` is the home directory, anything else relative is taken from `directory`.
+    /// An absolute path; a leading `~/` stands for the home directory, any other relative path starts from `directory`.
     static func path(_ text: String, relativeTo directory: String?, home: String?) throws(ExpectedValue) -> String {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
             throw ExpectedValue("a path without control characters")
@@ -104,7 +104,7 @@ enum ValueParsers {
         return text
     }
 
-    /// Tags between blanks or semicolons; with `-` in front those that must not be; `none` for no tags.
+    /// Tags separated by blanks or semicolons; a leading `-` marks a refused tag; `none` stands for no tags.
     static func tags(_ text: String) throws(ExpectedValue) -> (wanted: [String], refused: [String]) {
         if text == "none" { return ([], []) }
         let words = text.split { $0 == " " || $0 == ";" || $0 == "\t" }
@@ -114,5 +114,68 @@ enum ValueParsers {
             throw ExpectedValue("tags with blanks between them such as \"landscape -sketch\"")
         }
         return (wanted, refused)
+    }
+}
+
+// MARK: - Origin URL
+
+/// An `http` or `https` URL that a user names: scheme, host, port and a path prefix; nothing else.
+struct OriginURL: Hashable, Sendable {
+    /// Without a trailing slash.
+    let text: String
+    /// `http://127.0.0.1:8080`: scheme and authority in lower case.
+    let origin: String
+    /// Host and port, for naming a cache directory.
+    let authority: String
+    /// The host alone, without a port or an address's brackets.
+    var host: String {
+        if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
+        return String(authority.prefix { $0 != ":" })
+    }
+
+    /// Whether the text contains a user name, and so perhaps a password.
+    let hasUserInfo: Bool
+
+    /// - Throws: The expected form; the text itself is never repeated, because it may contain a password.
+    init(_ text: String, schemes: [String] = ["http", "https"]) throws(ExpectedValue) {
+        let expected = ExpectedValue("a URL such as \(schemes[0])://127.0.0.1:8080, without query or fragment")
+        guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ (33...126).contains($0) }),
+            !text.contains(where: { "?#\\\"<>".contains($0) }),
+            let scheme = schemes.first(where: { text.lowercased().hasPrefix($0 + "://") })
+        else { throw expected }
+        let rest = text.dropFirst(scheme.count + 3)
+        let authorityAndUser = rest.prefix { $0 != "/" }
+        let authority = authorityAndUser.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        guard Self.isAuthority(authority) else { throw expected }
+        let path = rest.dropFirst(authorityAndUser.count)
+        let trimmed = path.reversed().drop { $0 == "/" }.reversed()
+        self.text = "\(scheme)://\(authorityAndUser)" + String(trimmed)
+        self.authority = authority.lowercased()
+        origin = "\(scheme)://\(authority.lowercased())"
+        hasUserInfo = authorityAndUser.contains("@")
+    }
+
+    /// Longer URLs are mistakes.
+    private static let longest = 1024
+
+    /// `name`, `name:port`, `[address]` or `[address]:port`.
+    private static func isAuthority(_ text: Substring) -> Bool {
+        let host: Substring
+        let port: Substring
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            host = text[text.index(after: text.startIndex)..<end]
+            port = text[text.index(after: end)...]
+            guard host.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else { return false }
+        } else {
+            host = text.prefix { $0 != ":" }
+            port = text.dropFirst(host.count)
+            guard host.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" || $0 == "." || $0 == "_" }) else {
+                return false
+            }
+        }
+        guard !host.isEmpty else { return false }
+        if port.isEmpty { return true }
+        guard port.hasPrefix(":"), let number = Int(port.dropFirst()) else { return false }
+        return (1...65535).contains(number)
     }
 }

@@ -1,28 +1,28 @@
 import CLinux
 import Glibc
 
-/// A user of the system, as the passwd entry tells.
+/// A user of the system, from its passwd entry.
 struct Account: Hashable, Sendable {
     var name: String
     var user: UInt32
     var group: UInt32
     var home: String
 
-    /// What an option `setuid=` comes to.
+    /// The effect of an option `setuid=`.
     enum Change: Hashable, Sendable {
-        /// The process is that user already, or nobody was named.
+        /// The process already runs as that user, or the option was not given.
         case none
         case become(Account)
     }
 
-    /// Decides who is to serve.
+    /// Decides which user serves the mount.
     ///
     /// - Parameters:
     ///   - text: The option's value; nil if it was not given.
     ///   - current: The effective user of this process.
-    ///   - find: The passwd entry of a name or number; nil if there is none.
-    /// - Returns: Whom to become.
-    /// - Throws: usage, for a user who does not exist, or another one where only root may choose.
+    ///   - find: Returns the passwd entry of a name or number; nil if there is none.
+    /// - Returns: The account to become, or `none`.
+    /// - Throws: usage, for a user that does not exist, or for another user where only root may choose.
     static func change(
         to text: String?, from current: UInt32, find: (String) -> Account?
     ) throws(ProgramError) -> Change {
@@ -41,7 +41,7 @@ struct Account: Hashable, Sendable {
 
     /// The passwd entry of a name, or else of a number, as chown(1) reads it.
     ///
-    /// Not for two threads at once: getpwnam(3) is not reentrant.
+    /// Must not run on two threads at once: getpwnam(3) is not reentrant.
     static func find(_ text: String) -> Account? {
         if let entry = unsafe getpwnam(text) { return unsafe Account(entry) }
         guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt32(text),
@@ -68,13 +68,13 @@ struct Account: Hashable, Sendable {
 // MARK: - Becoming that user
 
 extension Account {
-    /// Makes this process the user's for good: groups, user, no capability, none to be had by running a program.
+    /// Makes this process run as the user for good: groups, user, no capabilities, and none gained by running a program.
     ///
-    /// Root only, and before the process has a second thread: capabilities belong to threads. Nothing of the user's may have been
-    /// opened before. Descriptors stay open.
+    /// Only for root, and before the process has a second thread, because capabilities belong to threads. No file of the user may
+    /// have been opened before. Descriptors stay open.
     func become() throws(ProgramError) {
         guard Self.isSingleThreaded else { throw failure("the process has other threads already") }
-        // The bounding set can only be changed as long as there are capabilities.
+        // The bounding set can only be changed while the process has capabilities.
         var capability: UInt = 0
         while rankfs_prctl(PR_CAPBSET_READ, capability) >= 0 {
             guard rankfs_prctl(PR_CAPBSET_DROP, capability) == 0 else {
@@ -103,7 +103,7 @@ extension Account {
         return tasks.count == 1
     }
 
-    /// Whether nothing is left of root, nor can be got back.
+    /// Whether all of root's rights are gone and cannot be regained.
     private var isComplete: Bool {
         var users: (uid_t, uid_t, uid_t) = (0, 0, 0)
         var groups: (gid_t, gid_t, gid_t) = (0, 0, 0)
@@ -114,7 +114,7 @@ extension Account {
             && rankfs_prctl(PR_GET_NO_NEW_PRIVS, 0) == 1
     }
 
-    /// The user's own places instead of root's; what the service manager said stays.
+    /// Sets the user's own directories in place of root's; the service manager's variables stay.
     private func takeEnvironment() {
         for variable in ProcessEnvironment.variables().keys
         where variable.hasPrefix("XDG_") || variable.hasPrefix("DBUS_") {

@@ -3,21 +3,22 @@ import Fuse
 import Glibc
 import Posix
 
-/// What a guard mounts, as its command line tells; and the guard's whole life.
+/// The mount that a guard makes, as its command line describes it, and the guard's main function.
 struct GuardedMount: Hashable, Sendable {
     var source: SourceName
-    /// As given.
+    /// The path as the user gave it, made absolute.
     var mountPoint: String
-    /// The user whom the folder must belong to, and who may look into the mount.
+    /// The user that must own the folder and has access to the mount.
     var user: UInt32
     var group: UInt32
     /// The user's name, for error texts.
     var name: String
     var allowsOthers: Bool
-    /// Bytes of one read; 0 for the kernel's bound.
+    /// The largest read, in bytes; 0 for the kernel's bound.
     var longestRead: UInt32
-    /// The device number of the mount, for the second guard, which the first one starts once it has mounted: the mount is taken
-    /// away even if one of them was killed.
+    /// The device number of the mount, for the second guard.
+    ///
+    /// The first guard starts the second one once it has mounted, so that the mount is removed even if one of them was killed.
     var mounted: String?
 
     init(_ request: MountRequest, for account: Account) {
@@ -31,7 +32,7 @@ struct GuardedMount: Hashable, Sendable {
         longestRead = passedOn.compactMap { $0.hasPrefix("max_read=") ? UInt32($0.dropFirst(9)) : nil }.last ?? 0
     }
 
-    /// The hidden command.
+    /// The name of the hidden command.
     static let command = "mount-guard"
 
     /// The guard's command line.
@@ -42,7 +43,7 @@ struct GuardedMount: Hashable, Sendable {
         ] + (mounted.map { [$0] } ?? [])
     }
 
-    /// Takes the words behind the command's name back.
+    /// Parses the words that follow the command's name.
     init(words: [String]) throws(ProgramError) {
         guard words.count == 7 || words.count == 8, let source = SourceName(rawValue: words[0]),
             words[1].hasPrefix("/"),
@@ -64,7 +65,7 @@ struct GuardedMount: Hashable, Sendable {
 
     // MARK: The guard
 
-    /// Looks at the folder, mounts when told, and unmounts when nobody is left at the other end.
+    /// Checks the folder, mounts on request, and unmounts when the other end of the socket is closed.
     func serve() {
         let connection = MountGuard.Inherited.connection
         Self.leaveCaller()
@@ -99,7 +100,7 @@ struct GuardedMount: Hashable, Sendable {
         waiting.wait(connection)
     }
 
-    /// Takes the mount away when nobody is left at the other end.
+    /// Removes the mount when the other end of the socket is closed.
     private func wait(_ connection: Int32) {
         while MountGuard.receive(on: connection) != nil {}
         Self.detach(mounted)
@@ -107,14 +108,14 @@ struct GuardedMount: Hashable, Sendable {
 
     private static func bytes(_ message: MountGuard.Message) -> [UInt8] { Array(message.rawValue.utf8) }
 
-    /// Takes the mount on the folder away if it is a rankfs of this user's; users may do that to their mounts anyway.
+    /// Removes a rankfs mount of this user from the folder; users may do that to their own mounts anyway.
     private func clear() -> Bool {
         guard let path = MountPoint.canonical(mountPoint) else { return false }
         let bytes = Array(path.utf8)
         return Unmounter.detach { $0.path == bytes && $0.isOwn && $0.superOptions.contains("user_id=\(user)") }
     }
 
-    /// Ends by the socket alone: signals to the group of the serving process are for that one to obey.
+    /// Makes the guard end by the socket alone: signals to the serving process's group are meant for that process.
     private static func leaveCaller() {
         closefrom(MountGuard.Inherited.device + 1)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1] { _ = signal(number, SIG_IGN) }
@@ -124,12 +125,13 @@ struct GuardedMount: Hashable, Sendable {
         if null > MountGuard.Inherited.device { close(null) }
     }
 
-    /// AUTOFS_SUPER_MAGIC of linux/magic.h: folders that a system's automounter made to be mounted on.
+    /// AUTOFS_SUPER_MAGIC of linux/magic.h: a folder that the system's automounter made as a mount point.
     private static let autofs = 0x187
 
-    /// The folder, so that what is mounted on is what was looked at.
+    /// Opens the folder, so that the checked folder is the one that is mounted on.
     ///
-    /// Who may write to a path could have put a link to another folder there, and what the user serves would cover that one.
+    /// A user with write access to the path could have put a link to another folder there, and the user's mount would cover that
+    /// folder.
     private func open(_ path: String) throws(ProgramError) -> Int32 {
         let shown = LogText.escaped(path)
         // Without O_DIRECTORY, which would make an automounter mount here.
@@ -148,9 +150,9 @@ struct GuardedMount: Hashable, Sendable {
         return folder
     }
 
-    /// Mounts what `/dev/fuse` will be answered with, whatever the serving process has become meanwhile.
+    /// Mounts on the folder, with `/dev/fuse` as the connection, however the serving process has changed meanwhile.
     ///
-    /// - Returns: The device number of the mount, which is its own for as long as the connection lives.
+    /// - Returns: The device number of the mount, which no other mount has as long as the connection lives.
     private func mount(on folder: Int32) throws(ProgramError) -> String? {
         let context = unsafe rankfs_mount_begin("fuse")
         defer { if context >= 0 { close(context) } }
@@ -165,7 +167,7 @@ struct GuardedMount: Hashable, Sendable {
         return mount.found?.device
     }
 
-    /// The mount's parameters, flags without a value.
+    /// The mount's parameters; a flag has no value.
     private var parameters: [(name: String, value: String?)] {
         var parameters: [(String, String?)] = [
             ("source", source.rawValue), ("subtype", "rankfs"), ("fd", "\(MountGuard.Inherited.device)"),
@@ -184,15 +186,15 @@ struct GuardedMount: Hashable, Sendable {
         )
     }
 
-    /// Takes the mount away if it is still there, wherever that is: its user may have renamed or exchanged folders above it.
+    /// Removes the mount if it still exists, wherever it is: its user may have renamed or exchanged folders above it.
     private static func detach(_ mounted: String?) {
         let device = MountGuard.Inherited.device
-        // Whoever still waits for an answer then gets an error.
+        // Readers that still wait for an answer then get an error.
         defer { close(device) }
         guard let mounted else { return }
         Unmounter.detach(
             where: { $0.isOwn && $0.device == mounted },
-            // A connection that the kernel has closed has been unmounted, and its device number may be another's by now.
+            // A connection that the kernel has closed is unmounted already, and its device number may be another mount's by now.
             isConfirmed: {
                 var connection = pollfd(fd: device, events: 0, revents: 0)
                 return unsafe poll(&connection, 1, 0) == 0 || connection.revents & Int16(POLLERR) == 0

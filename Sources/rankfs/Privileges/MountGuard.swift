@@ -3,42 +3,42 @@ import Fuse
 import Glibc
 import Posix
 
-/// The serving process's side of a mount that a guard, which is still root, makes and takes away for it.
+/// The serving process's side of a mount that a guard, which is still root, makes and removes for it.
 ///
-/// The serving process has given up root before it opens anything of the user's or the network's, and so could neither mount
-/// nor unmount. The guard is a process of its own that knows what to mount since before that, does it once when told, waits for
-/// the socket to be closed, however the serving process ends, and then unmounts.
+/// The serving process gives up root's rights before it opens any file of the user or connection to the network, and so could
+/// neither mount nor unmount. The guard is a separate process that receives the mount's description before that. It mounts once
+/// on request, waits until the socket is closed, however the serving process ends, and then unmounts.
 ///
 /// ## Concurrency
 ///
 /// Used by the main thread.
 struct MountGuard: Sendable {
-    /// `/dev/fuse`, which the session closes.
+    /// The descriptor of `/dev/fuse`, which the session closes.
     let device: Int32
     private let connection: Int32
     private let mount: GuardedMount
 
-    /// Descriptors of the guard's.
+    /// Descriptors of the guard.
     enum Inherited {
         static let connection: Int32 = 3
         static let device: Int32 = 4
     }
 
-    /// What the serving process asks for, in this order.
+    /// The requests of the serving process, in this order.
     enum Message: String {
-        /// To look at the folder.
+        /// Check the folder.
         case look
-        /// To take away the user's own dead mount there, and then look.
+        /// Remove the user's own dead mount there, then check the folder.
         case clear
         case mount
     }
 
-    /// Longer than any path and sentence.
+    /// Bytes; longer than any path and sentence.
     private static let longestMessage = 32 << 10
-    /// How long a look at the folder may take.
+    /// The time limit of one check of the folder.
     static let lookPatience: Duration = .seconds(5)
 
-    /// Starts the guard, which waits; as root, with one thread.
+    /// Starts the guard, which then waits; requires root and a single thread.
     static func start(_ request: MountRequest, for account: Account) throws(ProgramError) -> MountGuard {
         let device = unsafe open("/dev/fuse", O_RDWR | O_CLOEXEC)
         guard device >= 0 else {
@@ -62,9 +62,10 @@ struct MountGuard: Sendable {
         return MountGuard(device: device, connection: ends[0], mount: mount)
     }
 
-    /// Has the folder looked at, and returns its canonical path.
+    /// Has the guard check the folder, and returns its canonical path.
     ///
-    /// As the user, to whom alone the kernel tells that a mount of theirs is dead. Blocks for up to 10 s; not for tasks.
+    /// Runs as the user, because the kernel shows only to that user that the mount is dead. Blocks for up to 10 s; must not be
+    /// called from a task.
     func prepare(log: (String) -> Void) throws(ProgramError) -> String {
         ask(MountPoint.canonical(mount.mountPoint).map(hasDied) == true ? .clear : .look)
         let answer = try answer()
@@ -79,20 +80,20 @@ struct MountGuard: Sendable {
         return MountPoint.decide(path: path, mounts: mounts, look: look) == .recover
     }
 
-    /// Has it mounted.
+    /// Has the guard mount.
     func makeMount() throws(ProgramError) {
         ask(.mount)
         _ = try answer()
     }
 
-    /// Has it unmounted; the end of the process does the same.
+    /// Has the guard unmount; the end of this process does the same.
     func release() {
         close(connection)
     }
 
     // MARK: Messages
 
-    /// A packet of texts with a NUL behind each; the first is empty, or the sentence of a failure.
+    /// A packet of texts, each followed by a NUL; the first is empty, or the sentence of a failure.
     static func packet(failure: String = "", _ texts: [String] = []) -> [UInt8] {
         ([failure] + texts).flatMap { Array($0.utf8) + [0] }
     }
@@ -103,7 +104,7 @@ struct MountGuard: Sendable {
         }
     }
 
-    /// The next message; nil at the end.
+    /// The next message; nil when the other end is closed.
     static func receive(on connection: Int32) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: longestMessage)
         while true {

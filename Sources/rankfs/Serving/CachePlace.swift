@@ -5,32 +5,32 @@ import ImageCache
 import Posix
 import Rankings
 
-/// Where a mount keeps what it stores.
+/// The directory in which a mount stores its files.
 struct CachePlace: Hashable, Sendable {
-    /// The root of it all, private to the user: the image cache's own directory, which marks it against backups.
+    /// The root of all stored files, private to the user: the image cache's own directory, which marks it against backups.
     let directory: String
-    /// Whether it lies in memory, because the disk has no room for a new cache; then it goes with its mount.
+    /// Whether it lies in memory because the disk has no room for a new cache; it is then removed with its mount.
     private(set) var isInMemory = false
 
-    /// The catalog's directory, and what it is called.
+    /// The catalog's directory.
     var catalog: String { "\(directory)/\(Self.catalogName)" }
     static let catalogName = "catalog"
-    /// The catalog's directory, and those in it for what mounts show that is not the usual; with what they are called.
+    /// The catalog's directory and those within it for mounts with other than the usual choices, each with its name for texts.
     var catalogs: [(name: String, path: String)] {
         let others = ((try? LocalFiles.names(in: catalog)) ?? []).filter { $0.contains("=") }.sorted()
         return [("the catalog", catalog)] + others.map { ("the catalog of \($0)", "\(catalog)/\($0)") }
     }
     static func database(in catalog: String) -> String { catalog + "/catalog.sqlite" }
-    /// The end of a cool-down that the service asked for, in Unix seconds.
+    /// The file with the end of a cool-down that the service requested, in Unix seconds.
     var coolDown: String { directory + "/cooldown" }
-    /// Until when hosts are left alone, because they asked for it or something in front of them turned the program away.
+    /// The file with the pauses of hosts: those that the hosts requested, and those after a front turned the program away.
     var hostCoolDowns: String { directory + "/cooldown.hosts" }
-    /// Which thumbnails in the user's home are of this cache's mounts.
+    /// The file that lists the thumbnails in the user's home that belong to this cache's mounts.
     var thumbnails: String { "\(directory)/\(Self.thumbnailsName)" }
     static let thumbnailsName = "thumbnails.list"
     var log: String { directory + "/rankfs.log" }
 
-    /// The place that settings name, or the default of the source; an origin of one's own has its own default.
+    /// The place that settings name, or the default of the source; a custom origin has a default of its own.
     init(_ settings: Settings, source: SourceName, home: Home) throws(ProgramError) {
         if let named = settings.cacheDirectory {
             directory = named
@@ -50,7 +50,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// Makes the directories and checks that they can be written.
     ///
-    /// - Returns: This place; one in memory if the disk has no room to make it.
+    /// - Returns: This place; a place in memory if the disk has no room for it.
     func prepared(_ home: Home) throws(ProgramError) -> CachePlace {
         guard Self.mayHoldCache((try? LocalFiles.names(in: directory)) ?? []) else {
             throw ProgramError(
@@ -66,28 +66,28 @@ struct CachePlace: Hashable, Sendable {
                 + "change its permissions or set cache_dir to another one.")
     }
 
-    /// Makes what is missing; nil if all is there and can be written.
+    /// Makes missing directories; nil if all exist and can be written.
     private func make() -> LocalFiles.Failure? {
         do throws(LocalFiles.Failure) {
             for path in [directory, catalog] {
                 try LocalFiles.makeDirectories(path)
-                // W_OK and X_OK: read-only file systems say no to root too.
+                // W_OK and X_OK: read-only file systems refuse root too.
                 guard unsafe access(path, W_OK | X_OK) == 0 else { throw LocalFiles.Failure.last() }
             }
         } catch {
             return error
         }
-        // What else cannot be made is told by those who need it.
+        // Other failures are reported by the parts that need the folder.
         guard let code = ImageCache.makeFolders(in: directory), code == ENOSPC || code == EDQUOT else { return nil }
         return LocalFiles.Failure(code: code)
     }
 
-    /// The directory of what is known of the works that a mount shows; one of its own where that is not the usual.
+    /// The directory of the catalog for a mount's choices; a separate one for other than the usual choices.
     ///
-    /// What was listed under one rating is shown nowhere under another: not as a work, not as read last, not at random.
+    /// Works listed under one rating are never shown under another: not as a work, not as read last, not at random.
     ///
-    /// - Parameter choices: What `SourceChoices` says of them.
-    /// - Returns: Its path; it is there.
+    /// - Parameter choices: The text that `SourceChoices` makes of them.
+    /// - Returns: Its path; the directory exists.
     /// - Throws: cannotCreate, if it cannot be made.
     func catalog(showing choices: String) throws(ProgramError) -> String {
         guard !choices.isEmpty else { return catalog }
@@ -101,10 +101,10 @@ struct CachePlace: Hashable, Sendable {
         return directory
     }
 
-    /// The bytes of pictures that a place in memory may hold: the largest picture there can be.
+    /// Bytes of pictures that a place in memory may hold: the size of the largest possible picture.
     static let mostInMemory: Int64 = 256 << 20
 
-    /// A place in a file system that lives in memory, the same for each mount of this one; nil if there is none.
+    /// A place in a file system in memory, the same for each mount of this one; nil if there is none.
     private func inMemory(_ home: Home) -> CachePlace? {
         let name = "rankfs" + String(decoding: directory.utf8.suffix(200), as: UTF8.self).replacing("/", with: "_")
         for root in [home.variables["XDG_RUNTIME_DIR"], "/dev/shm"].compactMap({ $0 }) where root.hasPrefix("/") {
@@ -114,7 +114,7 @@ struct CachePlace: Hashable, Sendable {
         return nil
     }
 
-    /// Makes the directory, or finds it this user's alone: where everybody may write, the name may be somebody else's.
+    /// Makes the directory, or checks that it is this user's alone: where all users may write, the name may be another user's.
     private var isOwn: Bool {
         _ = unsafe mkdir(directory, 0o700)
         var status = stat()
@@ -122,17 +122,17 @@ struct CachePlace: Hashable, Sendable {
             && status.st_mode & 0o077 == 0
     }
 
-    /// Removes a place in memory; others stay.
+    /// Removes a place in memory; a place on disk stays.
     func leave() {
         if isInMemory { LocalFiles.removeTree(directory) }
     }
 
     /// Whether a directory with these names is a cache, or may become one.
     ///
-    /// A cache is private to the user and marked against backups: with `cache_dir=/etc` the system, and with a home its backups,
-    /// would be lost.
+    /// A cache is made private to the user and marked against backups: with `cache_dir=/etc` the system would be lost, and with a
+    /// home directory its backups.
     static func mayHoldCache(_ names: [String]) -> Bool {
-        // The image cache's lock file; a cache that never got so far has only what others put there before.
+        // The image cache's lock file; a cache that was never opened has only the files that other parts made before.
         names.contains(".busy")
             || Set(names).isSubset(of: [
                 "catalog", "cooldown", "cooldown.hosts", "thumbnails.list", "rankfs.log", "rankfs.log.1", "lost+found",
@@ -149,18 +149,18 @@ struct CachePlace: Hashable, Sendable {
         )
     }
 
-    /// A cool-down left over from an earlier run.
+    /// The cool-down of an earlier run.
     func storedCoolDown() -> Int64? {
         guard let bytes = try? LocalFiles.read(coolDown, limit: 32) else { return nil }
         return Int64(String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self))
     }
 
-    /// Keeps a cool-down over restarts; a disk that is full costs only that.
+    /// Stores a cool-down across restarts; a full disk loses only the cool-down.
     func store(coolDown seconds: Int64) {
         try? LocalFiles.replace(coolDown, with: Array("\(seconds)\n".utf8))
     }
 
-    /// Pauses of hosts left over from an earlier run; a line that makes no sense is none.
+    /// The pauses of hosts from an earlier run; lines that do not parse are skipped.
     func storedHostPauses() -> [String: HostPause] {
         guard let bytes = try? LocalFiles.read(hostCoolDowns, limit: 16 << 10) else { return [:] }
         var pauses: [String: HostPause] = [:]
@@ -176,7 +176,7 @@ struct CachePlace: Hashable, Sendable {
         return pauses
     }
 
-    /// Those of the pauses that a front made and that are not over, of the hosts of some addresses.
+    /// The pauses that fronts caused, that have not ended, and that concern the hosts of the given addresses.
     func storedFronts(of addresses: [String]) -> [(key: String, value: HostPause)] {
         let hosts = Set(addresses.map(RequestQueue.host))
         return storedHostPauses().filter { host, pause in
@@ -184,7 +184,7 @@ struct CachePlace: Hashable, Sendable {
         }.sorted { $0.key < $1.key }
     }
 
-    /// Keeps the pauses of hosts over restarts; a disk that is full costs only that.
+    /// Stores the pauses of hosts across restarts; a full disk loses only the pauses.
     func store(hostPauses pauses: [String: HostPause]) {
         let lines = pauses.sorted { $0.key < $1.key }.map { host, pause in
             let front = pause.front.map { " \($0.refusal.rawValue) \($0.step) \($0.mark)" } ?? ""

@@ -11,22 +11,22 @@ final class EmbeddedOrigin: Sendable {
     /// `http://127.0.0.1:PORT`, for both `api_url` and `image_url`.
     let url: String
     private let process: pid_t
-    /// The origin ends when this is closed, also by the end of this process.
+    /// The socket to the origin; the origin ends when it is closed, also by the end of this process.
     private let connection: Int32
 
     private static let program = "rankfs-origin"
-    /// What it says when it serves.
+    /// The beginning of the line that it writes when it serves.
     private static let greeting = "listening on "
-    /// Milliseconds until it says so; it has nothing to read.
+    /// Milliseconds until that line must come; the origin has nothing to read first.
     private static let patience: Int32 = 10_000
-    /// Bytes of what it says first: an address, or one sentence.
+    /// Bytes of its first line: an address, or one sentence.
     private static let longestLine = 1024
 
-    /// Starts it and waits until it serves.
+    /// Starts the origin and waits until it serves.
     ///
-    /// Blocks for some milliseconds; not for tasks.
+    /// Blocks for some milliseconds; must not be called from a task.
     ///
-    /// - Parameter service: The name of the source that it speaks for.
+    /// - Parameter service: The name of the source that the origin imitates.
     /// - Throws: unavailable or system, if it does not start.
     init(service: String) throws(ProgramError) {
         let path = try CompanionProgram.path(of: Self.program)
@@ -37,7 +37,7 @@ final class EmbeddedOrigin: Sendable {
         }
         do throws(SystemError) {
             defer { close(ends[1]) }
-            // Of every rating: what is shown of them, the mount asks for.
+            // With pictures of every rating: the mount itself requests the ratings to show.
             process = try ChildProcess.start(
                 path, [Self.program, "--parent", "3", "--service", service, "--unsafe"], inheriting: [ends[1]])
         } catch {
@@ -57,7 +57,7 @@ final class EmbeddedOrigin: Sendable {
         url = String(line.dropFirst(Self.greeting.count))
     }
 
-    /// Ends it; nothing it holds needs to be kept.
+    /// Ends the origin; it holds nothing that needs to be kept.
     func stop() {
         Self.end(process, connection)
     }
@@ -68,7 +68,7 @@ final class EmbeddedOrigin: Sendable {
         close(connection)
     }
 
-    /// The first line, without its end; what there is of it if no more comes in time.
+    /// The first line, without its end; only its beginning if no more comes in time.
     private static func line(from connection: Int32) -> String {
         var line: [UInt8] = []
         var waiting = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)

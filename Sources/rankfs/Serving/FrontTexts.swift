@@ -5,22 +5,22 @@ import Rankings
 import Sourcing
 import Synchronization
 
-/// What is said of hosts that something stands in front of which turns programs away.
+/// The texts about hosts with a front that turns programs away.
 enum FrontTexts {
-    /// Why a host is not asked, and what helps there.
+    /// The reason why no requests are sent to a host, and the remedy.
     ///
     /// - Parameters:
-    ///   - host: With its port, as in `HostPause`s.
-    ///   - pause: One with a front.
-    ///   - source: Whose host it is.
-    ///   - page: Where a person opens the service.
+    ///   - host: The host with its port, as in `HostPause`s.
+    ///   - pause: A pause with a front.
+    ///   - source: The source that uses the host.
+    ///   - page: The address at which a person opens the service.
     ///   - now: Unix seconds.
-    /// - Returns: A sentence without its stop.
+    /// - Returns: A sentence without its full stop.
     static func sentence(_ host: String, _ pause: HostPause, source: SourceName, page: String, now: Int64) -> String {
         let (host, access) = (LogText.escaped(host), source.description.access)
         let left =
             pause.end > now
-            ? "is not asked for another \(StatusCommand.duration(pause.end - now))" : "is asked once as a trial"
+            ? "is not asked for another \(DisplayText.duration(pause.end - now))" : "is asked once as a trial"
         let meanwhile = "so that it \(left) and only what is stored can be read"
         switch pause.front?.refusal {
         case .block:
@@ -45,13 +45,13 @@ enum FrontTexts {
     }
 }
 
-/// What hosts are asked with, as the files have it at this moment: the option user_agent and the session.
+/// The User-Agent, session and clearance of requests, as the configuration and session files have them at this moment.
 ///
-/// A mount follows the configuration file in this one thing, so that who is turned away for a name need not mount again.
+/// A mount follows the configuration file in this one option, so that a user that is turned away for a name need not mount again.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; one mutex guards all. Each question looks at the files' metadata (a few microseconds).
+/// Any thread may call; one mutex guards all. Each query reads the files' metadata (a few microseconds).
 final class FollowedMeans: Sendable {
     private struct State {
         var stamp: SessionFile.Stamp?
@@ -62,20 +62,20 @@ final class FollowedMeans: Sendable {
 
     private let path: String?
     private let sessions: SessionMeans?
-    /// Where clearances are for, as `AskingMeans` has it.
+    /// The host that clearances are valid for, as in `AskingMeans`.
     private let site: String
-    /// Whether a command line or a variable sets the option, which counts before any file.
+    /// Whether the command line or a variable sets the option, and thus overrides every file.
     private let isFixed: Bool
-    /// What the transport names itself anyway.
+    /// The User-Agent that the transport sends anyway.
     private let initial: String?
     private let standard: String
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - agent: The option as the mount was made with it.
-    ///   - standard: What holds without the option.
+    ///   - agent: The value of the option when the mount was made.
+    ///   - standard: The User-Agent without the option.
     ///   - path: The configuration file.
-    ///   - sessions: Where a session may be, and a clearance; nil for a source that takes neither.
+    ///   - sessions: The places of a session and a clearance; nil for a source that takes neither.
     ///   - site: Scheme and host of the API.
     init(agent: String?, standard: String, path: String?, sessions: SessionMeans?, site: String) {
         let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
@@ -96,7 +96,7 @@ final class FollowedMeans: Sendable {
         let (agent, clearance) = state.withLock { state in
             if !isFixed, let path, stamp != state.stamp {
                 state.stamp = stamp
-                // An editor may be in the middle of it, or its user has made a mistake.
+                // An editor may be in the middle of writing the file, or its user has made a mistake.
                 if case .success(let agent) = Self.agent(in: path) { state.agent = agent }
             }
             if state.session != session?.stamp, let sessions {
@@ -111,7 +111,7 @@ final class FollowedMeans: Sendable {
             clearance: clearance?.header, site: site)
     }
 
-    /// The option in a configuration file, nil if it is not there; or why it cannot be told.
+    /// The option in a configuration file, nil if it is absent; or the error that makes it unreadable.
     private static func agent(in path: String) -> Result<String?, any Error> {
         Result {
             let bytes = try LocalFiles.read(path, limit: ConfigurationFile.longest)

@@ -12,19 +12,19 @@ struct MountService {
     let settings: Settings
     let warnings: [String]
     let home: Home
-    /// Mounts and unmounts for a process that may not; nil if this one mounts itself.
+    /// Mounts and unmounts for a process that lacks the rights; nil if this process mounts itself.
     var guardian: MountGuard?
     /// Whether losing the terminal ends the mount, as it should for the tour.
     var stopsOnHangup = false
-    /// Told the mount point once it is mounted.
+    /// Receives the mount point once it is mounted.
     var announce: @Sendable (_ mountPoint: String) -> Void = { _ in }
 
-    /// How long a look at the folder to mount on may take.
+    /// The time limit for examining the folder to mount on.
     private static let lookPatience: Duration = .seconds(5)
 
     /// Mounts, serves until unmounted or stopped, and closes everything.
     ///
-    /// Blocks the calling thread, which must not be a task's.
+    /// Blocks the calling thread, which must not be a thread of the task pool.
     func run() throws(ProgramError) {
         let manager = ServiceManager(variables: home.variables)
         manager.hideFromChildren()
@@ -46,7 +46,7 @@ struct MountService {
         let logFile = try openLogFile(log, place: place, mountPoint: mountPoint)
         Descriptors.raiseLimit()
         FuseLog.send { log.info("libfuse: \($0)") }
-        // The first task ever needs descriptors and threads: better now than in the middle of a full table.
+        // The very first task needs descriptors and threads: they are made now, not when the descriptor table is full.
         BlockingCall.wait {}
 
         let stopper = Stopper(mountPoint: mountPoint) {
@@ -60,7 +60,7 @@ struct MountService {
             settings, home: home, place: place, mountPoint: mountPoint, parts: parts, log: log)
         let status = StatusSource(
             request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
-        // A file of cookies that cannot be used is a warning that the caller hears, and no reason not to mount.
+        // An unusable file of cookies gives a warning that the caller sees, and is no reason not to mount.
         _ = parts.source.signIn
         let (session, fileSystem) = try mount(
             at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
@@ -68,7 +68,7 @@ struct MountService {
         stopper.attach(session)
         leaveCaller()
 
-        // Until here the caller hears what is wrong; from now on nobody may be listening.
+        // Until here the caller sees the messages; from now on possibly no process reads them.
         if let logFile { log.move(to: logFile) }
         log.info("\(request.source.rawValue) is mounted on \(mountPoint), cache in \(place.directory)")
         announce(mountPoint)
@@ -100,7 +100,7 @@ struct MountService {
     private func mount(
         at mountPoint: String, parts: Parts, thumbnails: ThumbnailSeeder?, status: StatusSource, log: Log
     ) throws(ProgramError) -> (Session, RankFileSystem) {
-        var configuration = RankFileSystem.Configuration(
+        var configuration = MountConfiguration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
             status: { status.document(toOwner: $0).json }, metrics: { Metrics.text(of: status.document()) },
             version: Version.text + "\n", report: { log.warning($0) },
@@ -122,7 +122,7 @@ struct MountService {
         let fileSystem = RankFileSystem(
             configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache, renderer: parts.renderer)
         try guardian?.makeMount()
-        var mounting = Session.Configuration(
+        var mounting = SessionConfiguration(
             mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
             debug: request.debug)
         mounting.device = guardian?.device
@@ -136,7 +136,7 @@ struct MountService {
         }
     }
 
-    /// What every mount has, and what was asked for besides.
+    /// The options that every mount has, then the requested ones.
     static func mountOptions(_ request: MountRequest) -> [String] {
         [
             "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname=\(request.source.rawValue)",
@@ -161,30 +161,30 @@ struct MountService {
 
     // MARK: In the background
 
-    /// A process that serves in the background belongs to no terminal and keeps no folder busy.
+    /// Detaches a background process from its terminal and its folder, so that it keeps neither busy.
     ///
-    /// After mounting: automounters let only their own process group through to the folder that they wait for.
+    /// Called after mounting: automounters let only their own process group through to the folder that they wait for.
     private func leaveCaller() {
         guard request.readyDescriptor != nil else { return }
         _ = setsid()
         unsafe _ = chdir("/")
     }
 
-    /// Tells the waiting process that the mount is there; false if it has gone.
+    /// Reports to the waiting process that the mount is there; false if that process has gone.
     private func tellCaller() -> Bool {
         guard let descriptor = request.readyDescriptor else { return true }
         defer { close(descriptor) }
         return LocalFiles.write(Launcher.readyMessage, to: descriptor)
     }
 
-    /// Where lines will go once it is mounted; nil to leave them where they are.
+    /// The file for log lines once the mount is there; nil to leave the log where it is.
     private func openLogFile(_ log: Log, place: CachePlace, mountPoint: String) throws(ProgramError) -> LogFile? {
         if let path = settings.logFile { return try LogFile(named: path, mountPoint: mountPoint) }
         guard request.readyDescriptor != nil else { return nil }
         do throws(LogFile.Refusal) {
             return try LogFile(opening: place.log)
         } catch {
-            // Nobody asked for this one: a full disk is no reason not to serve what is on it.
+            // The user did not request this file: a full disk is no reason not to serve the pictures that are stored on it.
             log.warning("there will be no log, for \(place.log) cannot be written: \(error.reason)")
             return try? LogFile(opening: LogFile.nowhere)
         }

@@ -1,5 +1,6 @@
 import CLinux
 import Catalog
+import Fuse
 import Glibc
 import HTTP
 import ImageCache
@@ -8,35 +9,36 @@ import RankFS
 import Rankings
 import Render
 import Sourcing
+import Thumbnails
 import Tier
 
-/// Everything below a mount, wired together: the one place where sources, limits and directories meet.
+/// All parts below a mount, connected: the one place where sources, limits and directories meet.
 ///
 /// ## Concurrency
 ///
-/// Built and closed on the main thread; what it holds is used from any.
+/// Built and closed on the main thread; its parts are used from any thread.
 final class Parts: Sendable {
     let transport: CurlTransport
-    /// The queue before the transport.
+    /// The request queue in front of the transport.
     let queue: RequestQueue
-    /// What requests go through: the queue, or nothing where none may leave.
+    /// The transport for requests: the queue, or one that refuses every request when offline.
     let network: any Transport
-    /// Where previews and sizes are asked for, in the slots that the cache leaves.
+    /// Requests previews and sizes, in the slots that the cache leaves.
     let images: ImageHost
-    /// What keeps hosts from being asked.
+    /// Keeps the reasons why hosts cannot be reached.
     let health: HostHealth
     let notices: DesktopNotices
     let isOffline: Bool
-    /// Whether what nobody asked for may be downloaded now: not on a metered network, nor offline.
+    /// Whether pictures may now be downloaded without a reader: not on a metered network, nor offline.
     let maySpend: @Sendable () -> Bool
     let meter: MeteredNetwork
     let gate: TokenBucketGate
     let source: any RankingSource
-    /// What is shared with other machines; nil for nothing.
+    /// The shared tier; nil if nothing is shared.
     let tier: TierParts?
     let catalog: Catalog
     let cache: ImageCache
-    /// Decodes what comes from outside, in processes of its own.
+    /// Decodes data from outside, in separate processes.
     let renderer: Renderer
     /// The embedded origin, for the source `demo`.
     let origin: EmbeddedOrigin?
@@ -45,13 +47,13 @@ final class Parts: Sendable {
     /// API requests a second once the burst is spent.
     let rate: Double
 
-    /// The embedded origin is nobody else's: only a runaway loop is to be slowed down.
+    /// High, because the embedded origin belongs to this mount alone: it only slows down a runaway loop.
     private static let demoRate = 200.0
-    /// A network that does not answer fails a request after this long (Semantics, "Unreachable never means deleted").
+    /// The time after which a request fails on a network that does not answer (Semantics, "Unreachable never means deleted").
     private static let networkBound: Duration = .seconds(15)
-    /// Longest wait for a connection: three SYNs and a little.
+    /// The longest wait for a connection: three SYNs and a little.
     private static let connectBound: Duration = .seconds(8)
-    /// Longest silence within a transfer; what follows on a new connection is to come within 12 s.
+    /// The longest silence within a transfer; the rest is to come on a new connection within 12 s.
     private static let stallBound: Duration = .seconds(8)
 
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
@@ -76,7 +78,7 @@ final class Parts: Sendable {
         maySpend = { [isOffline] in !isOffline && !meter.isMetered }
         let notices = DesktopNotices(home)
         self.notices = notices
-        // The embedded origin has no users; the user's session is none of its business.
+        // The embedded origin has no users and does not need the user's session.
         let sessions =
             origin == nil ? Self.sessions(settings, source: name, home: home, notices: notices, log: log) : nil
         let means = FollowedMeans(
@@ -114,21 +116,21 @@ final class Parts: Sendable {
             settings, directory: listings, network: bound, source: source, host: images,
             sharedSizes: tier?.tier.sizes(needsSignIn: service.description.needsSignIn) { service.signIn },
             log: log)
-        // The last thing, for nothing above would end it.
+        // Started last, because a failure above would leave it running.
         meter.start()
     }
 
-    /// Why a host of this mount is not asked that something stands in front of.
+    /// The reason why this mount sends no requests to a host with a front.
     func frontSentence(_ host: String, _ pause: HostPause) -> String {
         Self.frontSentence(host, pause, settings, source: name)
     }
 
-    /// Whether a listing's pictures are not shared with other machines: what is the user's own, or needs signing in.
+    /// Whether a listing's pictures stay off the shared tier: the user's own listings, and those that need signing in.
     var isPrivate: @Sendable (ListingKey) -> Bool {
         guard !settings.sharesPrivate else { return { _ in false } }
         return { [source] key in
             switch key {
-            // Signed in, all of them may hold what others do not see.
+            // With a session, all of them may contain entries that other users do not see.
             case .ranking(let mode, _): source.description.needsSignIn(mode) || source.signIn != .signedOut
             case .author, .artist, .work: source.signIn != .signedOut
             case .search, .bookmarks, .following: true
@@ -140,7 +142,7 @@ final class Parts: Sendable {
         settings.rate ?? (isDemo ? demoRate : source.description.access.rate)
     }
 
-    /// The way to the network, to the hosts of the source and the settings.
+    /// The transport to the hosts of the source and of the settings.
     static func makeTransport(
         _ settings: Settings, source: SourceName, origin: String?, network: Duration,
         observer: (any TransferObserver)? = nil
@@ -162,7 +164,7 @@ final class Parts: Sendable {
         }
     }
 
-    /// The queue of requests to the hosts of a source; what it says has that source's remedies.
+    /// The queue of requests to the hosts of a source; its texts name the remedies of that source.
     static func makeQueue(
         _ transport: any Transport, _ settings: Settings, source: SourceName, pauses: [String: HostPause] = [:],
         means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
@@ -177,14 +179,14 @@ final class Parts: Sendable {
         return RequestQueue(transport, rules: rules)
     }
 
-    /// Why a host is not asked that something stands in front of.
+    /// The reason why no requests are sent to a host with a front.
     static func frontSentence(_ host: String, _ pause: HostPause, _ settings: Settings, source: SourceName) -> String {
         FrontTexts.sentence(
             host, pause, source: source, page: settings.apiURL?.text ?? source.description.access.apiURL,
             now: WallClock.now())
     }
 
-    /// The gate of API requests, with the cool-down that an earlier run left.
+    /// The gate of API requests, with the cool-down of an earlier run.
     static func makeGate(
         _ settings: Settings, source: SourceName, isDemo: Bool, place: CachePlace,
         report: @escaping @Sendable (Int64) -> Void = { _ in }
@@ -198,7 +200,7 @@ final class Parts: Sendable {
             })
     }
 
-    /// Where the user's session and clearance may be; nil for a source that takes neither.
+    /// The places of the user's session and clearance; nil for a source that takes neither.
     private static func sessions(
         _ settings: Settings, source: SourceName, home: Home, notices: DesktopNotices, log: Log
     ) -> SessionMeans? {
@@ -209,7 +211,7 @@ final class Parts: Sendable {
             expired: { notices.show(.sessionExpired(service: source.description.title)) })
     }
 
-    /// The origins that the user named, and the embedded one; a proxy is no origin.
+    /// The origins that the user named, and the embedded one; a proxy is not an origin.
     private static func trusted(_ settings: Settings, origin: String?) -> Set<String> {
         var origins = Set([settings.apiURL, settings.imageURL].compactMap { $0?.origin })
         if let origin { origins.insert(origin) }
@@ -228,7 +230,7 @@ final class Parts: Sendable {
         configuration.mayPreload = mayPreload
         configuration.tier = tier
         configuration.isPlaceholder = source.description.access.isPlaceholder
-        // A daemon that was told to stop keeps the lock for up to 5 s: a new mount waits for it instead of failing.
+        // A stopping daemon keeps the lock for up to 5 s: a new mount waits for it instead of failing.
         var attempt = 0
         while true {
             attempt += 1
@@ -262,7 +264,7 @@ final class Parts: Sendable {
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {
             return try Catalog(
-                Catalog.Configuration(
+                CatalogConfiguration(
                     directory: directory, days: settings.days,
                     view: ListingView(
                         rendition: settings.rendition ?? source.description.standardRendition,
@@ -272,7 +274,7 @@ final class Parts: Sendable {
                 source: source, host: host, sharedSizes: sharedSizes
             ) { log.record($0) }
         } catch {
-            // The database's own words are a sentence already.
+            // The database's own text is already a sentence.
             if case .database(let reason) = error {
                 throw ProgramError(.cannotCreate, "\(LogText.escaped(reason, limit: LogText.longestLine)).")
             }
@@ -280,9 +282,9 @@ final class Parts: Sendable {
         }
     }
 
-    /// Ends everything, in the order in which the parts use each other.
+    /// Closes all parts, in the order in which they use each other.
     ///
-    /// Blocks; not for tasks.
+    /// Blocks; must not be called from a task.
     func close() {
         BlockingCall.wait { [catalog, cache] in
             await catalog.close()
@@ -296,21 +298,73 @@ final class Parts: Sendable {
     }
 }
 
-/// The clock that nobody sets.
-enum MonotonicClock {
-    /// The present instant, as deadlines are given.
-    static var now: ContinuousClock.Instant { TimeSource.system.now() }
+// MARK: - Bridges
 
-    /// Seconds since some fixed moment, to the millisecond.
-    static func seconds() -> Double {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000_000) / 1000
+/// Links from works of one source to the same works in mounts of other sources.
+enum Bridges {
+    /// The work that a web page shows, in a mount of its source by this user.
+    ///
+    /// Reads the kernel's mount table and sends no request to a mount: their daemons may be busy with a request of this process.
+    ///
+    /// - Parameters:
+    ///   - webPage: The address of the page.
+    ///   - source: The source of the mount that makes the query.
+    ///   - table: The kernel's mount table.
+    ///   - user: The user that made the mounts to consider, as in `user_id=` of fuse(4).
+    /// - Returns: Nil for a page that does not show a work, and where its source is not mounted.
+    static func bridge(
+        to webPage: String, from source: SourceName, _ table: MountTable, user: UInt32 = getuid()
+    ) -> Bridge? {
+        for plugIn in SourceRegistry.all where plugIn.description.name != source.description.name {
+            guard let work = plugIn.description.work(webPage) else { continue }
+            let mount = table.mounts.last { mount in
+                mount.isOwn && mount.superOptions.contains("user_id=\(user)")
+                    && SourceName(rawValue: mount.source)?.description.name == plugIn.description.name
+            }
+            guard let mount else { continue }
+            let folder = String(decoding: mount.path, as: UTF8.self)
+            return Bridge(name: plugIn.description.name, target: "\(folder)/\(TreePath.work(work).text)")
+        }
+        return nil
     }
 }
 
-/// The wall clock.
-enum WallClock {
-    /// Unix seconds.
-    @Sendable static func now() -> Int64 { Int64(time(nil)) }
+// MARK: - Standard
+
+extension Renderer.Configuration {
+    /// `rankfs-render` as installed with this program, in as many processes as there are processors.
+    static var standard: Renderer.Configuration {
+        Renderer.Configuration(
+            program: { () throws(MediaError) in
+                do throws(ProgramError) { return try CompanionProgram.path(of: Renderer.program) } catch {
+                    throw .unavailable(error.message)
+                }
+            }, atOnce: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    }
+}
+
+// MARK: - Settings
+
+extension ThumbnailSeeder {
+    /// Makes the thumbnails of a mount; nil if they are off.
+    ///
+    /// The home is that of the mounting user, and other users' desktops do not read it; shared thumbnails are for all users.
+    init?(_ settings: Settings, home: Home, place: CachePlace, mountPoint: String, parts: Parts, log: Log) {
+        guard settings.makesThumbnails else { return nil }
+        let store = home.thumbnailDirectory.map { directory in
+            HomeThumbnails(
+                user: geteuid(),
+                directory: ThumbnailDirectory(path: directory, ledger: ThumbnailLedger(path: place.thumbnails)),
+                mountPoint: mountPoint)
+        }
+        let cache = parts.cache
+        let shelf = ThumbnailShelf(
+            kept: { await cache.kept($0) },
+            // Without room, thumbnails are made again on the next request.
+            keep: { try? await cache.keep($0, as: $1) })
+        self.init(
+            maker: ThumbnailMaker(
+                home: store, shelf: shelf, host: parts.images, renderer: parts.renderer),
+            mayAsk: parts.maySpend, report: { log.debug($0) })
+    }
 }

@@ -1,9 +1,9 @@
 import Rankings
 import Sourcing
 
-/// Options that sources have of their own (`SourceChoice`): one of the same name is one option, whatever its words mean to each.
+/// Options that sources define (`SourceChoice`): choices with the same name are one option, with each source's own meaning.
 enum SourceChoices {
-    /// The options of all sources, as the table of options has them.
+    /// The options of all sources, as entries of the option table.
     static let definitions: [OptionDefinition] = names.map { name in
         let words = SourceRegistry.all.flatMap { choice(name, of: $0.description)?.words ?? [] }
         return OptionDefinition(
@@ -15,7 +15,7 @@ enum SourceChoices {
     /// Each name once.
     private static var names: [String] { unique(SourceRegistry.all.flatMap { $0.description.choices.map(\.name) }) }
 
-    /// What a mount of a source is to show, by the names of its options; those that other sources have are passed over.
+    /// The choices of a mount of a source, by the names of its options; options of other sources are ignored.
     ///
     /// - Throws: usage, for a word that this source does not know.
     static func of(_ source: SourceName, _ settings: Settings) throws(ProgramError) -> [String: String] {
@@ -33,7 +33,7 @@ enum SourceChoices {
         return choices
     }
 
-    /// The choices that are not the usual ones, each of which has a catalog of its own; empty for the usual ones.
+    /// The text of the choices other than the usual ones, each with a catalog of its own; empty for the usual ones.
     static func text(_ choices: [String: String], of source: SourceName) -> String {
         source.description.choices.compactMap { choice in
             choices[choice.name].flatMap { $0 == choice.words.first ? nil : "\(choice.name)=\($0)" }
@@ -47,5 +47,21 @@ enum SourceChoices {
     private static func unique(_ words: [String]) -> [String] {
         var seen: Set<String> = []
         return words.filter { seen.insert($0).inserted }
+    }
+}
+
+// MARK: - Option texts
+
+/// Help texts of options that depend on the source.
+enum OptionTexts {
+    /// The default of such an option; help also has a table of sources.
+    static let bySource = "the source's"
+}
+
+/// Detects words that may be a secret of any source.
+enum Secrets {
+    /// Whether a word may be a secret rather than a name or a value.
+    static func mayBe(_ word: String) -> Bool {
+        SourceRegistry.all.contains { $0.accounts?.looksLikeSecret(word) ?? false }
     }
 }

@@ -2,7 +2,7 @@ import Fuse
 import Rankings
 import Sourcing
 
-/// What can be mounted, by the name that commands and fstab know it by: a source of the registry, or the embedded one.
+/// A mountable source, by its name in commands and fstab: a source of the registry, or an embedded one.
 struct SourceName: Hashable, Sendable {
     let rawValue: String
 
@@ -10,7 +10,7 @@ struct SourceName: Hashable, Sendable {
         rawValue = name
     }
 
-    /// Nil for a name that nothing has.
+    /// Nil for an unknown name.
     init?(rawValue: String) {
         guard let known = Self.demos.first(where: { $0.rawValue == rawValue }) else {
             guard SourceRegistry.plugIn(named: rawValue) != nil else { return nil }
@@ -20,13 +20,13 @@ struct SourceName: Hashable, Sendable {
         self = known
     }
 
-    /// A source as written in commands and in fstab, where it may end with a colon.
+    /// Parses a source as written in commands and in fstab, where it may end with a colon.
     ///
-    /// - Throws: usage, naming the sources there are.
+    /// - Throws: usage, with the names of all sources.
     init(argument: String) throws(ProgramError) {
         let name = argument.hasSuffix(":") ? String(argument.dropLast()) : argument
         guard let source = SourceName(rawValue: name) else {
-            // A URL with a password, or a cookie in the wrong place, is not to be repeated in a journal.
+            // A URL with a password, or a cookie in the wrong place, must not be repeated in a journal.
             let mayBeSecret = argument.contains("@") || argument.contains("=")
             let shown = mayBeSecret ? "what was named" : LogText.escaped(argument, limit: 80)
             throw ProgramError(
@@ -35,13 +35,13 @@ struct SourceName: Hashable, Sendable {
         self = source
     }
 
-    /// What is mounted where nothing is named.
+    /// The source that is mounted if none is named.
     static var standard: SourceName { SourceName(known: SourceRegistry.standard.description.name) }
 
-    /// The source inside the program, which is nobody's service and speaks for the standard one.
+    /// The embedded source inside the program, which has no real service and imitates the standard source.
     static let demo = SourceName(known: "demo")
 
-    /// The embedded source where it speaks for another one: `demo-NAME`.
+    /// The embedded source that imitates another one: `demo-NAME`.
     static func demo(of source: SourceName) -> SourceName {
         source.isDemo ? source : embedded(source.rawValue)
     }
@@ -50,13 +50,13 @@ struct SourceName: Hashable, Sendable {
         name == standard.rawValue ? demo : SourceName(known: "\(demo.rawValue)-\(name)")
     }
 
-    /// All that is inside the program.
+    /// All embedded sources.
     private static var demos: [SourceName] { SourceRegistry.all.map { embedded($0.description.name) } }
 
-    /// Whether it is inside the program.
+    /// Whether the source is embedded in the program.
     var isDemo: Bool { Self.demos.contains(self) }
 
-    /// Every one, in the order of help.
+    /// All sources, in the order of help.
     static var all: [SourceName] { SourceRegistry.all.map { SourceName(known: $0.description.name) } + [.demo] }
 
     /// Names as a sentence lists them: `a, b and demo`.
@@ -66,18 +66,41 @@ struct SourceName: Hashable, Sendable {
         return "\(texts.dropLast().joined(separator: ", ")) \(word) \(last)"
     }
 
-    /// What is true of the source that a mount shows; of the standard one if the mount does not tell.
+    /// The description of the source that a mount shows; that of the standard one if the mount's source is unknown.
     static func mounted(at mount: String, _ table: MountTable) -> SourceDescription {
         let name = table.mount(at: mount.utf8)?.source ?? ""
         return (SourceName(rawValue: name) ?? .standard).description
     }
 
-    /// The module behind it; the embedded source is asked as the one that it speaks for.
+    /// The module of the source; for an embedded source, that of the imitated one.
     var plugIn: any SourcePlugIn {
         SourceRegistry.plugIn(named: isDemo ? String(rawValue.dropFirst(Self.demo.rawValue.count + 1)) : rawValue)
             ?? SourceRegistry.standard
     }
 
-    /// What is true of it.
+    /// The description of the source.
     var description: SourceDescription { plugIn.description }
+}
+
+// MARK: - Source table
+
+/// The table of sources in help, made from their descriptions.
+enum SourceTable {
+    /// The lines of help, for each source.
+    static var help: String {
+        SourceRegistry.all.map(\.description).map { source in
+            let choices = source.choices.map { "\($0.name)=\($0.words.joined(separator: "|"))" }
+            let images = "images=\(source.renditions.map(\.rendition.rawValue).joined(separator: "|"))"
+            let facts = ([images] + choices + ["rate=\(rate(source.access.rate))"]).joined(separator: " ")
+            let name = "  " + source.name + String(repeating: " ", count: max(1, 12 - source.name.utf8.count))
+            return
+                "\(name)\(facts)\n\(String(repeating: " ", count: 14))\(source.access.apiURL), \(source.access.imageURL)"
+        }.joined(separator: "\n")
+    }
+
+    /// The rate with two digits, as options show it.
+    static func rate(_ perSecond: Double) -> String {
+        let hundredths = Int((perSecond * 100).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    }
 }

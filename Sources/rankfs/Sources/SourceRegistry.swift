@@ -4,9 +4,9 @@ import Pixiv
 import Rankings
 import Sourcing
 
-/// The sources that there are: whoever adds one adds its module and a line here.
+/// The registry of sources: a new source needs its module and a line here.
 enum SourceRegistry {
-    /// In the order in which help names them; the first one is mounted where none is named.
+    /// All sources in the order of help; the first one is mounted if none is named.
     static let all: [any SourcePlugIn] = [
         PixivPlugIn(),
         DanbooruPlugIn(),
@@ -16,7 +16,7 @@ enum SourceRegistry {
 
     static var standard: any SourcePlugIn { all[0] }
 
-    /// The one of a name; nil if there is none.
+    /// The source with a name; nil if there is none.
     static func plugIn(named name: String) -> (any SourcePlugIn)? {
         all.first { $0.description.name == name }
     }

@@ -4,9 +4,9 @@ import ImageCache
 import Rankings
 import Tier
 
-/// Events of the parts as log lines.
+/// Writes events of the parts as log lines.
 extension Log {
-    /// Something that the catalog noticed.
+    /// Logs an event of the catalog.
     func record(_ event: CatalogEvent) {
         switch event {
         case .databaseSetAside(let path, let reason):
@@ -23,7 +23,7 @@ extension Log {
         }
     }
 
-    /// A host that cannot be asked, or can be again.
+    /// Logs that a host cannot be reached, or that it can be reached again.
     func record(_ news: HostHealth.News) {
         switch news {
         case .trouble(let sentence): warning("\(sentence) What is stored can be read meanwhile.")
@@ -31,26 +31,26 @@ extension Log {
         }
     }
 
-    /// The service wants no requests until a moment in Unix seconds.
+    /// Logs a cool-down that the service requested, until a moment in Unix seconds.
     func serviceClosed(until end: Int64) {
         warning(
             "the service asks to be left alone until \(LogOutput.timestamp(end)); until then only stored listings can be read"
         )
     }
 
-    /// A host is left alone, or need not be any longer.
+    /// Logs that the queue begins or ends a pause of a host.
     func record(_ news: RequestQueue.News) {
         switch news {
         case .limited(_, let seconds):
             warning(
-                "the image host asks to be left alone for \(StatusCommand.duration(seconds)); until then only stored "
+                "the image host asks to be left alone for \(DisplayText.duration(seconds)); until then only stored "
                     + "pictures can be read")
         case .turnedAway(let sentence): warning(sentence)
         case .letIn(let host): info("\(LogText.escaped(host)) lets this program in again")
         }
     }
 
-    /// Something that the image cache noticed.
+    /// Logs an event of the image cache.
     func record(_ event: ImageCacheEvent) {
         switch event {
         case .preloadFailed(let picture, let error):
@@ -72,7 +72,7 @@ extension Log {
         }
     }
 
-    /// Something about the shared tier.
+    /// Logs an event of the shared tier.
     func record(_ event: TierEvent) {
         switch event {
         case .works: info("the shared tier works again")

@@ -1,16 +1,16 @@
 import HTTP
 import Synchronization
 
-/// Which hosts cannot be asked at present, and why: names that do not exist, proxies that refuse, certificates that are wrong.
+/// The hosts that cannot be reached at present, with the reason: unknown names, proxies that refuse, wrong certificates.
 ///
-/// It hears of every request. The first failure of a host is told once, and so is that it answers again; what single requests fail
-/// with is told to who asked for them.
+/// It observes every request. It reports the first failure of a host and its recovery; errors of single requests go to their
+/// callers.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; one mutex guards the table, and nothing foreign is called under it.
+/// Any thread may call; one mutex guards the table, and no closure is called while it is held.
 final class HostHealth: TransferObserver {
-    /// What keeps a host from being asked.
+    /// The reason why a host cannot be reached.
     struct Trouble: Hashable, Sendable {
         /// Unix seconds of the first failure.
         var since: Int64
@@ -18,13 +18,13 @@ final class HostHealth: TransferObserver {
         var sentence: String
     }
 
-    /// Said of a host.
+    /// A change of a host's state.
     enum News: Hashable, Sendable {
         case trouble(String)
         case recovered(host: String)
     }
 
-    /// Hosts of which trouble is remembered: the source has three, redirects may add some.
+    /// Hosts with remembered trouble at most: the source has three, redirects may add some.
     private static let mostHosts = 16
 
     private let proxy: String?
@@ -34,8 +34,8 @@ final class HostHealth: TransferObserver {
 
     /// - Parameters:
     ///   - proxy: Host and port of the proxy that requests go through; nil for none.
-    ///   - now: Unix seconds.
-    ///   - tell: Told when a host's trouble begins and when it is over.
+    ///   - now: Returns the time in Unix seconds.
+    ///   - tell: Called when a host's trouble begins and when it is over.
     init(
         proxy: String?, now: @escaping @Sendable () -> Int64,
         tell: @escaping @Sendable (News) -> Void
@@ -45,7 +45,7 @@ final class HostHealth: TransferObserver {
         self.tell = tell
     }
 
-    /// The troubles of this moment, the oldest first.
+    /// The present troubles, the oldest first.
     var troubles: [Trouble] {
         table.withLock { Array($0.values) }.sorted { ($0.since, $0.sentence) < ($1.since, $1.sentence) }
     }
@@ -80,5 +80,87 @@ final class HostHealth: TransferObserver {
             return table[host] == nil
         }
         if isNew { tell(.trouble(sentence)) }
+    }
+}
+
+// MARK: - Transfer log
+
+/// The observers of a mount's requests: the log, and the table of hosts in trouble.
+struct RequestObservers: TransferObserver {
+    let health: HostHealth
+    let log: TransferLog
+
+    func answered(_ request: HTTPRequest) { health.answered(request) }
+
+    func ended(_ request: HTTPRequest, _ outcome: TransferOutcome) {
+        log.ended(request, outcome)
+        health.ended(request, outcome)
+    }
+}
+
+/// Writes a debug line for each request that has ended, while debug lines are on.
+struct TransferLog: TransferObserver {
+    private let isOn: @Sendable () -> Bool
+    private let write: @Sendable (String) -> Void
+
+    /// - Parameters:
+    ///   - isOn: Whether lines are wanted; called when a request ends.
+    ///   - write: Called with each line.
+    init(isOn: @escaping @Sendable () -> Bool, write: @escaping @Sendable (String) -> Void) {
+        self.isOn = isOn
+        self.write = write
+    }
+
+    init(_ log: Log) {
+        self.init(isOn: { log.isDebug }, write: { line in log.debug(line) })
+    }
+
+    func answered(_ request: HTTPRequest) {}
+
+    func ended(_ request: HTTPRequest, _ outcome: TransferOutcome) {
+        guard isOn() else { return }
+        write(Self.line(request, outcome))
+    }
+
+    /// `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`, or the error in place of the status.
+    static func line(_ request: HTTPRequest, _ outcome: TransferOutcome) -> String {
+        var parts: [String] = []
+        if let status = outcome.status { parts.append("\(status)") }
+        if let failure = outcome.failure { parts.append(text(of: failure)) }
+        let milliseconds = Int64(outcome.duration / .milliseconds(1))
+        return "\(request.purpose.rawValue) \(request.method.rawValue) \(shown(request.url)): "
+            + "\(parts.joined(separator: ", ")), \(outcome.bytes) B in \(milliseconds) ms"
+    }
+
+    /// Query parameters that describe the request and are not secret.
+    private static let parameters: Set<String> = ["mode", "content", "date", "p", "offset", "limit"]
+
+    /// An address without its scheme, a user's name, and every part of the query that could be secret.
+    static func shown(_ url: String) -> String {
+        let whole = url.prefix { $0 != "#" }
+        let rest = whole.firstRange(of: "://").map { whole[$0.upperBound...] } ?? whole
+        let path = rest.prefix { $0 != "?" }
+        let query = rest.dropFirst(path.count + 1)
+        let authority = path.prefix { $0 != "/" }
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        let kept = query.split(separator: "&").filter { parameters.contains(String($0.prefix { $0 != "=" })) }
+        return host + path.dropFirst(authority.count) + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
+    }
+
+    private static func text(of error: HTTPError) -> String {
+        switch error {
+        case .unreachable(let reason): "unreachable (\(reason))"
+        case .timedOut: "timed out"
+        case .broken(let reason): "broken (\(reason))"
+        case .invalidAnswer(let reason): "no valid answer (\(reason))"
+        case .tooLarge: "larger than it may be"
+        case .redirectRefused(let reason): "redirect refused (\(reason))"
+        case .untrusted(let reason): "untrusted (\(reason))"
+        case .refused(let reason): "refused (\(reason))"
+        case .limited(let seconds): "not sent, the host asked for a pause of \(seconds) s"
+        case .turnedAway(let reason), .exhausted(let reason): "not sent (\(reason))"
+        case .offline: "offline"
+        case .cancelled: "not wanted any more"
+        }
     }
 }

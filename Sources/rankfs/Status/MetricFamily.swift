@@ -1,6 +1,6 @@
 /// One metric of the text format of Prometheus with all its samples.
 struct MetricFamily: Sendable {
-    /// A value, and the labels that tell it from the others.
+    /// A value, and the labels that distinguish it from the other samples.
     struct Sample: Sendable {
         let labels: [(name: String, value: String)]
         let value: String
@@ -9,7 +9,7 @@ struct MetricFamily: Sendable {
             self.init(text: "\(value)", labels)
         }
 
-        /// A value that is a number already.
+        /// Makes a sample of a number given as text.
         init(text: String, _ labels: [(name: String, value: String)] = []) {
             self.labels = labels
             value = text
@@ -31,7 +31,7 @@ struct MetricFamily: Sendable {
         MetricFamily(name: name, type: "counter", help: help, samples: samples)
     }
 
-    /// Its lines.
+    /// The lines of the metric in that format.
     var text: String {
         var text = "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) \(type)\n"
         for sample in samples {
@@ -41,7 +41,7 @@ struct MetricFamily: Sendable {
         return text
     }
 
-    /// Backslashes and line ends escaped, and in labels the quote.
+    /// The text with backslashes and line ends escaped, and in labels the quote too.
     private static func escaped(_ text: String, quotes: Bool) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -1,23 +1,17 @@
-import Catalog
-import Fuse
-import Glibc
-import ImageCache
 import RankFS
 import Rankings
-import Thumbnails
-import Tier
 
-/// What `/.rankfs/status.json` says; names in JSON are these in lower case with underscores.
+/// The content of `/.rankfs/status.json`; names in JSON are those of the properties in lower case with underscores.
 ///
-/// All that is said of a figure stands in the file of its section, in `Figures/`, or here: its name and meaning, where it comes from,
-/// its metric for Prometheus and its words in `rankfs status`.
-/// Counters count since the start, so that a watcher gets rates from two documents and their `monotonic`.
+/// The file of each section (`*Figures.swift`), or this one, defines everything about its figures: name and meaning, origin, metric
+/// for Prometheus and text in `rankfs status`.
+/// Counters count since the start, so that a watcher computes rates from two documents and their `monotonic`.
 struct StatusDocument: Codable, Hashable, Sendable {
     /// The program's version.
     var version: String
     var source: String
     var mountPoint: String
-    /// The serving process.
+    /// The process identifier of the serving process.
     var pid: Int32
     /// Unix seconds of the mount's start and of this document.
     var started: Int64
@@ -30,7 +24,7 @@ struct StatusDocument: Codable, Hashable, Sendable {
     var cache: CacheFigures
     var network: NetworkFigures
     var signIn: SignInFigures
-    /// Nil if they are off.
+    /// Nil if thumbnails are off.
     var thumbnails: ThumbnailFigures?
     /// Nil if nothing is shared with other machines.
     var tier: TierFigures?
@@ -40,7 +34,7 @@ struct StatusDocument: Codable, Hashable, Sendable {
     var inodes: Int
     /// Open files and directories.
     var handles: Int
-    /// Warnings and errors since the start, also those that are not in `recent` any more.
+    /// Warnings and errors since the start, including those no longer in `recent`.
     var warnings: Int
     var errors: Int
     /// The newest warnings and errors, oldest first.
@@ -56,39 +50,20 @@ struct StatusDocument: Codable, Hashable, Sendable {
 }
 
 extension StatusDocument {
-    /// The document of this moment.
-    init(of mount: StatusSource) {
-        let now = WallClock.now()
-        let messages = mount.log.counts
-        let served = mount.served
-        let figures = served?.fileSystem.figures
-        self.init(
-            version: Version.text, source: mount.request.source.rawValue, mountPoint: mount.mountPoint, pid: getpid(),
-            started: mount.started, time: now, monotonic: MonotonicClock.seconds(), uptime: max(0, now - mount.started),
-            catalog: CatalogFigures(mount.parts.catalog.status()),
-            cache: CacheFigures(mount.parts.cache.status(), directory: mount.place.directory),
-            network: NetworkFigures(mount.parts), signIn: SignInFigures(mount.parts.source.signIn),
-            thumbnails: (mount.thumbnails?.figures).map(ThumbnailFigures.init),
-            tier: mount.parts.tier.map(TierFigures.init),
-            waitingRequests: served?.session.waiting ?? 0, inodes: figures?.inodes ?? 0,
-            handles: figures?.handles ?? 0, warnings: messages.warnings, errors: messages.errors,
-            recent: mount.log.recent.map { Event(time: $0.time, level: $0.level.name, message: $0.message) })
-    }
-
     /// All figures for Prometheus.
     var metrics: [MetricFamily] {
         programMetrics + cache.metrics + network.metrics(at: time) + signIn.metrics + network.requests.metrics
             + catalog.metrics + kernelMetrics + (thumbnails?.metrics ?? []) + (tier?.metrics ?? [])
     }
 
-    /// The document for people.
+    /// The document as text for people.
     ///
-    /// - Parameter now: Unix seconds of who reads it, by which cool-downs count down.
+    /// - Parameter now: The reader's time in Unix seconds, from which remaining cool-downs are computed.
     /// - Returns: Lines.
     func summary(at now: Int64) -> [String] {
         var lines = [
             "\(LogText.escaped(mountPoint)): \(source), rankfs \(version), process \(pid), "
-                + "up \(StatusCommand.duration(uptime))"
+                + "up \(DisplayText.duration(uptime))"
         ]
         lines += cache.summary
         lines += catalog.summary
@@ -131,7 +106,7 @@ extension StatusDocument {
 }
 
 extension StatusDocument {
-    /// What other users of the mount may know: figures, but not what is read, where it is stored and who is signed in.
+    /// The part for other users of the mount: figures, but no pictures being read, directories or signed-in user.
     var publicPart: StatusDocument {
         var document = self
         document.cache = cache.publicPart
@@ -142,18 +117,28 @@ extension StatusDocument {
 
     /// The document as JSON text with sorted keys and a final newline.
     var json: [UInt8] {
-        // Only numbers beyond 64 bits cannot be encoded, and there are none.
+        // Encoding fails only for numbers beyond 64 bits, and there are none.
         let text = try? JSONText(self, spelling: .snakeCase)
         return Array((text ?? .object([])).document(colon: " : ").utf8)
     }
 
-    /// The document that some JSON text holds, its figures within bounds; nil if it is another one's.
+    /// Parses a document from JSON text, with its figures within bounds; nil if the text is not a status document.
     ///
-    /// Every user may mount something that calls itself rankfs.
+    /// Bounds are needed because every user may mount a file system that claims to be rankfs.
     init?(json: [UInt8]) {
         guard let told = try? JSONReader.read(json),
             let document = try? told.bounded.decoded(as: StatusDocument.self, spelling: .snakeCase)
         else { return nil }
         self = document
+    }
+}
+
+/// The content of `/.rankfs/metrics`, a pure function of the status.
+///
+/// The text format of Prometheus, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/).
+enum Metrics {
+    /// The text of a document's figures.
+    static func text(of document: StatusDocument) -> [UInt8] {
+        Array(document.metrics.map(\.text).joined().utf8)
     }
 }

@@ -1,15 +1,19 @@
+import CLinux
 import Dispatch
+import Glibc
+import HTTP
 import Synchronization
 
-/// Tells the service manager while a mount serves: what it is doing, and that it is alive.
+/// Reports to the service manager while a mount serves: its activity, and that it is alive.
 ///
-/// Costs nothing where no manager listens.
+/// Costs nothing without a service manager.
 ///
 /// ## Concurrency
 ///
-/// Each of the two runs on a queue of its own, so that one that hangs does not keep the other; the mutex guards what was told.
+/// The status and the watchdog each run on a queue of their own, so that one does not block the other; the mutex guards the
+/// last reported status.
 final class Heartbeat: Sendable {
-    /// Seconds between two looks at what to tell: `systemctl status` is read by people.
+    /// Seconds between two checks for a new status: `systemctl status` is read by people.
     private static let statusInterval = 5
 
     private struct State {
@@ -25,29 +29,29 @@ final class Heartbeat: Sendable {
     private let watchdogQueue = DispatchQueue(label: "rankfs.heartbeat.watchdog")
 
     /// - Parameters:
-    ///   - manager: Who is told.
-    ///   - status: What the mount is doing, in one line.
-    ///   - isAlive: Whether everything answers that readers need. May hang if something does, which keeps the manager from
-    ///     being told; must not wait for the network.
+    ///   - manager: The service manager that receives the reports.
+    ///   - status: Returns the mount's activity in one line.
+    ///   - isAlive: Whether all parts that readers need answer. May hang if one of them does, so that the manager receives no
+    ///     report; must not wait for the network.
     init(_ manager: ServiceManager, status: @escaping @Sendable () -> String, isAlive: @escaping @Sendable () -> Bool) {
         self.manager = manager
         self.status = status
         self.isAlive = isAlive
     }
 
-    /// Begins to tell.
+    /// Begins to report.
     func start() {
         guard manager.socketName != nil else { return }
         repeatStatus()
         if let pause = manager.watchdogPause { repeatPing(every: pause) }
     }
 
-    /// Ends it; what is under way is the last.
+    /// Ends the reports; a report under way is the last.
     func stop() {
         state.withLock { $0.isStopped = true }
     }
 
-    /// Tells what the mount is doing if that has changed.
+    /// Reports the mount's activity if it has changed.
     func tellStatus() {
         let text = status()
         let isNew = state.withLock { state in
@@ -57,7 +61,7 @@ final class Heartbeat: Sendable {
         if isNew { manager.notify("STATUS=\(text)") }
     }
 
-    /// Tells that the mount is alive, if it is.
+    /// Reports that the mount is alive, if it is.
     func ping() {
         guard isAlive(), !state.withLock(\.isStopped) else { return }
         manager.notify("WATCHDOG=1")
@@ -77,5 +81,30 @@ final class Heartbeat: Sendable {
             ping()
             repeatPing(every: microseconds)
         }
+    }
+}
+
+// MARK: - Liveness
+
+/// Checks whether a mount answers, by the same ways as readers.
+enum Liveness {
+    /// Checks all parts that can block, but never the network or the database.
+    ///
+    /// Blocks for as long as one of them does; must not be called from a task.
+    ///
+    /// - Parameters:
+    ///   - mountPoint: The path for a request through the kernel, like any reader's, which needs a free thread of the session.
+    ///   - status: The status, which takes the locks of the catalog, the cache, the gate and the file system.
+    ///   - parts: The parts with the network thread, which must respond.
+    /// - Returns: False if the mount answers with an error.
+    static func check(_ mountPoint: String, status: StatusSource, parts: Parts) -> Bool {
+        _ = status.document()
+        // A task that runs shows that some thread of the task pool is not blocked.
+        BlockingCall.wait {}
+        let goesRound = DispatchSemaphore(value: 0)
+        parts.transport.echo { goesRound.signal() }
+        goesRound.wait()
+        var statistics = statvfs()
+        return unsafe statvfs(mountPoint, &statistics) == 0
     }
 }

@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// Tells systemd how a service is doing (sd_notify(3)): one datagram to the socket that NOTIFY_SOCKET names.
+/// Reports a service's state to systemd (sd_notify(3)): one datagram to the socket that NOTIFY_SOCKET names.
 struct ServiceManager: Sendable {
     /// A path, or an abstract name that begins with `@`; nil without a service manager.
     let socketName: String?
-    /// Microseconds between two signs of life, half of what the manager waits for; nil if it wants none.
+    /// Microseconds between two signs of life, half of the manager's time limit; nil if it wants none.
     let watchdogPause: Int?
 
-    /// The variables of a service; children are not to have them.
+    /// The variables of a service, which child processes must not inherit.
     private static let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
 
     init(variables: [String: String], process: Int32 = getpid()) {
@@ -18,14 +18,14 @@ struct ServiceManager: Sendable {
         socketName = variables["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
     }
 
-    /// Keeps what is started from here from speaking for this process.
+    /// Prevents child processes from reporting in place of this process.
     ///
-    /// Not while other threads may read the environment.
+    /// Must not run while other threads may read the environment.
     func hideFromChildren() {
         for name in Self.names { unsafe _ = unsetenv(name) }
     }
 
-    /// Sends `READY=1` and the like; a manager that does not listen is no error.
+    /// Sends `READY=1` and the like; without a listening manager this does nothing.
     func notify(_ message: String) {
         guard let socketName, let address = Self.address(socketName) else { return }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -40,7 +40,7 @@ struct ServiceManager: Sendable {
         }
     }
 
-    /// The address of a name; nil if it is too long.
+    /// The socket address of a name; nil if it is too long.
     ///
     /// An abstract name's first byte is zero and its length counts (unix(7)).
     static func address(_ name: String) -> (socket: sockaddr_un, length: Int)? {

@@ -3,18 +3,18 @@ import Fuse
 import Glibc
 import Synchronization
 
-/// Ends a mount on request: answers what waits, unmounts, and makes sure that the process is gone in time.
+/// Ends a mount on request: answers waiting requests, unmounts, and ensures that the process ends in time.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. The mutex guards the session and whether stopping was asked for; nothing is called under it.
+/// Any thread may call. The mutex guards the session and whether a stop was requested; nothing is called while it is held.
 final class Stopper: Sendable {
     private struct State {
         var session: Session?
         var isStopping = false
     }
 
-    /// From SIGTERM to unmounted: Semantics promises 5 s ("Nothing hangs"), and half a second is for the way out.
+    /// The time from SIGTERM to unmounted: Semantics promises 5 s ("Nothing hangs"), and half a second is left for the exit.
     private static let patience: Duration = .milliseconds(4500)
 
     private let state = Mutex(State())
@@ -22,14 +22,14 @@ final class Stopper: Sendable {
     private let onStop: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - mountPoint: What the watchdog detaches.
+    ///   - mountPoint: The mount that the watchdog detaches.
     ///   - onStop: Called once, when stopping begins.
     init(mountPoint: String, onStop: @escaping @Sendable () -> Void) {
         self.mountPoint = mountPoint
         self.onStop = onStop
     }
 
-    /// The session to stop; if stopping was asked for while it was being mounted, it stops at once.
+    /// Sets the session to stop; if a stop was requested while it was being mounted, it stops at once.
     func attach(_ session: Session) {
         let isStopping = state.withLock { state in
             state.session = session
@@ -45,7 +45,7 @@ final class Stopper: Sendable {
         session?.stop()
     }
 
-    /// Told when the session has ended by itself (umount(8)): what is left to close has the same time.
+    /// Handles a session that has ended by itself (umount(8)): closing the remaining parts has the same time limit.
     func sessionEnded() {
         _ = begin()
     }
@@ -62,7 +62,7 @@ final class Stopper: Sendable {
         return result
     }
 
-    /// A thread of its own, because everything else may hang: then the mount is detached and the process ends.
+    /// Starts a thread that detaches the mount and ends the process in time, because everything else may hang.
     private func startWatchdog() {
         let mountPoint = mountPoint
         DispatchQueue(label: "rankfs.watchdog").async {
@@ -71,6 +71,36 @@ final class Stopper: Sendable {
                 try? Unmounter.detach(mountPoint)
             }
             _exit(ExitStatus.success.rawValue)
+        }
+    }
+}
+
+// MARK: - Signals
+
+/// Signals as events on a queue, because C signal handlers may do almost nothing.
+///
+/// ## Concurrency
+///
+/// Handlers run on the queue of this object, one at a time.
+final class Signals: Sendable {
+    // A signal source is resumed and never changed again; this reference only keeps it alive.
+    nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+
+    /// Installs handlers; must happen before mounting, because an earlier signal would end the process as usual.
+    init(_ handlers: [Int32: @Sendable () -> Void]) {
+        let queue = DispatchQueue(label: "rankfs.signals")
+        // Writing to a pipe or socket without a reader is an error of that write, not the end of the process.
+        _ = signal(SIGPIPE, SIG_IGN)
+        unsafe sources = handlers.map { number, handler in
+            _ = signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler(handler: handler)
+            // Until the source is registered the signal is ignored, not kept: the mount must not be announced before.
+            let registered = DispatchSemaphore(value: 0)
+            source.setRegistrationHandler { registered.signal() }
+            source.resume()
+            registered.wait()
+            return source
         }
     }
 }

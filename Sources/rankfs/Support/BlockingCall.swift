@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// Runs a call that may hang (anything on a mount) on a thread of its own and stops waiting for it.
+/// Runs a call that may hang (any access to a mount) on another thread, with a time limit for the wait.
 enum BlockingCall {
-    /// The result, or nil if it did not come in time; then the thread is left behind until the kernel lets it go.
+    /// The result, or nil if it did not come in time; the thread then stays blocked until the kernel releases it.
     ///
-    /// Blocks the calling thread; not for tasks.
+    /// Blocks the calling thread; must not be called from a task.
     static func run<Result: Sendable>(within time: Duration, _ work: @escaping @Sendable () -> Result) -> Result? {
         let box = Box<Result>()
         DispatchQueue.global().async {
@@ -19,7 +19,7 @@ enum BlockingCall {
     ///
     /// ## Concurrency
     ///
-    /// One thread puts, one takes; the mutex guards the value, the semaphore tells that it is there.
+    /// One thread puts, one takes; the mutex guards the value, the semaphore signals that it is there.
     private final class Box<Result: Sendable>: Sendable {
         private let value = Mutex<Result?>(nil)
         private let ready = DispatchSemaphore(value: 0)
@@ -38,7 +38,7 @@ enum BlockingCall {
 
     /// Runs a task from an ordinary thread and waits for its end.
     ///
-    /// Blocks the calling thread, which must not be a task's.
+    /// Blocks the calling thread, which must not be a thread of the task pool.
     static func wait(for work: @escaping @Sendable () async -> Void) {
         let done = DispatchSemaphore(value: 0)
         Task.detached {

@@ -1,11 +1,11 @@
 /// Text measured in columns of a terminal.
 enum DisplayText {
-    /// Columns of a text: two for what is drawn wide in East Asia, none for what combines with the character before it.
+    /// Columns of a text: two for wide characters of East Asia, none for combining marks.
     static func width(of text: String) -> Int {
         text.reduce(0) { $0 + width(of: $1) }
     }
 
-    /// The text cut to so many columns, with `…` for what is missing.
+    /// The text cut to the given columns, with `…` for the missing part.
     static func cut(_ text: String, to columns: Int) -> String {
         guard width(of: text) > columns else { return text }
         guard columns > 0 else { return "" }
@@ -19,7 +19,7 @@ enum DisplayText {
         return result + "…"
     }
 
-    /// The end of a text in so many columns, behind `…` for what is missing: of a path it tells most.
+    /// The end of a text in the given columns, after `…` for the missing part; the end of a path says most.
     static func ending(of text: String, to columns: Int) -> String {
         guard width(of: text) > columns else { return text }
         guard columns > 0 else { return "" }
@@ -31,12 +31,12 @@ enum DisplayText {
         return "…" + String(end.reversed())
     }
 
-    /// The text in lines of at most so many columns, broken at spaces where there are any, the last one cut if it is too long.
+    /// The text in lines of at most the given columns, broken at spaces where possible; the last line is cut if it is too long.
     ///
     /// - Parameters:
     ///   - text: One line of text.
-    ///   - columns: Of each line; at least 2, the width of the widest character.
-    ///   - most: How many lines at most, at least one.
+    ///   - columns: Columns of each line; at least 2, the width of the widest character.
+    ///   - most: The largest number of lines, at least one.
     /// - Returns: At least one line.
     static func wrapped(_ text: String, to columns: Int, most: Int) -> [String] {
         var lines: [String] = []
@@ -52,7 +52,7 @@ enum DisplayText {
                 end = rest.index(after: end)
             }
             guard end > rest.startIndex else { break }
-            // A space just behind the line is as good as one in it.
+            // A space just after the line is as good as a space in it.
             let cut = end < rest.endIndex && rest[end] == " " ? end : space ?? end
             lines.append(String(rest[..<cut]))
             rest = rest[cut...].drop { $0 == " " }
@@ -60,17 +60,17 @@ enum DisplayText {
         return lines + [cut(String(rest), to: columns)]
     }
 
-    /// A character with all that combines with it is as wide as its widest scalar: joined emoji are one.
+    /// The width of a character, which is that of its widest scalar: joined emoji count as one.
     private static func width(of character: Character) -> Int {
         let scalars = character.unicodeScalars
-        // U+FE0F asks for the emoji where there is a narrow sign too, as of hearts (Unicode Technical Standard 51).
+        // U+FE0F selects the emoji where there is also a narrow sign, such as hearts (Unicode Technical Standard 51).
         if scalars.first?.properties.isEmoji == true, scalars.contains("\u{FE0F}") { return 2 }
         return scalars.map(width).max() ?? 0
     }
 
-    /// The wide and full-width ranges of Unicode's East Asian Width (UAX #11), joined where nothing narrow lies between.
+    /// The wide and full-width ranges of Unicode's East Asian Width (UAX #11), joined where no narrow character lies between.
     ///
-    /// Emoji besides these are told by their own property.
+    /// Other emoji are recognised by their own property.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x231A...0x231B, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0xA4CF,
         0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6,
@@ -84,5 +84,46 @@ enum DisplayText {
         case .nonspacingMark, .enclosingMark, .format, .control: 0
         default: scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) } ? 2 : 1
         }
+    }
+
+    /// `2 d 3 h`, `4 min 5 s`: the two largest units.
+    static func duration(_ seconds: Int64) -> String {
+        func text(_ unit: (Int64, String), _ next: (Int64, String)) -> String {
+            let rest = seconds % unit.0 / next.0
+            return "\(seconds / unit.0) \(unit.1)" + (rest == 0 ? "" : " \(rest) \(next.1)")
+        }
+        let (day, hour, minute) = ((Int64(86400), "d"), (Int64(3600), "h"), (Int64(60), "min"))
+        if seconds >= day.0 { return text(day, hour) }
+        if seconds >= hour.0 { return text(hour, minute) }
+        return seconds >= minute.0 ? text(minute, (1, "s")) : "\(seconds) s"
+    }
+}
+
+// MARK: - Counted
+
+/// Numbers with their nouns.
+enum Counted {
+    /// `1 picture`, `2 pictures`; for nouns that take an s.
+    static func text(_ count: some BinaryInteger, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+}
+
+// MARK: - Saturating
+
+extension Int64 {
+    /// The whole part of a number, or the nearest representable number; 0 for NaN.
+    ///
+    /// A quotient of figures from outside, or by a very short time, may exceed every whole number.
+    init(saturating number: Double) {
+        self = number.isNaN ? 0 : Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)
+    }
+}
+
+extension Int64 {
+    /// The sum, or the nearest representable number, because sizes from a mount may have any value.
+    func adding(saturating other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
     }
 }

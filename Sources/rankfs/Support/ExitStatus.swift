@@ -7,7 +7,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case mountUsage = 1
     /// mount(8): the system lacks something.
     case mountSystem = 2
-    /// mount(8): the mount failed; also what `rankfs mount` and `rankfs unmount` say of a mount point that cannot be used.
+    /// mount(8): the mount failed; also the status of `rankfs mount` and `rankfs unmount` for an unusable mount point.
     case mountFailure = 32
     case usage = 64
     case unavailable = 69
@@ -17,10 +17,10 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case refused = 77
     case configuration = 78
 
-    /// 1, as of cp(1) and rsync(1): a part of what was asked for is done.
+    /// 1, as with cp(1) and rsync(1): only a part of the request is done.
     static let incomplete = ExitStatus.mountUsage
 
-    /// The same outcome as mount(8) expects it of a helper.
+    /// The status for the same outcome that mount(8) expects of a helper.
     var ofMountHelper: ExitStatus {
         switch self {
         case .success, .mountUsage, .mountSystem, .mountFailure: self
@@ -31,7 +31,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     }
 }
 
-/// Why the program ends without having done what was asked.
+/// The reason why the program ends without having done its task.
 struct ProgramError: Error, Hashable, Sendable {
     let status: ExitStatus
     /// A sentence with cause and remedy; several lines only where several lines of a file are wrong.

@@ -2,24 +2,24 @@ import CLinux
 import Glibc
 import Posix
 
-/// Memory that the program has and does not need just now.
+/// Memory that the program holds but does not need at present.
 enum FreeMemory {
-    /// Gives back what the allocator holds free, and what is mapped of the program's and its libraries' code.
+    /// Gives back the allocator's free memory and the mapped code of the program and its libraries.
     ///
-    /// Of the heap whole pages wherever they are (malloc_trim(3)): a millisecond for some ten megabytes. Code stays in the
-    /// system's page cache, from where it is mapped again, sixteen pages at a time, when it runs.
+    /// Of the heap, whole pages wherever they are (malloc_trim(3)): a millisecond for some ten megabytes. Code stays in the
+    /// system's page cache, from which it is mapped again, sixteen pages at a time, when it runs.
     @Sendable static func giveBack() {
         _ = malloc_trim(0)
         for range in Self.code(in: (try? FileBytes.read("/proc/self/smaps", upTo: longestMaps)) ?? []) {
-            // Of pages that a file backs and nothing has changed nothing is lost (madvise(2)).
+            // Unchanged pages of a mapped file lose nothing (madvise(2)).
             _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: range.lowerBound), range.count, MADV_DONTNEED)
         }
     }
 
-    /// Bytes of proc_pid_smaps(5) that are looked at: those of more than a thousand mappings.
+    /// The bytes of proc_pid_smaps(5) that are read: enough for more than a thousand mappings.
     private static let longestMaps = 1 << 20
 
-    /// The addresses at which code of files is mapped as the files have it, from proc_pid_smaps(5).
+    /// The address ranges of code that is mapped unchanged from files, from proc_pid_smaps(5).
     ///
     /// Pages that something has changed, such as a debugger that set a breakpoint, are the process's own (`Anonymous`, or `Swap`
     /// when they were written out) and would be lost.
@@ -37,7 +37,7 @@ enum FreeMemory {
             guard let range = mapping, fields.count > 1 else { continue }
             let isNone = fields[1].elementsEqual("0".utf8)
             if name.elementsEqual("Anonymous:".utf8) { isAsInFile = isNone }
-            // It stands below the other one.
+            // The line `Swap` follows `Anonymous`.
             if name.elementsEqual("Swap:".utf8), isNone, isAsInFile { found.append(range) }
         }
         return found

@@ -2,11 +2,11 @@ import Glibc
 
 /// The environment and the directories that follow from it (XDG Base Directory Specification 0.8).
 ///
-/// mount(8) gives its helper an empty environment: then the passwd entry tells the home directory, and root, who mounts for
-/// the system, has `/var/cache`, `/var/lib` and `/etc/xdg`.
+/// mount(8) gives its helper an empty environment: the home directory then comes from the passwd entry. Root mounts for the
+/// system and then has `/var/cache`, `/var/lib` and `/etc/xdg`.
 struct Home: Sendable {
     let variables: [String: String]
-    /// From HOME or the passwd entry; nil if neither tells an absolute path.
+    /// The home directory, from HOME or the passwd entry; nil if neither is an absolute path.
     let directory: String?
     private let isSystem: Bool
 
@@ -17,12 +17,12 @@ struct Home: Sendable {
         directory = home ?? passwdHome.flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// The present process's.
+    /// The environment of this process.
     static func current() -> Home {
         Home(variables: ProcessEnvironment.variables(), userID: geteuid(), passwdHome: ProcessEnvironment.passwdHome())
     }
 
-    /// The default cache directory of a name below `rankfs`; nil if there is no home at all.
+    /// The default cache directory of a name below `rankfs`; nil if there is no home directory.
     func cacheDirectory(named name: String) -> String? {
         base("XDG_CACHE_HOME", below: ".cache", system: "/var/cache").map { "\($0)/rankfs/\(name)" }
     }
@@ -33,12 +33,12 @@ struct Home: Sendable {
         return base("XDG_CACHE_HOME", below: ".cache", system: "/var/cache").map { "\($0)/thumbnails" }
     }
 
-    /// The directory for what is neither cache nor configuration, as sessions are; nil if there is no home at all.
+    /// The directory for files that are neither cache nor configuration, such as sessions; nil if there is no home directory.
     var stateDirectory: String? {
         base("XDG_STATE_HOME", below: ".local/state", system: "/var/lib").map { "\($0)/rankfs" }
     }
 
-    /// Where programs look for the user's own data before the system's; nil if there is no home at all.
+    /// The directory of the user's own data, which programs read before the system's; nil if there is no home directory.
     var dataDirectory: String? {
         base("XDG_DATA_HOME", below: ".local/share", system: "/usr/local/share")
     }
@@ -56,9 +56,9 @@ struct Home: Sendable {
     }
 }
 
-/// What the process was started with.
+/// The environment that the process was started with.
 enum ProcessEnvironment {
-    /// Every variable; of duplicates the first counts, as in getenv(3).
+    /// All variables; of duplicates the first counts, as in getenv(3).
     static func variables() -> [String: String] {
         var variables: [String: String] = [:]
         var next = unsafe environ
@@ -74,7 +74,7 @@ enum ProcessEnvironment {
 
     /// The home directory of the effective user's passwd entry.
     static func passwdHome() -> String? {
-        // getpwuid(3) is not reentrant, but this runs before any other thread of the program does.
+        // getpwuid(3) is not reentrant, but this runs before the program has other threads.
         guard let entry = unsafe getpwuid(geteuid()), let home = unsafe entry.pointee.pw_dir else { return nil }
         return unsafe String(cString: home)
     }

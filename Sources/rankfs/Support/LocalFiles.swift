@@ -42,7 +42,7 @@ enum LocalFiles {
         guard unsafe mkdir(path, permissions) == 0 || errno == EEXIST else { throw .last() }
     }
 
-    /// Takes everybody else's rights on a directory away.
+    /// Removes all rights of other users on a directory.
     static func makePrivate(_ path: String) throws(Failure) {
         guard unsafe chmod(path, 0o700) == 0 else { throw .last() }
     }
@@ -63,7 +63,7 @@ enum LocalFiles {
         try Directory.entries(at: path).map(\.name)
     }
 
-    /// Removes a directory with everything in it, not following symbolic links nor entering other file systems' roots.
+    /// Removes a directory with its content; follows no symbolic link and enters no root of another file system.
     static func removeTree(_ path: String) {
         guard let names = try? names(in: path) else { return }
         for name in names {
@@ -73,19 +73,19 @@ enum LocalFiles {
         unsafe _ = rmdir(path)
     }
 
-    /// The path without links and dots; nil if it does not exist or cannot be walked.
+    /// The path without links and dots; nil if it does not exist or cannot be resolved.
     static func canonical(_ path: String) -> String? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
 
-    /// Where an open file or folder is now; nil if it has no path, or `/proc` is missing.
+    /// The present path of an open file or folder; nil if it has none, or `/proc` is missing.
     static func target(ofDescriptor descriptor: Int32) -> String? {
         link("/proc/self/fd/\(descriptor)")
     }
 
-    /// What a symbolic link holds; nil if it is none.
+    /// The target of a symbolic link; nil if the path is not a link.
     static func link(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &buffer, buffer.count)
@@ -93,7 +93,7 @@ enum LocalFiles {
         return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// The canonical form of a path whose last component may be a mount that does not answer, or not exist at all.
+    /// The canonical form of a path; its last component may be missing, or be a mount that does not answer.
     static func canonicalParent(of path: String) -> String? {
         let absolute = absolute(path)
         guard let parent = parent(of: absolute), let last = absolute.pathNames.last, last != ".",
@@ -104,7 +104,7 @@ enum LocalFiles {
         return canonical(parent).map { $0 == "/" ? "/\(last)" : "\($0)/\(last)" }
     }
 
-    /// An absolute path whose existing beginning is canonical; the rest is as given.
+    /// An absolute path with its existing beginning made canonical; the rest is as given.
     static func canonicalBeginning(of path: String) -> String {
         if let canonical = canonical(path) { return canonical }
         guard let parent = parent(of: path), let last = path.pathNames.last else { return path }
@@ -130,5 +130,109 @@ enum LocalFiles {
         while path.last == "/", path.dropFirst().first != nil { path = path.dropLast() }
         guard let slash = path.lastIndex(of: "/"), path.dropFirst().first != nil else { return nil }
         return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+// MARK: - Wrong mode
+
+/// The message about a path with a ranking that the service lacks; to the kernel it is just a missing name.
+enum WrongMode {
+    /// Characters of the name that are shown.
+    private static let longestName = 80
+
+    /// The cause and the remedy for a path below the root of a source's mount; nil if it names an existing ranking, or none.
+    static func complaint(_ path: String, of source: SourceDescription) -> String? {
+        let steps = TreePath(path).steps
+        guard steps.count >= 2, [.rankings, .dates(.all)].contains(steps[0]),
+            RankingMode(rawValue: steps[1].name).flatMap({ source[$0] }) == nil
+        else { return nil }
+        return "there is no ranking \(LogText.escaped(steps[1].name, limit: longestName)); name one of \(list(source))."
+    }
+
+    /// The complaint about an absolute path in one of several mounts.
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - mounts: The mount points.
+    ///   - source: Returns the source that is mounted at a mount point.
+    /// - Returns: Nil for a path in none of them, and for a path with an existing ranking.
+    static func complaint(
+        at path: String, in mounts: [String], source: (_ mount: String) -> SourceDescription
+    ) -> String? {
+        let ways = mounts.compactMap { mount in path.way(from: mount).map { (mount: mount, way: $0) } }
+        return ways.max { $0.mount.utf8.count < $1.mount.utf8.count }.flatMap {
+            complaint($0.way, of: source($0.mount))
+        }
+    }
+
+    /// The rankings for all readers, those for members, and a limited one as an example, as far as they exist.
+    private static func list(_ source: SourceDescription) -> String {
+        let everyone = source.modes(isSignedIn: false)
+        let others = source.modes(isSignedIn: true).filter { !everyone.contains($0) }
+        let limited = source.rankings.filter { $0.partOf != nil }
+        // An example that says more than its kind: usually the second.
+        let example = limited.dropFirst().first ?? limited.first
+        return text(everyone) + (others.isEmpty ? "" : ", signed in also \(text(others))")
+            + (example.map { ", or one of a single content such as \($0.mode.rawValue)" } ?? "")
+    }
+
+    private static func text(_ modes: [RankingMode]) -> String {
+        modes.map(\.rawValue).joined(separator: ", ")
+    }
+}
+
+// MARK: - Chance name
+
+/// A name that is unique on this machine and all others.
+enum ChanceName {
+    /// Letters and digits.
+    static func make() -> String {
+        var source = SystemRandomNumberGenerator()
+        return String(source.next(), radix: 36)
+    }
+}
+
+// MARK: - Companion program
+
+/// Finds the programs that this one starts.
+enum CompanionProgram {
+    /// The path of a program: beside this one, as built, or in the directory for helper programs, as installed.
+    ///
+    /// - Throws: unavailable, with one sentence, if it is in neither.
+    static func path(of name: String) throws(ProgramError) -> String {
+        let places = candidates(for: name, besides: LocalFiles.link("/proc/self/exe") ?? "")
+        for place in places where unsafe access(place, X_OK) == 0 { return place }
+        throw ProgramError(
+            .unavailable,
+            "the program \(name) is missing; looked for "
+                + places.map { LogText.escaped($0) }.joined(separator: " and ") + "; install rankfs again.")
+    }
+
+    /// The paths at which a program is searched, in this order.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the program.
+    ///   - path: The path of the running program.
+    /// - Returns: Paths.
+    static func candidates(for name: String, besides path: String) -> [String] {
+        let directory = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
+        let prefix = directory.lastIndex(of: "/").map { directory[..<$0] } ?? ""
+        return ["\(directory)/\(name)", "\(prefix)/libexec/rankfs/\(name)"]
+    }
+}
+
+// MARK: - Secrecy
+
+/// Protects a process's memory, which includes cookies, from all users but root.
+enum Secrecy {
+    /// Disables core dumps, and inspection by other processes of the user (PR_SET_DUMPABLE of prctl(2)), from now on.
+    ///
+    /// The user still sees the state, name, command line and limits of the process below `/proc`. Started programs inherit the
+    /// bound on core dumps; the rest ends with execve(2), and each program of this project begins with this call.
+    static func begin() {
+        // With a bound of 0 the kernel still feeds a program that collects dumps (core(5)), but not for such a process.
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        _ = rankfs_prctl(PR_SET_DUMPABLE, 0)
     }
 }

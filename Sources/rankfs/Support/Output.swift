@@ -1,12 +1,12 @@
 import Glibc
 
-/// The standard streams of a command; unbuffered, so that nothing is lost whichever way the process ends.
+/// The standard streams of a command; unbuffered, so that no text is lost however the process ends.
 enum Output {
-    /// Opens those of the standard streams that the caller has closed.
+    /// Opens the standard streams that the caller has closed.
     ///
-    /// Otherwise the next file to be opened, a database perhaps, would be the standard error stream. First of all.
+    /// Otherwise the next opened file, such as a database, would become the standard error stream. Must be called first.
     static func open() {
-        // The lowest free number is taken each time.
+        // Each open takes the lowest free number.
         while true {
             let descriptor = unsafe Glibc.open("/dev/null", O_RDWR)
             guard (0...2).contains(descriptor) else {
@@ -20,7 +20,7 @@ enum Output {
         LocalFiles.write(Array((text + terminator).utf8), to: 1)
     }
 
-    /// Errors, one line each, with the program's name as is the custom.
+    /// Writes errors to the standard error stream, one line each, with the program's name in front as is the custom.
     static func complain(_ text: String, as program: String) {
         for line in text.split(separator: "\n") {
             LocalFiles.write(Array("\(program): \(line)\n".utf8), to: 2)

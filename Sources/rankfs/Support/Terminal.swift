@@ -1,14 +1,15 @@
 import CLinux
 import Glibc
+import Posix
 
-/// The terminal behind the standard output stream.
+/// The terminal of the standard output stream.
 enum Terminal {
-    /// Columns of a terminal that does not tell.
+    /// Columns of a terminal that does not report its width.
     static let standardWidth = 80
-    /// Lines of a terminal that does not tell.
+    /// Lines of a terminal that does not report its height.
     static let standardHeight = 24
 
-    /// Its columns now; nil if the stream is no terminal.
+    /// The present columns; nil if the stream is not a terminal.
     static func width() -> Int? {
         guard isatty(1) == 1 else { return nil }
         var size = winsize()
@@ -16,7 +17,7 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// Its columns and lines now; nil if the stream is no terminal that can be drawn on.
+    /// The present columns and lines; nil if the stream is not a terminal with a movable cursor.
     static func size(_ variables: [String: String]) -> (width: Int, height: Int)? {
         guard let width = width(), variables["TERM", default: "dumb"] != "dumb" else { return nil }
         var size = winsize()
@@ -24,7 +25,7 @@ enum Terminal {
         return (width, Int(size.ws_row))
     }
 
-    /// Whether colours are wanted: see no-color.org.
+    /// Whether the user wants colours: see no-color.org.
     static func wantsColours(_ variables: [String: String]) -> Bool {
         variables["NO_COLOR", default: ""].isEmpty && variables["TERM", default: "dumb"] != "dumb"
     }
@@ -36,5 +37,119 @@ enum Terminal {
         guard unsafe localtime_r(&time, &parts) != nil else { return "\(seconds)" }
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return unsafe "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    }
+}
+
+// MARK: - Hidden prompt
+
+/// Reads a line on the terminal without showing it.
+enum HiddenPrompt {
+    /// Signals before which the terminal is restored.
+    private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]
+    /// A terminal hands out lines of 4096 bytes at most (termios(3), canonical mode).
+    private static let longestLine = 4096
+
+    /// Prompts for one line on the standard input, which must be a terminal.
+    ///
+    /// A signal restores the terminal and then has its usual effect; after Ctrl-Z and `fg` the prompt is shown again. Blocks;
+    /// for the main thread before there are others.
+    ///
+    /// - Returns: The line without its end; nil if the terminal was closed.
+    static func ask(_ question: String) throws(LocalFiles.Failure) -> [UInt8]? {
+        var terminal = termios()
+        guard unsafe tcgetattr(0, &terminal) == 0 else { throw .last() }
+        var watched = sigset_t()
+        unsafe sigemptyset(&watched)
+        for number in signals { unsafe sigaddset(&watched, number) }
+        while true {
+            var before = sigset_t()
+            unsafe sigprocmask(SIG_BLOCK, &watched, &before)
+            let descriptor = unsafe signalfd(-1, &watched, Int32(SFD_CLOEXEC))
+            guard descriptor >= 0 else { throw .last() }
+            hide(terminal)
+            LocalFiles.write(Array(question.utf8), to: 2)
+            let outcome = read(signals: descriptor)
+            unsafe tcsetattr(0, TCSAFLUSH, &terminal)
+            close(descriptor)
+            if case .signal = outcome { LocalFiles.write([10], to: 2) }
+            unsafe sigprocmask(SIG_SETMASK, &before, nil)
+            switch outcome {
+            case .line(let line): return line
+            case .failed(let failure): throw failure
+            // Ends or stops this process, unless the signal is ignored.
+            case .signal(let number): raise(number)
+            }
+        }
+    }
+
+    private enum Outcome {
+        case line([UInt8]?)
+        case signal(Int32)
+        case failed(LocalFiles.Failure)
+    }
+
+    /// Turns echo off; line editing stays, and the line end is still shown, so that later text begins on a new line.
+    private static func hide(_ terminal: termios) {
+        var silent = terminal
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        silent.c_lflag |= tcflag_t(ICANON | ECHONL | ISIG)
+        unsafe tcsetattr(0, TCSAFLUSH, &silent)
+    }
+
+    private static func read(signals descriptor: Int32) -> Outcome {
+        var line = [UInt8](repeating: 0, count: longestLine)
+        while true {
+            var waiting = [
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: 0, events: Int16(POLLIN), revents: 0),
+            ]
+            guard unsafe poll(&waiting, nfds_t(waiting.count), -1) > 0 else {
+                if errno == EINTR { continue }
+                return .failed(.last())
+            }
+            if waiting[0].revents != 0 {
+                var information = signalfd_siginfo()
+                let size = MemoryLayout<signalfd_siginfo>.size
+                guard unsafe Glibc.read(descriptor, &information, size) == size else { continue }
+                return .signal(Int32(information.ssi_signo))
+            }
+            let count = unsafe Glibc.read(0, &line, line.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                return .failed(.last())
+            }
+            return .line(count == 0 ? nil : Array(line[..<count].prefix { $0 != 10 && $0 != 13 }))
+        }
+    }
+}
+
+// MARK: - Progress bar
+
+/// A bar between brackets, drawn with characters that every terminal has.
+enum ProgressBar {
+    /// The meaning of a bar, by colour, as in the pictures' own browser: blue is being read, green is being preloaded.
+    ///
+    /// The bright blue is used, because the plain one is hard to see on black.
+    enum Colour: String, Sendable {
+        case blue = "\u{1B}[94m"
+        case green = "\u{1B}[32m"
+    }
+
+    /// The sequence that ends every colour.
+    static let plain = "\u{1B}[0m"
+
+    /// The bar.
+    ///
+    /// - Parameters:
+    ///   - fraction: The finished part, 0 to 1; nil if unknown, which is drawn as a bar of waves.
+    ///   - columns: Columns of the whole bar, brackets included; at least 3.
+    ///   - colour: The colour of the finished part; nil for none.
+    /// - Returns: Text of that many columns.
+    static func text(_ fraction: Double?, columns: Int, colour: Colour?) -> String {
+        let room = max(1, columns - 2)
+        let filled = fraction.map { Int(min(1, max(0, $0)) * Double(room)) } ?? room
+        let done = String(repeating: fraction == nil ? "~" : "#", count: filled)
+        let rest = String(repeating: "-", count: room - filled)
+        return colour.map { "[\($0.rawValue)\(done)\(plain)\(rest)]" } ?? "[\(done)\(rest)]"
     }
 }

@@ -1,12 +1,13 @@
-/// Progress that a terminal shows beside its text (OSC 9;4, which ConEmu began:
-/// https://conemu.github.io/en/AnsiEscapeCodes.html#ConEmu_specific_OSC).
+/// Progress that a terminal shows beside its text.
+///
+/// It is the sequence OSC 9;4, introduced by ConEmu (https://conemu.github.io/en/AnsiEscapeCodes.html#ConEmu_specific_OSC).
 enum TerminalProgress: Hashable, Sendable {
     case none
-    /// 0 to 1.
+    /// The finished part, 0 to 1.
     case part(Double)
-    /// Something goes on, and nobody knows how long.
+    /// Work of unknown length.
     case busy
-    /// Waiting, so far along; terminals draw it yellow.
+    /// Waiting, with the finished part; terminals draw it yellow.
     case paused(Double)
 
     /// The escape sequence.
@@ -21,9 +22,9 @@ enum TerminalProgress: Hashable, Sendable {
 
     private static func percent(_ part: Double) -> Int { Int(min(1, max(0, part)) * 100) }
 
-    /// Whether the terminal is one that draws it: others take OSC 9 for a message to pop up.
+    /// Whether the terminal draws progress: others take OSC 9 for a message to pop up.
     ///
-    /// Windows Terminal, ConEmu, WezTerm, Ghostty and what VTE draws tell themselves apart by these variables.
+    /// Windows Terminal, ConEmu, WezTerm, Ghostty and the terminals based on VTE are recognised by these variables.
     static func isShown(_ variables: [String: String]) -> Bool {
         let program = variables["TERM_PROGRAM", default: ""]
         return variables["TERM", default: "dumb"] != "dumb"
@@ -31,12 +32,12 @@ enum TerminalProgress: Hashable, Sendable {
                 || program == "WezTerm" || program == "ghostty")
     }
 
-    /// How far a fetch is.
+    /// The progress of a fetch.
     init(_ progress: FetchProgress) {
         self = progress.coolDown == nil ? .part(progress.fraction) : .paused(progress.fraction)
     }
 
-    /// How far what is read is, or what is preloaded if nothing is read.
+    /// The progress of the pictures being read, or of the preloads if none is read.
     init(_ document: StatusDocument, now: Int64) {
         let downloads = document.cache.downloads
         let reads = downloads.filter(\.isRead)

@@ -1,27 +1,29 @@
+import Dispatch
 import Fuse
 import Glibc
 import Posix
+import Synchronization
 
-/// `rankfs status --watch`: what a mount is doing, until Ctrl-C or until it is unmounted.
+/// `rankfs status --watch`: the activity of a mount, until Ctrl-C or until it is unmounted.
 enum WatchCommand {
-    /// A mount that says nothing for so many seconds is said to be silent.
+    /// Seconds without an answer after which a mount is shown as silent.
     private static let longestSilence: Int64 = 2
-    /// Milliseconds after which the clock is looked at when nothing happens.
+    /// Milliseconds between updates of the display when there is no event.
     private static let tick = 250
 
     /// Watches a mount.
     ///
     /// - Parameters:
-    ///   - mountPoint: Which one.
-    ///   - others: How many more there are.
-    ///   - json: Whether documents are wanted instead of a display.
+    ///   - mountPoint: The mount to watch.
+    ///   - others: The number of other mounts.
+    ///   - json: Whether documents are written instead of a display.
     ///   - variables: The environment.
-    /// - Throws: Why nothing can be told, or not any more; an unmount is no failure.
+    /// - Throws: The reason why the status is not, or no longer, available; an unmount is no failure.
     static func run(
         _ mountPoint: String, others: Int, json: Bool, variables: [String: String]
     ) throws(ProgramError) {
-        // Tells at once, with the usual patience, what cannot be watched at all.
-        _ = try StatusCommand.read(mountPoint)
+        // Fails at once, with the usual time limit, if the mount cannot be watched at all.
+        _ = try MountedStatus.read(mountPoint)
         var display: any WatchDisplay =
             if json {
                 JSONWatchDisplay()
@@ -47,9 +49,9 @@ enum WatchCommand {
         ])
     }
 
-    /// Shows what comes, until the end.
+    /// Shows events until the end.
     ///
-    /// - Returns: A sentence to end with, if there is something to say.
+    /// - Returns: A closing sentence; nil if there is none.
     private static func watch(
         _ mountPoint: String, _ mailbox: WatchMailbox, _ display: inout some WatchDisplay
     ) throws(ProgramError) -> String? {
@@ -75,13 +77,97 @@ enum WatchCommand {
         }
     }
 
-    /// What is said when a mount tells nothing any more.
+    /// The closing sentence when a mount's status can no longer be read.
     ///
-    /// - Throws: If that is a failure of the mount's.
+    /// - Throws: The failure, if it is one of the mount.
     static func ending(_ failure: LocalFiles.Failure, of mountPoint: String) throws(ProgramError) -> String {
         switch failure.code {
         case ENOENT, ENOTDIR: return "\(LogText.escaped(mountPoint)) has been unmounted."
-        default: throw StatusCommand.explanation(of: failure, at: mountPoint)
+        default: throw MountedStatus.explanation(of: failure, at: mountPoint)
         }
+    }
+}
+
+// MARK: - Watch event
+
+/// An event for a watcher.
+enum WatchEvent: Sendable {
+    /// The present status of the mount, as JSON text.
+    case told([UInt8])
+    /// The status can no longer be read.
+    case failed(LocalFiles.Failure)
+    /// The terminal has another size.
+    case resized
+    /// Ctrl-Z.
+    case suspend
+    /// Ctrl-C, or the terminal has gone.
+    case stop
+}
+
+/// Events for the one thread that draws.
+///
+/// ## Concurrency
+///
+/// Any thread puts, one takes; the mutex guards the list, the semaphore counts its events.
+final class WatchMailbox: Sendable {
+    private let events = Mutex<[WatchEvent]>([])
+    private let ready = DispatchSemaphore(value: 0)
+
+    func put(_ event: WatchEvent) {
+        events.withLock { $0.append(event) }
+        ready.signal()
+    }
+
+    /// The next event; nil if none came in time.
+    ///
+    /// Blocks the calling thread; must not be called from a task.
+    func take(within milliseconds: Int) -> WatchEvent? {
+        guard ready.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return nil }
+        return events.withLock { $0.removeFirst() }
+    }
+}
+
+/// Reads a mount's status at intervals.
+///
+/// ## Concurrency
+///
+/// Reads on a queue of its own, because a mount may hang; a reading begins only after the previous one has ended.
+final class WatchReader: Sendable {
+    private let path: String
+    private let milliseconds: Int
+    private let mailbox: WatchMailbox
+    private let queue = DispatchQueue(label: "rankfs.watch")
+
+    /// - Parameters:
+    ///   - mountPoint: The mount to watch.
+    ///   - milliseconds: The pause between two readings.
+    ///   - mailbox: Receives the text of each reading.
+    init(_ mountPoint: String, every milliseconds: Int, _ mailbox: WatchMailbox) {
+        path = mountPoint + "/" + MountedStatus.documentPath
+        self.milliseconds = milliseconds
+        self.mailbox = mailbox
+    }
+
+    /// Failed readings in a row before a failure counts: while a mount ends, a reading may fail with any error.
+    private static let mostFailures = 5
+    /// Milliseconds between these readings.
+    private static let failurePause = 250
+
+    /// Starts the readings; the first is at once.
+    func start() {
+        queue.async { [self] in look(failures: 0) }
+    }
+
+    private func look(failures before: Int) {
+        let failures: Int
+        do throws(LocalFiles.Failure) {
+            mailbox.put(.told(try LocalFiles.read(path, limit: MountedStatus.longest)))
+            failures = 0
+        } catch {
+            failures = before + 1
+            guard error.code != ENOENT, failures < Self.mostFailures else { return mailbox.put(.failed(error)) }
+        }
+        let pause = failures > 0 ? Self.failurePause : milliseconds
+        queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [self] in look(failures: failures) }
     }
 }

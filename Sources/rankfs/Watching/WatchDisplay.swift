@@ -1,18 +1,18 @@
-/// Where a watcher tells what it sees.
+/// A display of a watched mount's status.
 protocol WatchDisplay {
-    /// Milliseconds between two looks at the mount.
+    /// Milliseconds between two readings of the mount.
     var interval: Int { get }
-    /// Shows a document; false if nobody reads it any more.
+    /// Shows a document; false if the output has no reader any more.
     mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool
-    /// Shows that time has passed; false if nobody reads it any more.
+    /// Updates the display as time passes; false if the output has no reader any more.
     ///
     /// `silence` is the seconds for which the mount has not answered, nil if it does.
     mutating func refresh(silence: Int64?) -> Bool
-    /// Gives the terminal back, at the end and while the watcher is suspended.
+    /// Restores the terminal, at the end and while the watcher is suspended.
     mutating func leave()
 }
 
-/// One line of JSON for each look.
+/// Writes one line of JSON for each reading.
 struct JSONWatchDisplay: WatchDisplay {
     let interval = 1000
 
@@ -45,7 +45,7 @@ struct JSONWatchDisplay: WatchDisplay {
     }
 }
 
-/// A plain line now and then, for pipes and for terminals that cannot move their cursor.
+/// Writes a plain line at intervals, for pipes and for terminals that cannot move their cursor.
 struct PlainWatchDisplay: WatchDisplay {
     let mountPoint: String
     private var shown = ""
@@ -61,7 +61,7 @@ struct PlainWatchDisplay: WatchDisplay {
     }
 
     mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool {
-        let document = try StatusCommand.document(in: text, of: mountPoint)
+        let document = try MountedStatus.document(in: text, of: mountPoint)
         meter.look(document.cache.receivedBytes, at: document.monotonic)
         let line = StatusLine.text(document, rate: meter.perSecond, clock: Terminal.clock)
         guard line != shown, document.monotonic >= told + Self.pause else { return true }
@@ -79,7 +79,7 @@ struct PlainWatchDisplay: WatchDisplay {
     mutating func leave() {}
 }
 
-/// The terminal's other screen, drawn anew several times a second.
+/// Draws on the terminal's alternate screen, anew several times a second.
 struct ScreenWatchDisplay: WatchDisplay {
     let interval = 250
 
@@ -89,12 +89,12 @@ struct ScreenWatchDisplay: WatchDisplay {
     private var document: StatusDocument?
     private var meter = RateMeter()
     private var shown: String?
-    /// What the terminal was told of progress beside its text; empty if nothing.
+    /// The progress sequence that the terminal received last; empty if none.
     private var progress = ""
 
-    /// The other screen without a cursor, and the way back: what the terminal showed before is there again.
+    /// Switches to the alternate screen without a cursor; `exit` restores the former content of the terminal.
     ///
-    /// Lines are not continued on the next one (DECAWM): terminals do not agree on how wide some signs are.
+    /// Lines do not wrap (DECAWM), because terminals do not agree on the width of some characters.
     static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
     static let exit = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
@@ -105,7 +105,7 @@ struct ScreenWatchDisplay: WatchDisplay {
     }
 
     mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool {
-        let document = try StatusCommand.document(in: text, of: mountPoint)
+        let document = try MountedStatus.document(in: text, of: mountPoint)
         meter.look(document.cache.receivedBytes, at: document.monotonic)
         self.document = document
         return refresh(silence: nil)
@@ -132,7 +132,7 @@ struct ScreenWatchDisplay: WatchDisplay {
         return LocalFiles.write(Array(((shown == nil ? Self.enter : "") + text).utf8), to: 1)
     }
 
-    /// Every line at its place, and nothing behind or below.
+    /// The sequence that draws every line at its place and clears the rest of each line and of the screen.
     static func drawing(_ lines: [String]) -> String {
         "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
     }
@@ -143,5 +143,41 @@ struct ScreenWatchDisplay: WatchDisplay {
         let cleared = progress.isEmpty ? "" : TerminalProgress.none.sequence
         progress = ""
         Output.print(cleared + Self.exit, terminator: "")
+    }
+}
+
+// MARK: - Status line
+
+/// A mount's activity in one line, for service managers and for logs, as a pure function.
+enum StatusLine {
+    /// The line.
+    ///
+    /// - Parameters:
+    ///   - document: The status of the mount.
+    ///   - rate: Bytes a second, if known.
+    ///   - clock: Formats a moment for people.
+    /// - Returns: Such as `reading 1, preloading 2, 3.2M/s, 812M of 2G stored; the service asked to be left alone until 12:03:00`.
+    static func text(_ document: StatusDocument, rate: Int64?, clock: (Int64) -> String) -> String {
+        let cache = document.cache
+        let reading = cache.downloads.count(where: \.isRead)
+        let preloading = cache.downloads.count - reading
+        var parts: [String] = []
+        if reading > 0 { parts.append("reading \(reading)") }
+        if preloading > 0 { parts.append("preloading \(preloading)") }
+        if parts.isEmpty { parts.append("idle") }
+        if let rate, rate > 0 { parts.append("\(ValueParsers.sizeText(rate))/s") }
+        parts.append("\(ValueParsers.sizeText(cache.storedBytes)) of \(ValueParsers.sizeText(cache.budget)) stored")
+        return ([parts.joined(separator: ", ")] + troubles(document, clock: clock)).joined(separator: "; ")
+    }
+
+    /// The obstacles that limit the mount at present, each with its remedy if there is one.
+    static func troubles(_ document: StatusDocument, clock: (Int64) -> String) -> [String] {
+        var troubles = document.network.waits(at: document.time).map { host, end in
+            "the \(host) asked to be left alone until \(clock(end))"
+        }
+        troubles += document.network.troubles.map { LogText.escaped($0.message, limit: LogText.longestLine) }
+        if !document.cache.isStoring { troubles.append("nothing is stored: make room on the disk") }
+        if document.signIn.state == "expired" { troubles.append("signed out: `rankfs login` again") }
+        return troubles
     }
 }

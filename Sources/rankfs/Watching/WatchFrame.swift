@@ -1,46 +1,46 @@
 import Rankings
 
-/// What `rankfs status --watch` shows of one moment: pure, from figures to lines.
+/// The display of `rankfs status --watch` at one moment: a pure function from figures to lines.
 struct WatchFrame {
     let document: StatusDocument
     /// Bytes a second, if known.
     var rate: Int64?
-    /// Unix seconds of the watcher, by which cool-downs count down.
+    /// The watcher's time in Unix seconds, from which remaining cool-downs are computed.
     var now: Int64
     /// Seconds for which the mount has not answered; nil if it does.
     var silence: Int64?
-    /// Other mounts that are not shown.
+    /// The number of other mounts, which are not shown.
     var others = 0
-    /// A moment for people.
+    /// Formats a moment for people.
     var clock: (Int64) -> String
 
-    /// Columns from which there is room for bars.
+    /// The smallest width, in columns, with room for bars.
     private static let widthForBars = 50
-    /// Columns within lines from which there is room for wide bars; for a name there must be some behind them.
+    /// The smallest room within lines, in columns, for wide bars; a name must fit after them.
     private static let roomForWideBars = 76
     private static let labelWidth = 10
-    /// Messages shown at most, so that the bars keep their places.
+    /// The largest number of messages, so that the bars keep their places.
     private static let mostMessages = 5
-    /// Lines of one message at most: remedies stand at the end.
+    /// The largest number of lines of one message: enough for the remedy, which stands at the end.
     private static let mostLines = 4
-    /// Bars of preloads at most: as many as connections.
+    /// The largest number of bars of preloads: as many as connections.
     private static let mostPreloads = 8
     private static let mostReads = 8
-    /// Of `1023.9K of 12.5M`, so that names keep their place.
+    /// Columns of `1023.9K of 12.5M`, so that names keep their place.
     private static let sizeWidth = 16
 
     /// The lines, each at most one column less than `width`: terminals break a line that fills its last column.
     ///
     /// - Parameters:
     ///   - width: Columns of the terminal.
-    ///   - height: Lines of the terminal; what does not fit is left out, the bars last.
-    ///   - colours: Whether escape sequences may be in it.
+    ///   - height: Lines of the terminal; lines that do not fit are left out, the bars last.
+    ///   - colours: Whether lines may contain escape sequences.
     /// - Returns: At most `height` lines without their ends.
     func lines(width: Int, height: Int, colours: Bool) -> [String] {
         let pen = Pen(room: max(0, width - 1), hasBars: width >= Self.widthForBars, colours: colours)
         let bars = reads(pen) + preloads(pen)
         let room = max(0, height - bars.count)
-        // Figures that are too long for their lines go on in the next ones, unless messages need those.
+        // Figures that are too long for their lines continue on further lines, unless messages need these.
         let (short, long) = (title(pen) + figures(pen, most: 1), title(pen) + figures(pen, most: Self.mostLines))
         let figures = long.count + messages(pen, room: .max).count <= room ? long : short
         let messages = messages(pen, room: room - figures.count)
@@ -49,18 +49,18 @@ struct WatchFrame {
 
     // MARK: Figures
 
-    /// Which mount it is, in a line of its own if it is too long for one with the rest.
+    /// The title with the mount point, which has a line of its own if both do not fit on one.
     private func title(_ pen: Pen) -> [String] {
         let more = others > 0 ? ", \(others) more mount\(others == 1 ? "" : "s")" : ""
         let name = LogText.escaped(document.mountPoint)
         let rest =
-            "\(document.source), rankfs \(document.version), up \(StatusCommand.duration(document.uptime))\(more)"
+            "\(document.source), rankfs \(document.version), up \(DisplayText.duration(document.uptime))\(more)"
         let whole = "\(name)  \(rest)"
         if DisplayText.width(of: whole) <= pen.room { return [whole] }
         return [DisplayText.ending(of: name, to: pen.room), DisplayText.cut(rest, to: pen.room)]
     }
 
-    /// The figures in so many lines each at most; what keeps the mount from doing more is always told whole.
+    /// The figures, each in at most `most` lines; obstacles are always shown whole.
     private func figures(_ pen: Pen, most: Int) -> [String] {
         let (cache, network) = (document.cache, document.network)
         let fill = cache.budget > 0 ? Double(cache.storedBytes) / Double(cache.budget) : 0
@@ -91,20 +91,20 @@ struct WatchFrame {
         return "one each \(tenths / 10)\(tenths % 10 == 0 ? "" : ".\(tenths % 10)") s"
     }
 
-    /// What keeps the mount from doing more.
+    /// The obstacles that limit the mount at present.
     private var waits: [String] {
         var waits: [String] = []
-        if let silence { waits.append("the mount has not answered for \(StatusCommand.duration(silence))") }
+        if let silence { waits.append("the mount has not answered for \(DisplayText.duration(silence))") }
         for (host, end) in document.network.waits(at: now) {
             waits.append(
-                "the \(host) asked to be left alone for \(StatusCommand.duration(end - now)), until \(clock(end))")
+                "the \(host) asked to be left alone for \(DisplayText.duration(end - now)), until \(clock(end))")
         }
         if !document.cache.isStoring { waits.append("nothing is stored for now; make room on the disk") }
         if document.signIn.state == "expired" { waits.append("the session has expired; `rankfs login` again") }
         return waits
     }
 
-    /// The newest messages that fit into so many lines, each whole or not at all.
+    /// The newest messages that fit into the room, each whole or not at all.
     private func messages(_ pen: Pen, room: Int) -> [String] {
         var lines: [String] = []
         for event in document.recent.suffix(Self.mostMessages).reversed() {
@@ -150,7 +150,7 @@ struct WatchFrame {
             let name = Self.name(download.path ?? download.picture)
             let part = String(repeating: " ", count: max(0, 3 - percent.count)) + percent
             let size = ValueParsers.sizeText(download.received) + total
-            // So that names keep their place, where there is room for that.
+            // Keeps names at their place, where there is room for that.
             let space = String(repeating: " ", count: pen.isWide ? max(0, Self.sizeWidth - size.count) : 0)
             return pen.line(label, bar: (fraction, colour), "\(part) %  \(size)\(space)  \(name)")
         }
@@ -158,7 +158,7 @@ struct WatchFrame {
         return lines
     }
 
-    /// What is there, 0 to 1; nil if nobody told how much it is.
+    /// The received part, 0 to 1; nil if the size is unknown.
     private static func fraction(of download: StatusDocument.Download) -> Double? {
         guard let total = download.total, total > 0 else { return nil }
         return min(1, max(0, Double(download.received) / Double(total)))
@@ -182,7 +182,7 @@ struct WatchFrame {
         let hasBars: Bool
         let colours: Bool
 
-        /// Whether there is room for figures in columns, and for names behind them.
+        /// Whether there is room for figures in columns, and for names after them.
         var isWide: Bool { room >= WatchFrame.roomForWideBars }
 
         /// Columns of a bar, more where there is room.
@@ -214,5 +214,41 @@ struct WatchFrame {
         private func padded(_ label: String) -> String {
             label + String(repeating: " ", count: max(1, WatchFrame.labelWidth - label.count))
         }
+    }
+}
+
+// MARK: - Rate meter
+
+/// Bytes a second over the last seconds, from a counter that is read at intervals; has no side effects.
+struct RateMeter: Sendable {
+    /// Seconds over which the rate is taken: long enough to be readable, short enough to be current.
+    private static let window = 3.0
+    /// The largest rate shown, in bytes a second, however short the time between two readings.
+    private static let highestRate = 1e15
+    /// The largest number of readings kept, whatever the clock does.
+    private static let mostLooks = 64
+
+    private var looks: [(time: Double, count: Int64)] = []
+
+    /// Adds a reading of the counter.
+    ///
+    /// - Parameters:
+    ///   - count: The counter's value; a smaller value than before means another counter.
+    ///   - time: Seconds of a monotonic clock of the counting process.
+    mutating func look(_ count: Int64, at time: Double) {
+        if let last = looks.last, count < last.count || time < last.time { looks = [] }
+        if looks.last?.time == time { looks.removeLast() }
+        looks.append((time, count))
+        // A reading from before the window stays, so that the rate covers the whole window.
+        while looks.count > 2, looks[1].time <= time - Self.window || looks.count > Self.mostLooks {
+            looks.removeFirst()
+        }
+    }
+
+    /// The rate; nil before the second reading.
+    var perSecond: Int64? {
+        guard let first = looks.first, let last = looks.last, last.time > first.time else { return nil }
+        let rate = Double(last.count - first.count) / (last.time - first.time)
+        return Int64(min(rate, Self.highestRate))
     }
 }

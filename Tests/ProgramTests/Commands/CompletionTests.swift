@@ -26,30 +26,51 @@ private func run(_ shell: String, _ flags: [String], script: String) throws -> (
     return (process.terminationStatus, String(decoding: output, as: UTF8.self))
 }
 
-/// What bash offers for a line with the cursor at its end.
-private func offered(_ line: String) throws -> [String] {
-    // COMP_WORDS is not asked; compopt works in completions only.
-    let script = """
-        \(BashCompletion.script)
-        compopt() { :; }
-        COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
-        COMP_LINE='\(line)' COMP_POINT=\(line.utf8.count)
-        _rankfs
-        printf '%s\\n' "${COMPREPLY[@]}"
-        """
-    return try run("bash", ["--norc"], script: script).output.split(separator: "\n").map(String.init)
+/// Where candidates are taken from: two mounts, and three paths.
+private let places = Completions.Places(
+    mounted: { ["/mnt/pictures", "/mnt/my pictures"] },
+    paths: { beginning, foldersOnly in
+        ["/usr/lib", "/usr/local", foldersOnly ? nil : "/usr/locale.txt"].compactMap(\.self).filter {
+            $0.hasPrefix(beginning)
+        }
+    })
+
+/// The candidates for a line with the cursor at its end.
+private func offered(_ line: String) -> [String] {
+    let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    return Completions.candidates(for: Array(words.dropFirst()), places).map(\.word)
+}
+
+/// What a shell completes a line to: its script, and the program in place of which a function answers.
+private func completed(_ shell: String, _ line: String, answer: String) throws -> [String] {
+    let script =
+        switch shell {
+        case "bash":
+            """
+            \(Completions.script(for: .bash))
+            rankfs() { printf '%s\\n' "$*" >&2; printf '%b' '\(answer)'; }
+            compopt() { :; }
+            COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
+            COMP_LINE='\(line)' COMP_POINT=\(line.utf8.count)
+            _rankfs
+            printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        default:
+            """
+            \(Completions.script(for: .fish))
+            function rankfs; echo $argv >&2; printf '%b' '\(answer)'; end
+            complete -C '\(line)'
+            """
+        }
+    let flags = shell == "bash" ? ["--norc"] : ["--no-config"]
+    return try run(shell, flags, script: script).output.split(separator: "\n").map(String.init)
 }
 
 @Suite struct CompletionTests {
     @Test(arguments: CompletionShell.allCases)
-    func scriptsAreInTheirLanguageAndNameEverything(_ shell: CompletionShell) throws {
-        let script = shell.script
-        for command in CommandTable.listed.map(\.name) { #expect(script.contains(command)) }
-        for option in OptionTable.all {
-            #expect(script.contains(option.name))
-            #expect(script.contains(String(option.flag.dropFirst(2))))
-            for word in option.words { #expect(script.contains(word)) }
-        }
+    func scriptsAreInTheirLanguage(_ shell: CompletionShell) throws {
+        let script = Completions.script(for: shell)
+        #expect(script.contains("rankfs complete "))
         guard isInstalled(shell.rawValue) else { return }
         let check = try run(shell.rawValue, ["-n"], script: script)
         #expect(check.status == 0 && check.output.isEmpty, "\(check.output)")
@@ -62,15 +83,59 @@ private func offered(_ line: String) throws -> [String] {
         ("rankfs cache info d", ["danbooru", "demo"]), ("rankfs mount -o ro d", ["danbooru", "demo"]),
         ("rankfs mount -o ro de", ["demo"]), ("rankfs status --j", ["--json"]),
         ("rankfs mount -o imag", ["images=", "image_url="]),
-        ("rankfs mount -o images=", ["regular", "small", "original"]),
-        ("rankfs mount -o ro,images=s", ["small"]), ("rankfs mount -oallow_o", ["-oallow_other"]),
-        ("rankfs mount --orientation=p", ["portrait"]), ("rankfs mount --orientation p", ["portrait"]),
-        ("rankfs pin /usr/loca", ["/usr/local"]), ("rankfs evict x /usr/loca", ["/usr/local"]),
-        ("rankfs mount --cache-s", ["--cache-size="]), ("rankfs demo -o top=3,cache_dir=/usr/loca", ["/usr/local"]),
-        ("rankfs help logi", ["login"]), ("rankfs mount -o images=%s", []), ("rankfs nonsense -o x", []),
+        ("rankfs mount -o images=", ["images=regular", "images=small", "images=original"]),
+        ("rankfs mount -o ro,images=s", ["ro,images=small"]), ("rankfs mount -oallow_o", ["-oallow_other"]),
+        ("rankfs mount --orientation=p", ["--orientation=portrait"]),
+        ("rankfs mount --orientation p", ["portrait"]), ("rankfs mount /usr/loca", ["/usr/local"]),
+        ("rankfs pin /usr/loca", ["/usr/local", "/usr/locale.txt"]),
+        ("rankfs evict x /usr/loca", ["/usr/local", "/usr/locale.txt"]),
+        ("rankfs fetch x --to /usr/loca", ["/usr/local"]), ("rankfs fetch --to=/usr/loca", ["--to=/usr/local"]),
+        ("rankfs mount --cache-s", ["--cache-size="]),
+        ("rankfs demo -o top=3,cache_dir=/usr/loca", ["top=3,cache_dir=/usr/local"]),
+        ("rankfs unmount /mnt/p", ["/mnt/pictures"]), ("rankfs umount /mnt/m", ["/mnt/my pictures"]),
+        ("rankfs help logi", ["login"]), ("rankfs nonsense -o x", []), ("rankfs status -o to", []),
+        ("rankfs mount -o none=", []),
     ])
-    func bashOffersWhatFits(_ line: String, _ expected: [String]) throws {
-        #expect(try offered(line) == expected)
+    func whatFitsIsOffered(_ line: String, _ expected: [String]) {
+        #expect(offered(line) == expected)
+    }
+
+    @Test func everyCommandAndOptionIsOfferedWithItsHelp() {
+        #expect(offered("rankfs ") == CommandTable.listed.map(\.name))
+        for option in OptionTable.all {
+            #expect(offered("rankfs mount -o \(option.name)=").allSatisfy { $0.hasPrefix("\(option.name)=") })
+            let flags = Completions.candidates(for: ["mount", option.flag], places)
+            #expect(flags.contains { $0.word == option.flag + "=" && $0.help == option.help })
+        }
+        #expect(Completions.candidates(for: ["moun"], places).first?.help.isEmpty == false)
+        #expect(Completions.candidates(for: [], places) == [])
+    }
+
+    @Test func theProgramIsGivenTheLineUpToTheCursor() throws {
+        #expect(
+            try completed("bash", "rankfs mount -o ro,images=s", answer: "ro,images=small\\n")
+                == ["complete mount -o ro,images=s", "small"])
+        #expect(
+            try completed("bash", "rankfs unmount ", answer: "/mnt/my pictures\\tone\\n/mnt/b\\n")
+                == ["complete unmount ", "/mnt/my pictures", "/mnt/b"])
+        guard isInstalled("fish") else { return }
+        #expect(
+            try completed("fish", "rankfs mount -o ro,images=s", answer: "ro,images=small\\tless\\n")
+                == ["complete mount -o ro,images=s", "ro,images=small\tless"])
+    }
+
+    @Test func pathsAreThoseOfTheMachine() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder.appending(path: "inner"), withIntermediateDirectories: true)
+        try Data().write(to: folder.appending(path: "in.txt"))
+        try Data().write(to: folder.appending(path: ".in"))
+        let paths = Completions.Places.system.paths
+        #expect(paths(folder.path + "/in", false) == [folder.path + "/in.txt", folder.path + "/inner"])
+        #expect(paths(folder.path + "/in", true) == [folder.path + "/inner"])
+        #expect(paths(folder.path + "/.", false) == [folder.path + "/.in"])
+        #expect(paths(folder.path + "/no/such", false) == [])
+        #expect(paths("/et", true) == ["/etc"])
     }
 
     @Test func wordsAreThoseThatTheOptionTakes() throws {
@@ -101,6 +166,7 @@ private func offered(_ line: String) throws -> [String] {
 
     @Test func theCommandNamesOneShell() throws {
         #expect(try CommandParser.parse(["completions", "zsh"]) == .completions(.zsh))
+        #expect(try CommandParser.parse(["complete", "mount", "-h"]) == .complete(words: ["mount", "-h"]))
         for words in [["completions"], ["completions", "csh"], ["completions", "zsh", "bash"]] {
             do {
                 _ = try CommandParser.parse(words)

@@ -151,6 +151,6 @@ import Testing
         (5, "5 s"), (65, "1 min 5 s"), (1800, "30 min"), (7200, "2 h"), (3700, "1 h 1 min"), (90000, "1 d 1 h"),
     ])
     func durations(_ seconds: Int64, text: String) {
-        #expect(StatusCommand.duration(seconds) == text)
+        #expect(DisplayText.duration(seconds) == text)
     }
 }

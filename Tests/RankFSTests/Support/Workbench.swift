@@ -78,7 +78,7 @@ final class Workbench: Sendable {
         directory = URL(filePath: NSTemporaryDirectory()).appending(path: "rankfs-\(UUID().uuidString)")
         let database = directory.appending(path: "catalog")
         try FileManager.default.createDirectory(at: database, withIntermediateDirectories: true)
-        var catalogConfiguration = Catalog.Configuration(
+        var catalogConfiguration = CatalogConfiguration(
             directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10), now: now)
         catalogConfiguration.time = wishes.time
         catalog = try Catalog(
@@ -90,7 +90,7 @@ final class Workbench: Sendable {
                 preload: wishes.preload,
                 timeout: .seconds(10), networkTimeout: .seconds(10), now: now),
             host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
-        var configuration = RankFileSystem.Configuration(
+        var configuration = MountConfiguration(
             user: 1000, group: 100, status: { Array(($0 ? "{\"answer\": 42}\n" : "{}\n").utf8) },
             version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
             invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: now)

@@ -1,0 +1,515 @@
+import CCurl
+import Glibc
+import Posix
+
+/// One transfer from its beginning to its end, over all its redirects.
+///
+/// ## Concurrency
+///
+/// Belongs to the loop's thread; libcurl's callbacks come on it too. Not sendable on purpose.
+final class CurlExchange {
+    /// Bytes of a redirect's own body that are read to keep the connection; more are not worth it.
+    private static let redirectBodyLimit: Int64 = 64 * 1024
+    /// How long a request waits for the first byte on a connection that was there before, at most; then it is sent again on a
+    /// new one.
+    ///
+    /// More than a service in trouble takes for an answer, since each too early one costs it a request; and so little that
+    /// a new connection and its answer fit into the 12 s after which a person gives up.
+    private static let patience = Duration.seconds(4)
+
+    let transfer: Transfer
+    var target: AddressBook.Target
+    /// Header lines that may still be sent; fewer after a redirect to another host.
+    var headers: [String]
+    var hops = 0
+
+    /// Set while libcurl works for it.
+    var easy: CurlEasy?
+    /// Whose connections it is on; set while libcurl works for it.
+    var pool: CurlPool?
+    /// The name that it waits for.
+    var awaitedName: String?
+    /// Whether it was sent once more on a new connection, which happens once.
+    var hasGoneAgain = false
+    var meter: PaceMeter
+    private var begun = ContinuousClock.now
+    /// When the last byte of this exchange came.
+    private var heard: ContinuousClock.Instant?
+    private var check: AnswerCheck
+    private var checksAddress = true
+    private var isProxied = false
+    /// Whether the text of an error was cut off: what came of it is all that there is to know.
+    private var isCutShort = false
+    private var redirectBody: Int64 = 0
+    /// Bytes of the request's content that libcurl has taken, and when it last took some.
+    var sent: Int64 = 0
+    private var lastSent: ContinuousClock.Instant?
+
+    /// Why this side ended the transfer.
+    private(set) var failure: HTTPError?
+    /// Where the answer leads.
+    private(set) var location: String?
+    /// An address that was refused; the reason if no other one could be reached.
+    private var addressRefused = false
+    /// Why there was no socket for it, if there are too many open files.
+    var lackOfDescriptors: String?
+    /// Whether the sink has seen the head, after which nothing can be begun again unseen.
+    private(set) var headDelivered = false
+    /// Whether libcurl ever worked for it: what never found an address was never sent.
+    private(set) var wasSent = false
+    private let ledger: RequestLedger
+    private let observer: (any TransferObserver)?
+    private let taken = ContinuousClock.now
+    /// What the sink was given.
+    private var status: Int?
+    private var bodyBytes: Int64 = 0
+
+    init(
+        _ transfer: Transfer, target: AddressBook.Target, ledger: RequestLedger,
+        observer: (any TransferObserver)? = nil
+    ) {
+        self.transfer = transfer
+        self.target = target
+        meter = PaceMeter(window: .zero, now: begun)
+        self.ledger = ledger
+        self.observer = observer
+        headers = transfer.request.headers
+        check = AnswerCheck(transfer.request, host: target.host)
+    }
+
+    var request: HTTPRequest { transfer.request }
+
+    /// Makes ready for the next exchange, the first or one after a redirect.
+    ///
+    /// - Parameters:
+    ///   - easy: A fresh easy handle.
+    ///   - pool: Whose connections it will use.
+    ///   - meter: Its pace, counted from now.
+    ///   - proxied: Whether a proxy connects in our place, so that only its address is seen here.
+    ///   - now: The present instant.
+    func beginExchange(easy: CurlEasy, pool: CurlPool, meter: PaceMeter, proxied: Bool, now: ContinuousClock.Instant) {
+        self.easy = easy
+        self.pool = pool
+        self.meter = meter
+        begun = now
+        heard = nil
+        wasSent = true
+        check = AnswerCheck(request, host: target.host)
+        checksAddress = !target.isTrusted && !proxied
+        isProxied = proxied
+        isCutShort = false
+        redirectBody = 0
+        sent = 0
+        lastSent = nil
+        failure = nil
+        location = nil
+        addressRefused = false
+        lackOfDescriptors = nil
+        transfer.sink.begun()
+    }
+
+    /// One header line; false ends the exchange.
+    func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+        listen(line.count)
+        if unsafe line.starts(with: "HTTP/".utf8) {
+            pool?.answered(target.origin, isHTTP2: unsafe line.starts(with: "HTTP/2".utf8))
+        }
+        do throws(HTTPError) {
+            switch unsafe try check.line(line) {
+            case .none: break
+            case .redirect(let location):
+                ledger.count(request.purpose) { $0.redirected += 1 }
+                self.location = location
+            case .head(let head):
+                headDelivered = true
+                status = head.status
+                ledger.count(request.purpose) { $0.answered(head.status) }
+                observer?.answered(request)
+                var head = head
+                if !isProxied { head.family = easy?.family }
+                guard transfer.sink.head(head) else { throw .cancelled }
+            }
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+
+    /// Some bytes of the body; false ends the exchange.
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        listen(bytes.count)
+        if location != nil {
+            redirectBody += Int64(bytes.count)
+            return redirectBody <= Self.redirectBodyLimit
+        }
+        do throws(HTTPError) {
+            guard check.headSeen else { throw .invalidAnswer("\(target.host): a body came without headers.") }
+            guard try check.body(bytes.count) else {
+                isCutShort = true
+                return false
+            }
+            bodyBytes += Int64(bytes.count)
+            ledger.count(request.purpose) { $0.receivedBytes += Int64(bytes.count) }
+            guard unsafe transfer.sink.body(bytes) else { throw .cancelled }
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+
+    /// Copies the next bytes to send; 0 at the end, nil if they cannot be read.
+    func send(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let content = request.content, sent < content.length else { return 0 }
+        let room = unsafe UnsafeMutableRawBufferPointer(
+            rebasing: buffer.prefix(Int(min(Int64(buffer.count), content.length - sent))))
+        // Fewer bytes than were promised are no content.
+        guard let count = unsafe content.read(sent, room), count > 0 else {
+            failure = .refused("What was to be sent can no longer be read.")
+            return nil
+        }
+        sent += Int64(count)
+        lastSent = ContinuousClock.now
+        meter.received(count)
+        return count
+    }
+
+    private func listen(_ count: Int) {
+        meter.received(count)
+        let now = ContinuousClock.now
+        heard = now
+        pool?.heard(target.origin, now: now)
+    }
+
+    // MARK: - Once more
+
+    /// Whether it may be sent again unseen: all requests are safe to repeat (RFC 9110, 9.2.1).
+    private var mayGoAgain: Bool {
+        !hasGoneAgain && !headDelivered && failure == nil && location == nil && easy != nil
+    }
+
+    /// Whether the exchange is, or was, on a connection that others had used before or use as well.
+    private var isOnSharedConnection: Bool {
+        guard let easy, let pool else { return false }
+        return pool.multiplexes(target.origin) == true || easy.number(CURLINFO_NUM_CONNECTS) == 0
+    }
+
+    /// Whether an old connection has been silent for too long, so that a new one is worth a try.
+    func isLeftUnanswered(_ now: ContinuousClock.Instant) -> Bool {
+        // One that has never brought anything is new.
+        guard mayGoAgain, isOnSharedConnection, let pool, let lastHeard = pool.lastHeard(target.origin) else {
+            return false
+        }
+        // A multiplexed one lives as long as anybody is answered.
+        let last = pool.multiplexes(target.origin) == true ? lastHeard : heard
+        let left = (request.content?.length ?? 0) - sent
+        guard let silent = Self.silence(since: [begun, last, lastSent], left: left, now) else { return false }
+        return silent >= Self.patience(within: request.deadline - begun)
+    }
+
+    /// For how long an answer has been due: since something was last heard or sent; nil while content is left to be sent.
+    static func silence(
+        since moments: [ContinuousClock.Instant?], left: Int64, _ now: ContinuousClock.Instant
+    ) -> Duration? {
+        guard left <= 0 else { return nil }
+        return moments.compactMap { $0 }.max().map { now - $0 }
+    }
+
+    /// How long silence is borne by a request that has so much time, so that a second try has twice as much.
+    static func patience(within time: Duration) -> Duration { min(patience, time / 3) }
+
+    /// Whether a connection that is not its own ended before the answer: closed meanwhile, or with a GOAWAY.
+    func brokeUnseen(_ code: CURLcode) -> Bool {
+        switch code {
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
+            mayGoAgain && isOnSharedConnection
+        default: false
+        }
+    }
+
+    // MARK: - The end
+
+    /// Tells the end, the last thing that is heard of it.
+    func finish(_ result: Result<Void, HTTPError>) {
+        if let observer {
+            let failure: HTTPError? = if case .failure(let error) = result { error } else { nil }
+            observer.ended(
+                request,
+                TransferOutcome(
+                    status: status, bytes: bodyBytes, duration: ContinuousClock.now - taken, failure: failure))
+        }
+        transfer.end(result)
+    }
+
+    /// Whether this address may be connected to.
+    func mayConnect(to address: UnsafePointer<sockaddr>) -> Bool {
+        guard checksAddress, unsafe !AddressRule.isPublic(address) else { return true }
+        addressRefused = true
+        return false
+    }
+
+    /// The outcome of an exchange that libcurl has ended and that is no redirect.
+    func outcome(_ code: CURLcode) -> Result<Void, HTTPError> {
+        if let failure { return .failure(failure) }
+        if isCutShort { return .success(()) }
+        guard code == CURLE_OK else {
+            if let lackOfDescriptors, code == CURLE_COULDNT_CONNECT { return .failure(.exhausted(lackOfDescriptors)) }
+            if addressRefused, code == CURLE_COULDNT_CONNECT {
+                let reason = "\(target.host): the name leads to a private address, which is never asked."
+                return .failure(hops > 0 ? .redirectRefused(reason) : .refused(reason))
+            }
+            return .failure(
+                CurlFailure.error(
+                    CurlFailure.Evidence(code, host: target.host, headSeen: check.headSeen, from: easy)))
+        }
+        return Result { () throws(HTTPError) in try check.end(transferred: easy?.transferred ?? 0) }
+    }
+}
+
+// MARK: - Options
+
+/// Sets every option of an exchange; what is not set here is libcurl's default.
+struct CurlOptions {
+    /// Bytes taken from a socket at once: fewer calls for pictures; libcurl's default for small answers.
+    private static let bulkBufferBytes = 128 * 1024
+    /// Idle time after which a connection is probed, in seconds, so that one that a router forgot is found out.
+    private static let keepAliveSeconds = 60
+    /// Idle connections older than this are not used, in seconds; `CurlPool.longestIdle` counts a machine's sleep as well.
+    private static let longestIdleSeconds = 60
+    /// After so long the second address family is tried beside the first, which may be announced and lead nowhere; in
+    /// milliseconds, libcurl's default (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS(3)).
+    private static let eyeballsMilliseconds = 200
+
+    let userAgent: String
+    /// Empty for none; then the environment is not asked either (CURLOPT_PROXY(3)).
+    let proxy: String
+    let connectTimeout: Duration
+    /// Path of the certificates for trusted origins.
+    let certificates: String?
+
+    /// Sets all options of a flight's next exchange.
+    ///
+    /// - Parameters:
+    ///   - flight: What is asked.
+    ///   - addresses: Those of the names that it needs.
+    ///   - easy: Who will ask.
+    /// - Returns: Whether libcurl took all that matter; without them the exchange must not begin.
+    func apply(_ flight: CurlExchange, addresses: [NameNeeds.Place: [String]], to easy: CurlEasy) -> Bool {
+        let request = flight.request
+        easy.setCallbacks(flight)
+        easy.set(CURLOPT_URL, flight.target.url)
+        easy.set(CURLOPT_PROTOCOLS_STR, flight.target.isSecure ? "https" : "http")
+        // Not for others: an authority of one's own has no say over the source's hosts.
+        if let certificates, flight.target.isTrusted { easy.set(CURLOPT_CAINFO, certificates) }
+        easy.set(CURLOPT_SSL_VERIFYPEER, 1)
+        easy.set(CURLOPT_SSL_VERIFYHOST, 2)
+        easy.set(CURLOPT_FOLLOWLOCATION, 0)
+        easy.set(CURLOPT_NOSIGNAL, 1)
+        easy.set(CURLOPT_NETRC, 0)
+        easy.set(CURLOPT_PROXY, proxy)
+        easy.set(CURLOPT_NOPROXY, "")
+        easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        easy.set(CURLOPT_HTTP09_ALLOWED, 0)
+        easy.set(CURLOPT_USERAGENT, userAgent)
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
+        easy.prefer(CURLOPT_TCP_KEEPALIVE, 1)
+        easy.prefer(CURLOPT_TCP_KEEPIDLE, Self.keepAliveSeconds)
+        setMethod(request, easy)
+        if let signature = request.signature {
+            easy.set(CURLOPT_AWS_SIGV4, signature.scope)
+            easy.set(CURLOPT_USERNAME, signature.keyID)
+            easy.set(CURLOPT_PASSWORD, signature.secret)
+        }
+        if request.acceptsCompression { easy.set(CURLOPT_ACCEPT_ENCODING, "gzip") }
+        switch request.transferClass {
+        case .metadata:
+            easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            if flight.target.isSecure { easy.prefer(CURLOPT_PIPEWAIT, 1) }
+        case .bulk:
+            easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+            easy.prefer(CURLOPT_BUFFERSIZE, Self.bulkBufferBytes)
+        }
+        easy.prefer(CURLOPT_MAXAGE_CONN, Self.longestIdleSeconds)
+        easy.prefer(CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, Self.eyeballsMilliseconds)
+        if let family = request.family {
+            // Connections of the other one are not used either.
+            easy.set(CURLOPT_IPRESOLVE, Int(family == .ipv4 ? CURL_IPRESOLVE_V4 : CURL_IPRESOLVE_V6))
+        }
+        easy.setAddresses(addresses.map { Self.line($0, $1) })
+        easy.setHeaders(headerLines(flight))
+        return easy.isSafe
+    }
+
+    private func setMethod(_ request: HTTPRequest, _ easy: CurlEasy) {
+        switch request.method {
+        case .get: break
+        case .head: easy.set(CURLOPT_NOBODY, 1)
+        case .put:
+            easy.set(CURLOPT_UPLOAD, 1)
+            easy.setLength(ofUpload: request.content?.length ?? 0)
+        case .delete: easy.set(CURLOPT_CUSTOMREQUEST, "DELETE")
+        }
+    }
+
+    /// From a millisecond to a day: what is outside could not be said in libcurl's numbers, or would switch the limit off.
+    private var connectMilliseconds: Int {
+        Int(min(max(connectTimeout, .milliseconds(1)), .seconds(86_400)) / .milliseconds(1))
+    }
+
+    /// `host:port:address,…`, as CURLOPT_RESOLVE(3) takes it; IPv6 in brackets.
+    private static func line(_ place: NameNeeds.Place, _ addresses: [String]) -> String {
+        let list = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }
+        return "\(place.host):\(place.port):" + list.joined(separator: ",")
+    }
+
+    private func headerLines(_ flight: CurlExchange) -> [String] {
+        var lines = flight.headers
+        if let range = flight.request.range {
+            lines.append("Range: bytes=\(range.first)-" + (range.last.map(String.init) ?? ""))
+            if let validator = flight.request.ifRange { lines.append("If-Range: \(validator)") }
+        }
+        return lines
+    }
+}
+
+extension CurlEasy {
+    /// Directs the callbacks to a flight, which must outlive the handle's stay in the multi handle.
+    fileprivate func setCallbacks(_ flight: CurlExchange) {
+        let context = unsafe Unmanaged.passUnretained(flight).toOpaque()
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_HEADERDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_WRITEDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_READDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_SEEKDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_OPENSOCKETDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_PRIVATE, context))
+        note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_HEADERFUNCTION, curlHeader))
+        note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_WRITEFUNCTION, curlBody))
+        note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_READFUNCTION, curlContent))
+        note(unsafe rankfs_curl_easy_setopt_seek(pointer, CURLOPT_SEEKFUNCTION, curlSeek))
+        note(unsafe rankfs_curl_easy_setopt_open(pointer, CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket))
+        // The pool, which keeps its guard, outlives the handle's stay in it.
+        guard let loopGuard = flight.pool?.loopGuard else { return }
+        let guardContext = unsafe Unmanaged.passUnretained(loopGuard).toOpaque()
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_CLOSESOCKETDATA, guardContext))
+        note(unsafe rankfs_curl_easy_setopt_close(pointer, CURLOPT_CLOSESOCKETFUNCTION, curlCloseSocket))
+    }
+}
+
+// Called by libcurl on the loop's thread, within curl_multi_perform. They are functions of the file and not closures, so that
+// no isolation is inferred for them. The context is the flight that `setCallbacks` was given: the loop keeps it
+// in its table until the easy handle has left the multi handle, so it is alive here.
+
+/// CURLOPT_HEADERFUNCTION(3): one complete header line.
+func curlHeader(
+    _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer
+) -> Int {
+    let flight = unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue()
+    let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return unsafe flight.receiveHeader(line) ? size * count : 0
+}
+
+/// CURLOPT_WRITEFUNCTION(3): some bytes of the body.
+func curlBody(
+    _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer
+) -> Int {
+    guard size * count > 0 else { return 0 }
+    let flight = unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue()
+    let part = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return unsafe flight.receiveBody(part) ? size * count : 0
+}
+
+/// CURLOPT_READFUNCTION(3): the next bytes to send.
+func curlContent(
+    _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer
+) -> Int {
+    let flight = unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue()
+    return unsafe flight.send(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+        ?? Int(CURL_READFUNC_ABORT)
+}
+
+/// CURLOPT_SEEKFUNCTION(3): what was sent is to be sent again, on another connection.
+func curlSeek(_ context: UnsafeMutableRawPointer, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+    guard origin == SEEK_SET, offset >= 0 else { return Int32(CURL_SEEKFUNC_FAIL) }
+    unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue().sent = Int64(offset)
+    return Int32(CURL_SEEKFUNC_OK)
+}
+
+/// Ends a connection on which what was sent has not been acknowledged for so long (TCP_USER_TIMEOUT, tcp(7)), in milliseconds:
+/// a second net below the deadlines of requests, for connections that nobody waits on.
+private let unacknowledgedLimit: UInt32 = 20_000
+
+private func limitSilence(_ descriptor: curl_socket_t) {
+    var limit = unacknowledgedLimit
+    // One that the system refuses is missed by nobody.
+    _ = unsafe setsockopt(
+        descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
+}
+
+/// CURLOPT_OPENSOCKETFUNCTION(3): the address that libcurl is about to connect to.
+func curlOpenSocket(
+    _ context: UnsafeMutableRawPointer, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>
+) -> curl_socket_t {
+    let flight = unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue()
+    guard unsafe flight.mayConnect(to: rankfs_curl_sockaddr_address(address)) else { return CURL_SOCKET_BAD }
+    let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = Descriptors.own.take {
+        unsafe socket(address.pointee.family, type, address.pointee.protocol)
+    }
+    guard descriptor >= 0 else {
+        flight.lackOfDescriptors = SystemError.last().lackOfDescriptors
+        return CURL_SOCKET_BAD
+    }
+    limitSilence(descriptor)
+    flight.pool?.loopGuard.opened(descriptor)
+    return descriptor
+}
+
+/// CURLOPT_CLOSESOCKETFUNCTION(3): a socket that libcurl is done with.
+///
+/// The context is the loop's guard, which pools keep alive.
+func curlCloseSocket(_ context: UnsafeMutableRawPointer, _ descriptor: curl_socket_t) -> Int32 {
+    unsafe Unmanaged<LoopGuard>.fromOpaque(context).takeUnretainedValue().close(descriptor)
+}
+
+// MARK: - Pace
+
+/// Tells a transfer that crawls from one that lives.
+///
+/// libcurl's own low-speed limit was measured to fire up to six seconds late, so the bytes are counted here: over the last
+/// `window`, looked at eight times a window, a transfer must bring `bytesPerSecond`. A stall is noticed after one to one and an
+/// eighth windows.
+struct PaceMeter {
+    /// Slower than this is not alive: the slowest useful line is a hundred times faster.
+    static let bytesPerSecond = 1024.0
+    /// Looks per window: enough that the end of a window hardly matters.
+    private static let looks = 8
+
+    private let step: Duration
+    private let least: Double
+    private var buckets: [Int] = []
+    private var current = 0
+    /// When to look next.
+    private(set) var nextLook: ContinuousClock.Instant
+
+    init(window: Duration, now: ContinuousClock.Instant) {
+        step = max(window, .milliseconds(4)) / Self.looks
+        least = Self.bytesPerSecond * (window / .seconds(1))
+        nextLook = now.advanced(by: step)
+    }
+
+    /// Counts bytes as they come, headers included.
+    mutating func received(_ count: Int) {
+        current += count
+    }
+
+    /// Looks, if it is time; true if the transfer has crawled for a whole window.
+    mutating func crawls(at now: ContinuousClock.Instant) -> Bool {
+        guard now >= nextLook else { return false }
+        buckets.append(current)
+        current = 0
+        if buckets.count > Self.looks { buckets.removeFirst() }
+        nextLook = now.advanced(by: step)
+        return buckets.count == Self.looks && Double(buckets.reduce(0, +)) < least
+    }
+}

@@ -1,0 +1,460 @@
+import CCurl
+import Glibc
+import Synchronization
+
+/// When a connection last failed silently: those of other pools that were there then are doubted as well, since it is mostly
+/// the network that changed.
+///
+/// ## Concurrency
+///
+/// Any thread may call.
+final class ConnectionDoubt: Sendable {
+    private let last = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// Doubts what was connected before this instant.
+    func raise(_ instant: ContinuousClock.Instant) {
+        last.withLock { $0 = max($0 ?? instant, instant) }
+    }
+
+    /// Whether what was connected at this instant is doubted.
+    func isAfter(_ instant: ContinuousClock.Instant) -> Bool {
+        last.withLock { $0.map { $0 > instant } ?? false }
+    }
+}
+
+/// One multi handle: connections that are used, and given up, together.
+///
+/// libcurl 7.88 keeps a shared connection after a transfer on it was taken away for being late, however dead it is, and hands
+/// it to the next one. So connections are never doubted one by one: a new pool is made for what begins from then on, and the
+/// old one is freed, with all its connections, once what is under way on it has ended.
+///
+/// ## Concurrency
+///
+/// Made by one thread, then used by the loop's thread alone.
+@safe final class CurlPool {
+    /// Idle connections older than this are not used: routers forget them silently, the first after some minutes.
+    static let longestIdle = Duration.seconds(60)
+    /// Streams of one HTTP/2 connection.
+    private static let streams = 128
+
+    let multi: UnsafeMutableRawPointer
+    /// Where its sockets are known; its connections' last callback needs it.
+    let loopGuard: LoopGuard
+    let made = ContinuousClock.now
+    /// When the last exchange began here, or bytes came.
+    private(set) var lastUse = ContinuousClock.now
+    /// Whether bytes came in the last turn.
+    private(set) var hasMoved = false
+    /// Exchanges under way.
+    private var flying = 0
+    private var origins: [String: Origin] = [:]
+
+    /// What was heard from one origin.
+    private struct Origin {
+        var heard: ContinuousClock.Instant?
+        var speaksHTTP1 = false
+        var speaksHTTP2 = false
+    }
+
+    /// An empty pool, nil if memory or descriptors are exhausted.
+    ///
+    /// - Parameters:
+    ///   - transferClass: What it carries; bodies share no connection.
+    ///   - idle: Connections to one host, all of which are kept while idle.
+    ///   - loopGuard: Where its sockets are to be known.
+    init?(_ transferClass: TransferClass, idle: Int, loopGuard: LoopGuard) {
+        guard let multi = unsafe curl_multi_init() else { return nil }
+        self.loopGuard = loopGuard
+        unsafe self.multi = unsafe multi
+        let pipelining = transferClass == .bulk ? Int(CURLPIPE_NOTHING) : Int(CURLPIPE_MULTIPLEX)
+        _ = unsafe rankfs_curl_multi_setopt_long(multi, CURLMOPT_PIPELINING, pipelining)
+        _ = unsafe rankfs_curl_multi_setopt_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, Self.streams)
+        _ = unsafe rankfs_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, idle)
+        // After a GOAWAY libcurl 7.88 sends each stream again on a connection of its own.
+        _ = unsafe rankfs_curl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, idle)
+    }
+
+    deinit {
+        _ = unsafe curl_multi_cleanup(multi)
+    }
+
+    /// Whether nothing is under way.
+    var isEmpty: Bool { flying == 0 }
+
+    /// Whether its idle connections are too old, by a clock that goes on while the machine sleeps.
+    func isStale(_ now: ContinuousClock.Instant) -> Bool {
+        isEmpty && now - lastUse > Self.longestIdle
+    }
+
+    /// Lets libcurl work with a handle.
+    func begin(_ easy: CurlEasy, now: ContinuousClock.Instant) {
+        lastUse = now
+        flying += 1
+        _ = unsafe curl_multi_add_handle(multi, easy.pointer)
+    }
+
+    /// Takes a handle from libcurl; its connection is kept only if the exchange was complete or others share it.
+    func end(_ easy: CurlEasy) {
+        _ = unsafe curl_multi_remove_handle(multi, easy.pointer)
+        flying -= 1
+    }
+
+    /// Moves bytes; returns the handles with which libcurl has done.
+    func turn() -> [(easy: CurlEasy.ID, code: CURLcode)] {
+        hasMoved = false
+        var running: Int32 = 0
+        _ = unsafe curl_multi_perform(multi, &running)
+        var left: Int32 = 0
+        var ended: [(easy: CurlEasy.ID, code: CURLcode)] = []
+        while let message = unsafe curl_multi_info_read(multi, &left) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
+            guard let easy = unsafe message.pointee.easy_handle else { continue }
+            ended.append((unsafe CurlEasy.ID(easy), unsafe rankfs_curl_message_result(message)))
+        }
+        return ended
+    }
+
+    /// Sleeps until something happens or the mailbox wakes it.
+    func wait(milliseconds: Int32) {
+        _ = unsafe curl_multi_poll(multi, nil, 0, milliseconds, nil)
+    }
+
+    // MARK: - What is heard
+
+    /// Notes that bytes came from an origin.
+    func heard(_ origin: String, now: ContinuousClock.Instant) {
+        hasMoved = true
+        lastUse = now
+        origins[origin, default: Origin()].heard = now
+    }
+
+    /// When bytes last came from an origin, on whatever connection.
+    func lastHeard(_ origin: String) -> ContinuousClock.Instant? { origins[origin]?.heard }
+
+    /// Notes the protocol of an answer.
+    func answered(_ origin: String, isHTTP2: Bool) {
+        if isHTTP2 {
+            origins[origin, default: Origin()].speaksHTTP2 = true
+        } else {
+            origins[origin, default: Origin()].speaksHTTP1 = true
+        }
+    }
+
+    /// Whether an origin's requests share connections; nil before it has answered.
+    func multiplexes(_ origin: String) -> Bool? {
+        origins[origin].flatMap { $0.speaksHTTP2 ? true : $0.speaksHTTP1 ? false : nil }
+    }
+
+    /// Whether one origin answered in both protocols, so that libcurl 7.88.1 may have put a request on a connection of another
+    /// that cannot be shared; then neither body is to be believed.
+    func isMixed(_ origin: String) -> Bool {
+        origins[origin].map { $0.speaksHTTP1 && $0.speaksHTTP2 } ?? false
+    }
+}
+
+/// The sockets of one loop, for when it does not come back from libcurl.
+///
+/// libcurl 7.88 reads for as long as something can be read: a server that sends control frames of HTTP/2 without end (SETTINGS,
+/// PING, empty DATA) keeps curl_multi_perform(3) from returning, and no deadline helps. While transfers are under way a task looks
+/// every now and then whether the loop goes round; if not, it shuts its sockets down, so that nothing can be read from them and
+/// the transfers fail.
+///
+/// ## Concurrency
+///
+/// The loop's thread tells, a task looks; one mutex guards all. Descriptors are closed under it, so that the number of one that
+/// was closed, and now is somebody else's, is never shut down.
+final class LoopGuard: Sendable {
+    private struct State {
+        var sockets: Set<Int32> = []
+        /// When the loop went to work; nil while it sleeps.
+        var turnBegan: ContinuousClock.Instant?
+        var isBusy = false
+        var isWatched = false
+    }
+
+    /// A turn takes milliseconds; a slow disk below a sink makes it longer.
+    static let longestTurn = Duration.seconds(5)
+    /// Time between two looks.
+    private static let pause = Duration.seconds(1)
+
+    private let state = Mutex(State())
+
+    /// The loop goes to work.
+    func beginTurn(isBusy: Bool) {
+        let now = ContinuousClock.now
+        let starts = state.withLock { state in
+            state.turnBegan = now
+            state.isBusy = isBusy
+            defer { state.isWatched = state.isWatched || isBusy }
+            return isBusy && !state.isWatched
+        }
+        guard starts else { return }
+        Task.detached { [self] in
+            repeat { try? await Task.sleep(for: Self.pause) } while look(.now)
+        }
+    }
+
+    /// The loop goes to sleep.
+    func endTurn(isBusy: Bool) {
+        state.withLock { state in
+            state.turnBegan = nil
+            state.isBusy = isBusy
+        }
+    }
+
+    /// Looks whether the loop goes round; false if there is nothing to look at any more.
+    func look(_ now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            if let began = state.turnBegan {
+                if now - began > Self.longestTurn { for socket in state.sockets { shutdown(socket, Int32(SHUT_RDWR)) } }
+            } else if !state.isBusy {
+                state.isWatched = false
+            }
+            return state.isWatched
+        }
+    }
+
+    /// A socket was opened for the loop.
+    func opened(_ socket: Int32) {
+        state.withLock { _ = $0.sockets.insert(socket) }
+    }
+
+    /// Closes one of the loop's sockets.
+    func close(_ socket: Int32) -> Int32 {
+        state.withLock { state in
+            state.sockets.remove(socket)
+            return Glibc.close(socket)
+        }
+    }
+}
+
+// MARK: - Easy handles
+
+/// One libcurl easy handle, used again and again, so that its buffers are made once.
+///
+/// ## Concurrency
+///
+/// Belongs to the loop's thread from first to last.
+@safe final class CurlEasy {
+    /// A handle as libcurl names it.
+    struct ID: Hashable {
+        private let address: UInt
+
+        init(_ pointer: UnsafeMutableRawPointer) { address = UInt(bitPattern: pointer) }
+    }
+
+    let pointer: UnsafeMutableRawPointer
+    var id: ID { unsafe ID(pointer) }
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+    private var addressList: UnsafeMutablePointer<curl_slist>?
+    /// Whether libcurl has taken every option since the last reset without which the request would not be what was asked for,
+    /// or not be safe.
+    private(set) var isSafe = true
+
+    init?() {
+        guard let pointer = unsafe curl_easy_init() else { return nil }
+        unsafe self.pointer = unsafe pointer
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(pointer)
+        unsafe curl_slist_free_all(headerList)
+        unsafe curl_slist_free_all(addressList)
+    }
+
+    /// Forgets every option; connections and names already resolved belong to the multi handle and stay.
+    func reset() {
+        unsafe curl_easy_reset(pointer)
+        unsafe curl_slist_free_all(headerList)
+        unsafe curl_slist_free_all(addressList)
+        unsafe headerList = nil
+        unsafe addressList = nil
+        isSafe = true
+    }
+
+    /// Sets an option of taste that takes a number; one that libcurl refuses stays as it was.
+    ///
+    /// libcurl 7.88.1 refuses even what it knows: `CURLOPT_BUFFERSIZE` while the handle has a buffer, which a transfer on a
+    /// shared connection can leave behind.
+    func prefer(_ option: CURLoption, _ value: Int) {
+        _ = unsafe rankfs_curl_easy_setopt_long(pointer, option, value)
+    }
+
+    /// Sets an option that takes a number and that the request must not go without.
+    func set(_ option: CURLoption, _ value: Int) {
+        note(unsafe rankfs_curl_easy_setopt_long(pointer, option, value))
+    }
+
+    /// Sets an option that takes text, which libcurl copies, and that the request must not go without.
+    func set(_ option: CURLoption, _ value: String) {
+        note(unsafe rankfs_curl_easy_setopt_string(pointer, option, value))
+    }
+
+    /// Tells how many bytes a PUT sends.
+    func setLength(ofUpload length: Int64) {
+        note(unsafe rankfs_curl_easy_setopt_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(length)))
+    }
+
+    /// Sets the header lines.
+    func setHeaders(_ lines: [String]) {
+        unsafe headerList = list(lines)
+        note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_HTTPHEADER, headerList))
+    }
+
+    /// Tells the addresses of names, as lines of CURLOPT_RESOLVE(3), so that libcurl asks no resolver.
+    func setAddresses(_ lines: [String]) {
+        unsafe addressList = list(lines)
+        note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_RESOLVE, addressList))
+    }
+
+    private func list(_ lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines {
+            guard let longer = unsafe curl_slist_append(list, line) else {
+                note(CURLE_OUT_OF_MEMORY)
+                break
+            }
+            unsafe list = unsafe longer
+        }
+        return unsafe list
+    }
+
+    /// Takes in the result of an option that the request must not go without.
+    func note(_ code: CURLcode) {
+        if code != CURLE_OK { isSafe = false }
+    }
+
+    /// A number that libcurl knows of the last transfer.
+    func number(_ info: CURLINFO) -> Int {
+        var value = 0
+        _ = unsafe rankfs_curl_easy_getinfo_long(pointer, info, &value)
+        return value
+    }
+
+    /// The family of the address that answers; nil without one.
+    var family: AddressFamily? {
+        let address = unsafe String(cString: rankfs_curl_easy_getinfo_address(pointer))
+        return address.isEmpty ? nil : AddressFamily(of: address)
+    }
+
+    /// Bytes of the body that came over the wire.
+    var transferred: Int64 {
+        var value: curl_off_t = 0
+        _ = unsafe rankfs_curl_easy_getinfo_offset(pointer, CURLINFO_SIZE_DOWNLOAD_T, &value)
+        return Int64(value)
+    }
+}
+
+// MARK: - Failures
+
+/// What libcurl's codes mean here, as a sentence with cause and remedy.
+enum CurlFailure {
+    /// What is known of the end of an exchange.
+    struct Evidence {
+        /// The result; libcurl-errors(3).
+        var code: CURLcode
+        /// For the sentence.
+        var host: String
+        /// Whether a whole head had come.
+        var headSeen = false
+        /// `errno` of the connection (CURLINFO_OS_ERRNO(3)), 0 if unknown.
+        var connectionError = 0
+        /// What is wrong with the certificate, as OpenSSL counts (CURLINFO_SSL_VERIFYRESULT(3), openssl-verify(1)).
+        var verification = 0
+        /// The same of a proxy's own certificate (CURLINFO_PROXY_SSL_VERIFYRESULT(3)).
+        var proxyVerification = 0
+        /// A proxy's answer to CONNECT (CURLINFO_HTTP_CONNECTCODE(3)), 0 for none.
+        var proxyStatus = 0
+    }
+
+    /// Translates the end of an exchange.
+    static func error(_ evidence: Evidence) -> HTTPError {
+        let host = evidence.host
+        if evidence.proxyStatus >= 300 { return .unreachable(refusal(evidence.proxyStatus, host: host)) }
+        switch evidence.code {
+        case CURLE_COULDNT_RESOLVE_HOST: return error(.unanswered, name: host, isProxy: false)
+        case CURLE_COULDNT_RESOLVE_PROXY: return error(.unanswered, name: host, isProxy: true)
+        case CURLE_COULDNT_CONNECT:
+            return .unreachable("\(host): no connection can be made; is the network up?")
+        case CURLE_PROXY:
+            return .unreachable("The proxy does not do what is asked of it; check the option proxy.")
+        case CURLE_OPERATION_TIMEDOUT:
+            return .timedOut
+        case CURLE_SSL_CONNECT_ERROR where evidence.connectionError != 0:
+            return .unreachable("\(host): the connection ended while it was being secured.")
+        case CURLE_SSL_CACERT_BADFILE:
+            return .untrusted("\(host): the file of certificates can no longer be read; check the option ca_file.")
+        case CURLE_PEER_FAILED_VERIFICATION where evidence.proxyVerification != 0:
+            return .untrusted("The proxy's own certificate: \(certificate(evidence.proxyVerification))")
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR:
+            return .untrusted("\(host): \(certificate(evidence.verification))")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            return .untrusted(
+                "\(host): the connection cannot be secured; is something in between, or does this port not speak TLS?")
+        // "Unsupported protocol" is HTTP/0.9 here, since every URL was checked; "out of memory" an overlong header line.
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_OUT_OF_MEMORY:
+            return .invalidAnswer("\(host): the answer is not HTTP.")
+        case CURLE_BAD_CONTENT_ENCODING:
+            return .invalidAnswer("\(host): the body cannot be decompressed.")
+        case CURLE_URL_MALFORMAT:
+            return .refused("\(host): the URL cannot be asked.")
+        default:
+            return evidence.headSeen
+                ? .broken("\(host): the connection ended in the middle of the answer.")
+                : .unreachable("\(host): the connection ended before an answer.")
+        }
+    }
+
+    /// Translates what the resolver said of a name.
+    static func error(_ trouble: NameTrouble, name: String, isProxy: Bool) -> HTTPError {
+        switch (trouble, isProxy) {
+        case (.unknown, false):
+            .unreachable("\(name): there is no host of this name; is it spelled right, and is the network up?")
+        case (.unanswered, false): .unreachable("\(name): the name cannot be resolved; is the network up?")
+        case (.unknown, true): .unreachable("There is no host of the proxy's name; check the option proxy.")
+        case (.unanswered, true): .unreachable("The proxy's name cannot be resolved; check the option proxy.")
+        }
+    }
+
+    private static func refusal(_ status: Int, host: String) -> String {
+        switch status {
+        case 407:
+            "The proxy asks who you are (407); write a name and a password into the option proxy, as "
+                + "http://name:password@host:port."
+        case 403: "The proxy refuses connections to \(host) (403); ask who runs it, or change the option proxy."
+        default:
+            "The proxy cannot connect to \(host) (it answered \(status)); check the option proxy, or try again later."
+        }
+    }
+
+    /// What to say of a certificate; the numbers are OpenSSL's `X509_V_ERR_…` (openssl-verify(1)).
+    private static func certificate(_ verification: Int) -> String {
+        switch verification {
+        case 9: "the certificate is not valid yet; is this machine's clock right?"
+        case 10:
+            "the certificate has expired; is this machine's clock right? If it is, who runs the host must renew it."
+        case 2, 18, 19, 20, 21, 27:
+            "the certificate is not signed by an authority known here; something in this network may be in between "
+                + "(a portal, a proxy). If the host is your own, name the authority's file with the option ca_file."
+        case 23: "the certificate was revoked; who runs the host must renew it."
+        // libcurl compares names by itself, once the rest is in order, and leaves its "not yet looked" (1).
+        case 0, 1, 62:
+            "the certificate is for another host; something in this network may be in between (a portal, a proxy), "
+                + "or the address names the host in another way than its certificate."
+        default: "the certificate is not in order (OpenSSL's number \(verification)); who runs the host must mend it."
+        }
+    }
+}
+
+extension CurlFailure.Evidence {
+    /// What the handle of an exchange tells about its end.
+    init(_ code: CURLcode, host: String, headSeen: Bool, from easy: CurlEasy?) {
+        self.init(code: code, host: host, headSeen: headSeen)
+        guard let easy else { return }
+        connectionError = easy.number(CURLINFO_OS_ERRNO)
+        verification = easy.number(CURLINFO_SSL_VERIFYRESULT)
+        proxyVerification = easy.number(CURLINFO_PROXY_SSL_VERIFYRESULT)
+        proxyStatus = easy.number(CURLINFO_HTTP_CONNECTCODE)
+    }
+}

@@ -1,0 +1,379 @@
+internal import CLinux
+internal import Digests
+internal import Glibc
+internal import Posix
+internal import Synchronization
+
+/// A system call that failed.
+struct FileError: Error, Hashable, Sendable {
+    let call: String
+    let code: Int32
+
+    /// Takes `errno` as the last call left it.
+    init(_ call: String) {
+        self.init(call, errno)
+    }
+
+    init(_ call: String, _ code: Int32) {
+        self.call = call
+        self.code = code
+    }
+
+    /// `writing: No space left on device`.
+    var text: String {
+        guard let text = unsafe strerror(code) else { return "\(call): error \(code)" }
+        return unsafe "\(call): \(String(cString: text))"
+    }
+
+    /// Why there are too many open files, if that is it.
+    var lackOfDescriptors: String? { SystemError(code: code).lackOfDescriptors }
+}
+
+extension StoredFile {
+    /// Works with the descriptor of the file, which is opened if need be.
+    func use<Value>(_ work: (Int32) throws(FileError) -> Value) throws(FileError) -> Value {
+        let file: OpenFile
+        do throws(SystemError) { file = try opened() } catch {
+            throw FileError("opening a file of the cache again", error.code)
+        }
+        defer { withExtendedLifetime(file) {} }
+        return try work(file.descriptor)
+    }
+}
+
+/// System calls on files, each with EINTR handled and failures as `FileError`.
+///
+/// Everything lies below a directory descriptor and the last name is never followed if it is a link (openat(2)).
+enum CacheFiles {
+    #if DEBUG
+    /// Told before each call that changes something below a descriptor, for tests: a kill leaves what is there then.
+    static let willChange = Mutex<(@Sendable (Int32) -> Void)?>(nil)
+    #endif
+
+    @inline(__always)
+    private static func note(_ descriptor: Int32) {
+        #if DEBUG
+        willChange.withLock { $0 }?(descriptor)
+        #endif
+    }
+
+    static func open(
+        _ path: String, in directory: Int32, _ flags: Int32, mode: mode_t = 0o600
+    ) throws(FileError) -> Int32 {
+        if flags & (O_CREAT | O_TRUNC) != 0 { note(directory) }
+        while true {
+            let descriptor = Descriptors.own.take {
+                unsafe openat(directory, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+            }
+            if descriptor >= 0 { return descriptor }
+            guard errno == EINTR else { throw FileError("opening \(path)") }
+        }
+    }
+
+    /// Makes a directory with mode 0700 unless it is there, and opens it.
+    ///
+    /// - Returns: The descriptor, and whether the directory is new.
+    static func openDirectory(_ path: String, in parent: Int32) throws(FileError) -> (descriptor: Int32, isNew: Bool) {
+        note(parent)
+        let made = unsafe mkdirat(parent, path, 0o700)
+        guard made == 0 || errno == EEXIST else { throw FileError("making the directory \(path)") }
+        return (try open(path, in: parent, O_RDONLY | O_DIRECTORY), made == 0)
+    }
+
+    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws(FileError) {
+        var done = 0
+        while done < bytes.count {
+            let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+            note(descriptor)
+            let count = unsafe pwrite(descriptor, part.baseAddress, part.count, off_t(offset) + off_t(done))
+            if count > 0 {
+                done += count
+            } else if count == 0 || errno != EINTR {
+                throw count == 0 ? FileError("writing", ENOSPC) : FileError("writing")
+            }
+        }
+    }
+
+    /// Writes something, again as long as the disk is full and something gives way.
+    static func write<Value>(giveWay: () -> Bool, _ work: () throws(FileError) -> Value) throws(FileError) -> Value {
+        var triesLeft = mostTries
+        while true {
+            do throws(FileError) { return try work() } catch {
+                triesLeft -= 1
+                guard error.code == ENOSPC || error.code == EDQUOT, triesLeft > 0, giveWay() else { throw error }
+            }
+        }
+    }
+
+    /// Attempts at a full disk: others may take what became free.
+    private static let mostTries = 4
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(FileError) {
+        var failure: FileError?
+        unsafe bytes.withUnsafeBytes { buffer in
+            do throws(FileError) { unsafe try write(buffer, to: descriptor, at: offset) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Reads up to `count` bytes; fewer only at the end of the file.
+    static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
+        var failure: FileError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            let room = unsafe UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
+            do throws(FileError) { filled = unsafe try read(descriptor, at: offset, into: room) } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Fills a buffer, or as much of it as the file has from an offset on; returns how much.
+    static func read(
+        _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let got = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+            if got > 0 {
+                filled += got
+            } else if got == 0 {
+                break
+            } else if errno != EINTR {
+                throw FileError("reading")
+            }
+        }
+        return filled
+    }
+
+    static func size(_ descriptor: Int32) throws(FileError) -> Int64 {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("looking at a file") }
+        return Int64(status.st_size)
+    }
+
+    /// Bytes that a file takes on the disk; 0 if there is none.
+    static func bytesOnDisk(_ path: String, in directory: Int32) -> Int64 {
+        var status = stat()
+        return unsafe fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0 ? Int64(status.st_blocks) * 512 : 0
+    }
+
+    static func sync(_ descriptor: Int32) throws(FileError) {
+        while fdatasync(descriptor) != 0 {
+            guard errno == EINTR else { throw FileError("syncing") }
+        }
+    }
+
+    /// Brings what is in a directory to the disk, names that were made, changed and removed.
+    static func sync(directory: Int32) throws(FileError) {
+        while fsync(directory) != 0 {
+            guard errno == EINTR else { throw FileError("syncing a directory") }
+        }
+    }
+
+    static func truncate(_ descriptor: Int32, to length: Int64) throws(FileError) {
+        note(descriptor)
+        while ftruncate(descriptor, off_t(length)) != 0 {
+            guard errno == EINTR else { throw FileError("cutting") }
+        }
+    }
+
+    /// Renames within the cache.
+    static func rename(
+        _ from: String, in source: Int32, to: String, in target: Int32
+    ) throws(FileError) {
+        note(source)
+        guard unsafe renameat(source, from, target, to) == 0 else { throw FileError("renaming") }
+    }
+
+    /// Removes a file; one that is gone already is no failure.
+    static func remove(_ path: String, in directory: Int32) {
+        note(directory)
+        _ = unsafe unlinkat(directory, path, 0)
+    }
+
+    /// The names in a directory, without `.` and `..`; empty if it cannot be read.
+    static func names(in directory: Int32) -> [String] {
+        ((try? Directory.entries(of: directory)) ?? []).map(\.name)
+    }
+
+    /// Free bytes of the file system that an unprivileged process may use (statvfs(3)); nil if it cannot be told.
+    static func freeBytes(_ descriptor: Int32) -> Int64? {
+        var status = statvfs()
+        guard unsafe fstatvfs(descriptor, &status) == 0 else { return nil }
+        return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+    }
+}
+
+// MARK: - Bytes of small files
+
+/// Writes numbers and texts as bytes, little-endian.
+struct ByteWriter {
+    private(set) var bytes: [UInt8] = []
+
+    init() {}
+
+    mutating func write(_ value: UInt64) {
+        for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift))) }
+    }
+
+    mutating func write(_ value: Int64) {
+        write(UInt64(bitPattern: value))
+    }
+
+    /// A text of at most 255 bytes, after its length.
+    mutating func write(_ text: String) {
+        let utf8 = Array(text.utf8.prefix(255))
+        bytes.append(UInt8(utf8.count))
+        bytes.append(contentsOf: utf8)
+    }
+
+    /// Fills up to `length` bytes, the last eight of which are the hash of those before.
+    func sealed(length: Int) -> [UInt8] {
+        var sealed = bytes + Array(repeating: 0, count: max(0, length - 8 - bytes.count))
+        let hash = XXH3.hash(sealed)
+        for shift in stride(from: 0, to: 64, by: 8) { sealed.append(UInt8(truncatingIfNeeded: hash >> UInt64(shift))) }
+        return sealed
+    }
+}
+
+/// Reads what `ByteWriter` wrote; nil wherever the bytes do not suffice.
+struct ByteReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) {
+        rest = bytes[...]
+    }
+
+    /// Opens sealed bytes; nil if the hash at their end does not fit.
+    init?(sealed bytes: [UInt8]) {
+        guard bytes.count >= 8 else { return nil }
+        rest = bytes.suffix(8)
+        guard let hash = readNumber(), hash == XXH3.hash(Array(bytes.dropLast(8))) else { return nil }
+        rest = bytes.dropLast(8)
+    }
+
+    mutating func readNumber() -> UInt64? {
+        guard rest.count >= 8 else { return nil }
+        let value = rest.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        rest = rest.dropFirst(8)
+        return value
+    }
+
+    mutating func readSigned() -> Int64? {
+        readNumber().map { Int64(bitPattern: $0) }
+    }
+
+    mutating func readText() -> String? {
+        guard let count = rest.first, rest.count > Int(count) else { return nil }
+        let text = String(validating: rest.dropFirst().prefix(Int(count)), as: UTF8.self)
+        rest = rest.dropFirst(Int(count) + 1)
+        return text
+    }
+}
+
+// MARK: - Marks against backups
+
+/// The marks by which backup programs and indexers pass the cache by.
+///
+/// None is understood by all of them: `CACHEDIR.TAG` by most backup programs (https://bford.info/cachedir/), the nodump
+/// flag by dar, bsdtar and borg 2, `user.xdg.robots.*` by borg 2 and search tools, Apple's name by Duplicati, `.nomedia`
+/// and `.trackerignore` by indexers.
+enum Marks {
+    /// The first 43 bytes that make a file a cache directory tag.
+    static let signature = "Signature: 8a477f597d28d172789f06886806bc55"
+    static let tagText = """
+        \(signature)
+        # This directory holds pictures that rankfs downloads again when they are missing.
+        # Backup programs may leave it out; see https://bford.info/cachedir/
+        """ + "\n"
+
+    static let attributes: [(name: String, value: String)] = [
+        ("user.xdg.robots.backup", "false"),
+        ("user.xdg.robots.index", "false"),
+        ("user.com.apple.MobileBackup", "1"),
+    ]
+
+    static let emptyFiles = [".nomedia", ".trackerignore"]
+    static let tagName = "CACHEDIR.TAG"
+    static let nodumpName = "nodump flag"
+
+    /// A mark that is not there.
+    struct Missing: Hashable, Sendable {
+        var mark: String
+        var reason: String
+    }
+
+    /// Puts every mark on the cache's own directory; what is right already is not written again.
+    ///
+    /// - Returns: The marks that could not be set.
+    static func set(on directory: Int32) -> [Missing] {
+        var missing: [Missing] = []
+        if !hasTag(directory) { attempt(tagName, &missing) { () throws(FileError) in try writeTag(directory) } }
+        for name in emptyFiles where !exists(name, in: directory) {
+            attempt(name, &missing) { () throws(FileError) in
+                close(try CacheFiles.open(name, in: directory, O_WRONLY | O_CREAT))
+            }
+        }
+        return missing + setInherited(on: directory)
+    }
+
+    /// Puts the marks that each directory below needs for itself: attributes and the flag.
+    static func setInherited(on directory: Int32) -> [Missing] {
+        var missing: [Missing] = []
+        for (name, value) in attributes where read(name, of: directory) != value {
+            attempt(name, &missing) { () throws(FileError) in
+                let text = Array(value.utf8)
+                guard unsafe fsetxattr(directory, name, text, text.count, 0) == 0 else { throw FileError("setting it") }
+            }
+        }
+        if rankfs_get_nodump(directory) != 1 {
+            attempt(nodumpName, &missing) { () throws(FileError) in
+                guard rankfs_set_nodump(directory) == 0 else { throw FileError("setting it") }
+            }
+        }
+        return missing
+    }
+
+    /// The marks that the cache's own directory lacks, for `rankfs doctor`.
+    static func missing(on directory: Int32) -> [Missing] {
+        var missing: [Missing] = []
+        if !hasTag(directory) { missing.append(Missing(mark: tagName, reason: "missing or with another signature")) }
+        for name in emptyFiles where !exists(name, in: directory) {
+            missing.append(Missing(mark: name, reason: "missing"))
+        }
+        for (name, value) in attributes where read(name, of: directory) != value {
+            missing.append(Missing(mark: name, reason: "not set to \(value)"))
+        }
+        if rankfs_get_nodump(directory) != 1 { missing.append(Missing(mark: nodumpName, reason: "not set")) }
+        return missing
+    }
+
+    private static func attempt(_ mark: String, _ missing: inout [Missing], _ set: () throws(FileError) -> Void) {
+        do throws(FileError) { try set() } catch { missing.append(Missing(mark: mark, reason: error.text)) }
+    }
+
+    private static func writeTag(_ directory: Int32) throws(FileError) {
+        let file = try CacheFiles.open(tagName, in: directory, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+        defer { close(file) }
+        try CacheFiles.write(Array(tagText.utf8), to: file, at: 0)
+    }
+
+    private static func hasTag(_ directory: Int32) -> Bool {
+        guard let file = try? CacheFiles.open(tagName, in: directory, O_RDONLY) else { return false }
+        defer { close(file) }
+        return (try? CacheFiles.read(file, at: 0, count: signature.utf8.count)) == Array(signature.utf8)
+    }
+
+    private static func exists(_ name: String, in directory: Int32) -> Bool {
+        unsafe faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+    }
+
+    private static func read(_ name: String, of directory: Int32) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 64)
+        let count = unsafe fgetxattr(directory, name, &buffer, buffer.count)
+        return count < 0 ? nil : String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+}

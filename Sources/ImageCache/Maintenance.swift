@@ -1,0 +1,343 @@
+internal import CLinux
+internal import Dispatch
+internal import Glibc
+internal import Posix
+
+/// What `rankfs cache verify` found in a cache directory.
+package struct CacheVerification: Sendable, Equatable {
+    /// Something that was wrong, and is gone or mended.
+    package struct Mistake: Sendable, Equatable {
+        /// Below the cache directory.
+        package var path: String
+        /// What was wrong with it, and what became of it if it was not removed.
+        package var reason: String
+
+        package init(path: String, reason: String) {
+            self.path = path
+            self.reason = reason
+        }
+    }
+
+    /// Pictures that are what their names say, and their bytes.
+    package var pictures = 0
+    package var bytes: Int64 = 0
+    /// Downloads that are not whole and can be gone on with.
+    package var partialPictures = 0
+    package var mistakes: [Mistake] = []
+}
+
+/// What `rankfs cache clear` removed from a cache directory.
+package struct CacheRemoval: Sendable, Equatable {
+    package var pictures = 0
+    package var bytes: Int64 = 0
+    /// How many of them had been pinned.
+    package var pinned = 0
+    package var partialPictures = 0
+}
+
+extension ImageCache {
+    /// Reads every stored picture against its name, length and hash, and removes what is wrong.
+    ///
+    /// Blocks for as long as reading the whole cache takes. Pictures of an older format are converted first.
+    ///
+    /// - Parameter directory: A cache that no daemon uses.
+    /// - Returns: What is in order, and what was not.
+    /// - Throws: `.busy` or `.unusable`.
+    package static func verify(directory: String) throws(ImageCacheError) -> CacheVerification {
+        try checkIsOwn(directory: directory)
+        let store = try PictureStore(directory: directory) { _ in }
+        defer { store.unlock() }
+        _ = store.partials()
+        var found = CacheVerification()
+        let version = store.root.version
+        let contents = store.contents()
+        var uses = contents.uses.sorted { $0.value < $1.value }.map(\.key)
+        do throws(FileError) {
+            for (name, row) in contents.older.sorted(by: { $0.value.used < $1.value.used }) {
+                if let picture = try OlderFormat.convert(name, isPinned: row.isPinned, store) {
+                    uses.append(picture.hash)
+                } else {
+                    found.mistakes.append(.init(path: PictureStore.version, reason: "a picture's footer is damaged"))
+                }
+            }
+            if !contents.older.isEmpty { try store.write(uses: uses) }
+        } catch {
+            throw .unusable(
+                "\(directory) is of an older format and cannot be converted (\(error.text)); make room on its disk")
+        }
+        OlderFormat.removeIndex(in: store.root.top)
+        for name in CacheFiles.names(in: version).sorted() where !name.hasPrefix(PictureStore.usesName) {
+            guard let part = try? CacheFiles.open(name, in: version, O_RDONLY | O_DIRECTORY) else {
+                found.remove(name, in: version, below: PictureStore.version, because: "it is no directory")
+                continue
+            }
+            defer { Glibc.close(part) }
+            if name == PictureStore.partialName {
+                found.verifyPartials(part)
+            } else if name != PictureStore.pinnedName {
+                found.verifyPictures(part, fan: name, store)
+            }
+        }
+        return found
+    }
+
+    /// Removes every stored picture, pinned or not, what is unfinished, pins and last uses.
+    ///
+    /// The directory, its marks and whatever else lies in it stay.
+    ///
+    /// - Parameters:
+    ///   - directory: A cache that no daemon uses.
+    ///   - others: Names of other things in it that go with the pictures.
+    /// - Returns: How much went.
+    /// - Throws: `.busy` or `.unusable`.
+    package static func clear(directory: String, others: [String]) throws(ImageCacheError) -> CacheRemoval {
+        let own = try OwnDirectory(directory)
+        // The lock goes with it: not before the work is done.
+        defer { withExtendedLifetime(own) {} }
+        let before = try inspect(directory: directory)
+        var pinned = 0
+        for format in PictureStore.formats {
+            guard let version = try? CacheFiles.open(format, in: own.top, O_RDONLY | O_DIRECTORY) else { continue }
+            defer { Glibc.close(version) }
+            let contents = PictureStore.contents(of: version, in: directory)
+            pinned += contents.older.values.count(where: \.isPinned)
+            pinned += contents.pictures.count { contents.pins.contains($0.key) }
+            OwnDirectory.remove(format, in: own.top)
+        }
+        OlderFormat.removeIndex(in: own.top)
+        for name in others { OwnDirectory.remove(name, in: own.top) }
+        let after = try inspect(directory: directory)
+        return CacheRemoval(
+            pictures: before.pictures - after.pictures, bytes: before.bytes - after.bytes, pinned: pinned,
+            partialPictures: before.partialPictures - after.partialPictures)
+    }
+
+    /// Brings the cache to its budget and its floor of free disk.
+    package func prune() async {
+        // Which pictures of an older format there are must be known before they can go.
+        for name in core.withLock({ $0.index.older.keys }) { core.bring(name) }
+        core.run { core in core.trim() }
+        core.checkDisk()
+        await withCheckedContinuation { continuation in core.disk.async { continuation.resume() } }
+    }
+
+    /// Puts the marks that keep backups away on a directory that a mount has used before, also while one uses it.
+    ///
+    /// - Returns: The names of those that the file system cannot hold.
+    /// - Throws: `.unusable` for any other directory: a mark there would hide it from its owner's backups.
+    package static func mark(directory: String) throws(ImageCacheError) -> [String] {
+        guard let top = try? CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else {
+            throw .unusable("the cache directory \(directory) cannot be opened")
+        }
+        defer { Glibc.close(top) }
+        var status = stat()
+        guard unsafe fstat(top, &status) == 0, status.st_uid == geteuid(),
+            unsafe faccessat(top, PictureStore.lockName, F_OK, AT_SYMLINK_NOFOLLOW) == 0,
+            PictureStore.formats.contains(where: { unsafe faccessat(top, $0, F_OK, AT_SYMLINK_NOFOLLOW) == 0 })
+        else { throw .unusable("\(directory) is no cache of rankfs") }
+        return Marks.set(on: top).map(\.mark)
+    }
+
+    /// Makes the lock and the directories of a cache, which a disk without room may refuse.
+    ///
+    /// - Parameter directory: The cache directory, which is there.
+    /// - Returns: The errno of what could not be made; nil if all is there.
+    package static func makeFolders(in directory: String) -> Int32? {
+        do throws(FileError) {
+            let top = try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor
+            defer { Glibc.close(top) }
+            // What it is, who opens it is told.
+            guard PictureStore.newerFormat(in: top) == nil else { return nil }
+            Glibc.close(try CacheFiles.open(PictureStore.lockName, in: top, O_RDWR | O_CREAT))
+            _ = try PictureStore.openFolders(in: top)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    /// Refuses a directory that is not rankfs's own or that a daemon uses.
+    package static func checkIsOwn(directory: String) throws(ImageCacheError) {
+        _ = try OwnDirectory(directory)
+    }
+}
+
+extension CacheVerification {
+    fileprivate mutating func remove(_ name: String, in directory: Int32, below path: String, because reason: String) {
+        mistakes.append(Mistake(path: "\(path)/\(name)", reason: reason))
+        OwnDirectory.remove(name, in: directory)
+    }
+
+    /// Looks at the pictures of one directory.
+    fileprivate mutating func verifyPictures(_ directory: Int32, fan: String, _ store: PictureStore) {
+        let path = "\(PictureStore.version)/\(fan)"
+        for name in CacheFiles.names(in: directory).sorted() {
+            guard let picture = StoredPicture(name: name.utf8), picture.key.fan == fan else {
+                remove(name, in: directory, below: path, because: "no picture has this name")
+                continue
+            }
+            switch store.open(picture, verify: true) {
+            case .file:
+                pictures += 1
+                bytes += picture.length
+            case .broken(let reason): remove(name, in: directory, below: path, because: reason)
+            case .failed(let error): remove(name, in: directory, below: path, because: error.text)
+            case .missing: break
+            }
+        }
+    }
+
+    fileprivate mutating func verifyPartials(_ directory: Int32) {
+        let path = "\(PictureStore.version)/\(PictureStore.partialName)"
+        let names = CacheFiles.names(in: directory).sorted()
+        for name in names {
+            let picture = name.hasSuffix(".state") ? name.dropLast(".state".count) : name[...]
+            guard FileKey(name: picture.utf8) != nil else {
+                remove(name, in: directory, below: path, because: "no download has this name")
+                continue
+            }
+            guard names.contains(String(picture)), Self.isState("\(picture).state", in: directory) else {
+                remove(name, in: directory, below: path, because: "nothing tells how to go on with it")
+                continue
+            }
+            if picture == name[...] { partialPictures += 1 }
+        }
+    }
+
+    private static func isState(_ name: String, in directory: Int32) -> Bool {
+        guard let file = try? CacheFiles.open(name, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
+        defer { Glibc.close(file) }
+        guard let bytes = try? CacheFiles.read(file, at: 0, count: PartialState.size) else { return false }
+        return PartialState(bytes) != nil
+    }
+}
+
+// MARK: - Inspection
+
+/// What a cache directory holds, told without a mount.
+package struct CacheInspection: Sendable, Equatable {
+    package var pictures: Int
+    /// Bytes of the stored files.
+    package var bytes: Int64
+    /// Downloads that are not whole.
+    package var partialPictures: Int
+    package var partialBytes: Int64
+    /// Marks against backups that are missing, each with why; empty if all are there.
+    package var missingMarks: [String]
+}
+
+extension ImageCache {
+    /// Looks at a cache directory without locking or changing it; a running daemon does not mind.
+    package static func inspect(directory: String) throws(ImageCacheError) -> CacheInspection {
+        do throws(FileError) {
+            let top = try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
+            defer { Glibc.close(top) }
+            var found = CacheInspection(
+                pictures: 0, bytes: 0, partialPictures: 0, partialBytes: 0,
+                missingMarks: Marks.missing(on: top).map { "\($0.mark): \($0.reason)" })
+            for format in PictureStore.formats {
+                guard let version = try? CacheFiles.open(format, in: top, O_RDONLY | O_DIRECTORY) else { continue }
+                defer { Glibc.close(version) }
+                let contents = PictureStore.contents(of: version, in: directory)
+                found.pictures += contents.pictures.count + contents.older.count
+                found.bytes += contents.pictures.reduce(contents.older.reduce(0) { $0 + $1.value.length }) {
+                    $0 + $1.length
+                }
+                let name = PictureStore.partialName
+                guard let partial = try? CacheFiles.open(name, in: version, O_RDONLY | O_DIRECTORY) else { continue }
+                defer { Glibc.close(partial) }
+                for name in CacheFiles.names(in: partial)
+                where FileKey(name: name.utf8) != nil || OlderName(name.utf8) != nil {
+                    found.partialPictures += 1
+                    found.partialBytes += CacheFiles.bytesOnDisk(name, in: partial)
+                }
+            }
+            return found
+        } catch {
+            throw .unusable("the cache directory \(directory) cannot be read (\(error.text)); check cache_dir")
+        }
+    }
+}
+
+// MARK: - The directory
+
+/// A cache directory held for maintenance: rankfs's own beyond doubt, locked against daemons, reached by descriptors.
+///
+/// A directory is rankfs's own if it belongs to the user, carries a tag that rankfs wrote and the lock of a mount. Anything
+/// else that an option may name by mistake is refused; a link is never followed.
+///
+/// ## Concurrency
+///
+/// One thread at a time. The lock is given up with the last reference.
+final class OwnDirectory {
+    let top: Int32
+    private let lock: Int32
+
+    /// - Throws: `.busy` if a daemon uses it, `.unusable` if it is not rankfs's own.
+    init(_ directory: String) throws(ImageCacheError) {
+        let top: Int32
+        do throws(FileError) {
+            top = try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
+        } catch {
+            throw .unusable("the cache directory \(directory) cannot be opened (\(error.text)); check cache_dir")
+        }
+        var status = stat()
+        guard unsafe fstat(top, &status) == 0, status.st_uid == geteuid() else {
+            Glibc.close(top)
+            throw .unusable("the cache directory \(directory) belongs to somebody else; run this as its owner")
+        }
+        let lock = try? CacheFiles.open(PictureStore.lockName, in: top, O_RDWR)
+        guard let lock, Marks.isOwn(top) else {
+            if let lock { Glibc.close(lock) }
+            Glibc.close(top)
+            throw .unusable("\(directory) is no cache of rankfs, so nothing in it is touched; check cache_dir")
+        }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            Glibc.close(lock)
+            Glibc.close(top)
+            throw .busy(directory: directory)
+        }
+        self.top = top
+        self.lock = lock
+        if let newer = PictureStore.newerFormat(in: top) { throw PictureStore.newer(newer, in: directory) }
+    }
+
+    deinit {
+        // A process that was just started may still have the descriptor, until it becomes another program.
+        _ = flock(lock, LOCK_UN)
+        Glibc.close(lock)
+        Glibc.close(top)
+    }
+
+    /// Removes a file, a link or a directory with everything in it; links are not followed, other file systems not entered.
+    ///
+    /// - Parameters:
+    ///   - name: In `parent`.
+    ///   - parent: A directory's descriptor.
+    static func remove(_ name: String, in parent: Int32) {
+        var status = stat()
+        guard unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+        if unsafe unlinkat(parent, name, 0) == 0 { return }
+        var outer = stat()
+        guard errno == EISDIR || errno == EPERM, unsafe fstat(parent, &outer) == 0, outer.st_dev == status.st_dev,
+            let directory = try? CacheFiles.open(name, in: parent, O_RDONLY | O_DIRECTORY)
+        else { return }
+        defer { Glibc.close(directory) }
+        for entry in CacheFiles.names(in: directory) { remove(entry, in: directory) }
+        unsafe _ = unlinkat(parent, name, AT_REMOVEDIR)
+    }
+}
+
+extension Marks {
+    /// Whether the tag of a directory is one that rankfs wrote; other programs' caches have the signature too.
+    static func isOwn(_ directory: Int32) -> Bool {
+        guard let file = try? CacheFiles.open(tagName, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
+        defer { Glibc.close(file) }
+        let text =
+            (try? CacheFiles.read(file, at: 0, count: longestTag)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return text.hasPrefix(signature + "\n") && text.contains("rankfs")
+    }
+
+    /// Bytes of a tag that are looked at; ours has 200.
+    private static let longestTag = 1024
+}

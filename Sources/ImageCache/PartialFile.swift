@@ -1,0 +1,346 @@
+internal import CLinux
+internal import Glibc
+internal import Posix
+internal import Synchronization
+
+/// Memory that pictures may take while the disk refuses them; shared by all downloads of a cache.
+final class SpareMemory: Sendable {
+    /// Bytes at most.
+    static let limit: Int64 = 64 << 20
+    private let used = Mutex<Int64>(0)
+
+    func take(_ bytes: Int64) -> Bool {
+        used.withLock { used in
+            guard used + bytes <= Self.limit else { return false }
+            used += bytes
+            return true
+        }
+    }
+
+    func giveBack(_ bytes: Int64) {
+        used.withLock { $0 -= bytes }
+    }
+}
+
+/// Where a download's bytes go: a partial file, or memory when the disk refuses.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The mutex is held over opening and moving to memory, not over writing.
+final class PartialFile: Sendable {
+    private struct State {
+        var data: StoredFile?
+        var state: StoredFile?
+        /// Bytes of spare memory that are taken; 0 while on disk.
+        var memory: Int64 = 0
+        var isRemoved = false
+    }
+
+    let name: FileKey
+    private let store: PictureStore
+    private let spare: SpareMemory
+    private let state = Mutex(State())
+
+    init(_ name: FileKey, store: PictureStore, spare: SpareMemory) {
+        self.name = name
+        self.store = store
+        self.spare = spare
+    }
+
+    deinit {
+        state.withLock { if $0.memory > 0 { spare.giveBack($0.memory) } }
+    }
+
+    /// The file with the bytes so far; nil before the first one.
+    var current: StoredFile? { state.withLock { $0.data } }
+
+    /// Some of the bytes so far; nil before the first one.
+    func read(at offset: Int64, count: Int) throws(FileError) -> [UInt8]? {
+        guard let current else { return nil }
+        return try Self.read(current, at: offset, count: count)
+    }
+
+    /// Whether the bytes are in memory and will never be stored.
+    var isInMemory: Bool { state.withLock { $0.memory > 0 } }
+
+    /// What an earlier download left, with the picture's edges read from it; nil if nothing can be trusted.
+    func resume() -> (PartialState, PictureEdges)? {
+        guard let stateFile = try? file(".state"), let data = try? file(""),
+            let bytes = try? Self.read(stateFile, at: 0, count: PartialState.size),
+            let known = PartialState(bytes), known.key == name.name, known.boot == store.boot, !known.boot.isEmpty,
+            let size = try? data.use({ descriptor throws(FileError) in try CacheFiles.size(descriptor) }),
+            size >= known.present.ranges.last?.upperBound ?? 0
+        else { return nil }
+        var edges = PictureEdges()
+        for range in known.present.ranges {
+            // Of a picture whose length nobody told the newest bytes may be the last.
+            let end = known.total ?? range.upperBound
+            for part in [0..<Int64(PictureFormat.headLength), max(0, end - Int64(PictureFormat.tailLength))..<end] {
+                let wanted = part.clamped(to: range)
+                guard !wanted.isEmpty,
+                    let bytes = try? Self.read(data, at: wanted.lowerBound, count: wanted.count)
+                else { continue }
+                unsafe bytes.withUnsafeBytes { unsafe edges.note($0, at: wanted.lowerBound, total: known.total) }
+            }
+        }
+        state.withLock {
+            $0.data = data
+            $0.state = stateFile
+        }
+        return (known, edges)
+    }
+
+    /// Opens one of the download's two files.
+    private func file(_ suffix: String, _ flags: Int32 = 0) throws(FileError) -> StoredFile {
+        let name = name.name + suffix
+        let descriptor = try CacheFiles.open(name, in: store.root.partial, O_RDWR | flags)
+        let path = "\(PictureStore.partialName)/\(name)"
+        return StoredFile(owning: descriptor, reopen: store.reopening(path, O_RDWR))
+    }
+
+    private static func read(_ file: StoredFile, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
+        try file.use { descriptor throws(FileError) in try CacheFiles.read(descriptor, at: offset, count: count) }
+    }
+
+    /// The file to write to, made on first use.
+    private func opened() throws(FileError) -> StoredFile {
+        let (data, isRemoved) = state.withLock { ($0.data, $0.isRemoved) }
+        // The name may belong to the next download of the picture by now.
+        guard !isRemoved else { throw FileError("writing to a download that is over", ECANCELED) }
+        if let data { return data }
+        do throws(FileError) { return try make() } catch {
+            // The directory was deleted under us: make it again, once.
+            guard error.code == ENOENT, (try? store.reopen()) != nil else { throw error }
+            return try make()
+        }
+    }
+
+    private func make() throws(FileError) -> StoredFile {
+        // Exclusively: an older download that still writes keeps its own file.
+        store.removePartial(name)
+        let data = try file("", O_CREAT | O_EXCL)
+        let stateFile = try file(".state", O_CREAT | O_EXCL)
+        state.withLock {
+            $0.data = data
+            $0.state = stateFile
+        }
+        return data
+    }
+
+    /// Writes bytes; when the disk refuses, everything moves to memory, which must have room for `total` bytes.
+    ///
+    /// - Parameters:
+    ///   - bytes: What to write.
+    ///   - offset: Where in the picture.
+    ///   - total: Bytes that the whole picture may take.
+    ///   - giveWay: Makes room on a full disk; false if nothing may go.
+    /// - Returns: Why the disk refused, if this call found out.
+    /// - Throws: If memory is used up as well.
+    func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, total: Int64, giveWay: () -> Bool
+    ) throws(FileError) -> FileError? {
+        do throws(FileError) {
+            try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
+                unsafe try Self.write(bytes, to: opened(), at: offset)
+            }
+            return nil
+        } catch {
+            let refusal = error
+            guard error.code != ECANCELED, error.lackOfDescriptors == nil else { throw refusal }
+            guard let memory = try moveToMemory(total: total) else { throw refusal }
+            unsafe try Self.write(bytes, to: memory, at: offset)
+            return refusal
+        }
+    }
+
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, to file: StoredFile, at offset: Int64
+    ) throws(FileError) {
+        try file.use { descriptor throws(FileError) in unsafe try CacheFiles.write(bytes, to: descriptor, at: offset) }
+    }
+
+    /// Moves what is there to memory (memfd_create(2)) and removes the partial file.
+    private func moveToMemory(total: Int64) throws(FileError) -> StoredFile? {
+        guard !isInMemory, spare.take(max(1, total)) else { return nil }
+        let memory: StoredFile
+        do throws(FileError) {
+            let descriptor = Descriptors.own.take { unsafe rankfs_memory_file("rankfs-picture") }
+            guard descriptor >= 0 else { throw FileError("making a file in memory") }
+            memory = StoredFile(owning: descriptor)
+            try current?.use { source throws(FileError) in try Self.copy(source, to: descriptor) }
+        } catch {
+            spare.giveBack(max(1, total))
+            throw error
+        }
+        state.withLock {
+            $0.data = memory
+            $0.state = nil
+            $0.memory = max(1, total)
+        }
+        store.removePartial(name)
+        return memory
+    }
+
+    private static func copy(_ source: Int32, to target: Int32) throws(FileError) {
+        var offset: Int64 = 0
+        while true {
+            let block = try CacheFiles.read(source, at: offset, count: PictureStore.hashBlock)
+            guard !block.isEmpty else { return }
+            try CacheFiles.write(block, to: target, at: offset)
+            offset += Int64(block.count)
+        }
+    }
+
+    /// Writes down what is there, for a daemon that goes on after this one.
+    func note(total: Int64?, validator: String?, present: RangeSet) {
+        guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
+        let known = PartialState(key: name.name, total: total, validator: validator, boot: store.boot, present: present)
+        // A state that cannot be written costs a resume, nothing else.
+        try? file.use { descriptor throws(FileError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
+    }
+
+    /// Removes the partial file; those who have it open keep it.
+    func discard() {
+        let wasOnDisk = state.withLock { state in
+            defer {
+                state.data = nil
+                state.state = nil
+                state.isRemoved = true
+            }
+            return state.memory == 0 && state.data != nil
+        }
+        if wasOnDisk { store.removePartial(name) }
+    }
+
+    /// Removes the partial file's names and keeps its bytes for those who read it now.
+    func unlink() {
+        state.withLock { state in
+            state.isRemoved = true
+            return state.data
+        }?.keepOpen()
+        store.removePartial(name)
+    }
+}
+
+// MARK: - The state beside it
+
+/// What is known of an unfinished download, kept beside its file so that a daemon that was killed goes on by Range.
+///
+/// The bytes themselves are not synced while they come. Killing the daemon loses none of them; a power cut might, so a
+/// partial file of another boot is not trusted.
+struct PartialState: Equatable, Sendable {
+    /// Bytes a state takes on disk, written at once; within one sector it is either the old or the new one.
+    static let size = 512
+    /// `RANKFSD1`.
+    static let magic: UInt64 = 0x3144_5346_4B4E_4152
+    /// Ranges kept; a download that has more forgets the last ones and asks for their bytes again.
+    static let mostRanges = 12
+    /// A longer validator is not kept; dates have 29 bytes.
+    static let longestValidator = 100
+    /// A state is written again after this many bytes: what a kill can cost.
+    static let interval: Int64 = 256 << 10
+
+    /// `PictureID.key`.
+    var key: String
+    var total: Int64?
+    /// What goes into `If-Range`.
+    var validator: String?
+    /// `/proc/sys/kernel/random/boot_id` when it was written.
+    var boot: String
+    var present: RangeSet
+
+    var encoded: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(Self.magic)
+        writer.write(total ?? -1)
+        writer.write(key)
+        writer.write(validator.map { $0.utf8.count <= Self.longestValidator ? $0 : "" } ?? "")
+        writer.write(boot)
+        let ranges = present.ranges.prefix(Self.mostRanges)
+        writer.write(Int64(ranges.count))
+        for range in ranges {
+            writer.write(range.lowerBound)
+            writer.write(range.upperBound)
+        }
+        return writer.sealed(length: Self.size)
+    }
+
+    init(key: String, total: Int64?, validator: String?, boot: String, present: RangeSet) {
+        self.key = key
+        self.total = total
+        self.validator = validator
+        self.boot = boot
+        self.present = present
+    }
+
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.size, var reader = ByteReader(sealed: bytes), reader.readNumber() == Self.magic,
+            let total = reader.readSigned(), let key = reader.readText(), let validator = reader.readText(),
+            let boot = reader.readText(), let count = reader.readSigned(), (0...Int64(Self.mostRanges)).contains(count)
+        else { return nil }
+        var present = RangeSet()
+        for _ in 0..<count {
+            guard let lower = reader.readSigned(), let upper = reader.readSigned(), lower >= 0, lower <= upper else {
+                return nil
+            }
+            present.insert(lower..<upper)
+        }
+        self.init(
+            key: key, total: total < 0 ? nil : total, validator: validator.isEmpty ? nil : validator, boot: boot,
+            present: present)
+    }
+}
+
+// MARK: - Ranges
+
+/// Which bytes of a picture are there: sorted ranges that neither overlap nor touch.
+struct RangeSet: Equatable, Sendable {
+    private(set) var ranges: [Range<Int64>] = []
+
+    init() {}
+
+    init(_ ranges: [Range<Int64>]) {
+        for range in ranges { insert(range) }
+    }
+
+    /// Bytes in the set.
+    var count: Int64 {
+        ranges.reduce(0) { $0 + Int64($1.count) }
+    }
+
+    /// Adds bytes; ranges that then touch become one.
+    mutating func insert(_ range: Range<Int64>) {
+        guard !range.isEmpty else { return }
+        let first = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.count
+        let last = ranges[first...].firstIndex { $0.lowerBound > range.upperBound } ?? ranges.count
+        guard first < last else {
+            ranges.insert(range, at: first)
+            return
+        }
+        let lower = min(range.lowerBound, ranges[first].lowerBound)
+        let upper = max(range.upperBound, ranges[last - 1].upperBound)
+        ranges.replaceSubrange(first..<last, with: CollectionOfOne(lower..<upper))
+    }
+
+    /// Whether every byte of the range is there; an empty range always is.
+    func contains(_ range: Range<Int64>) -> Bool {
+        range.isEmpty || ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
+    }
+
+    /// The first byte at or after `offset` that is not there.
+    func firstMissing(from offset: Int64) -> Int64 {
+        ranges.first { $0.contains(offset) }?.upperBound ?? offset
+    }
+
+    /// The parts of `bounds` that are not there, in order.
+    func gaps(in bounds: Range<Int64>) -> [Range<Int64>] {
+        var gaps: [Range<Int64>] = []
+        var cursor = bounds.lowerBound
+        for range in ranges where range.upperBound > bounds.lowerBound && range.lowerBound < bounds.upperBound {
+            if range.lowerBound > cursor { gaps.append(cursor..<range.lowerBound) }
+            cursor = max(cursor, range.upperBound)
+        }
+        if cursor < bounds.upperBound { gaps.append(cursor..<bounds.upperBound) }
+        return gaps
+    }
+}

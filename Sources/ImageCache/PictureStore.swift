@@ -1,0 +1,556 @@
+internal import CLinux
+internal import Digests
+internal import Dispatch
+internal import Glibc
+internal import Posix
+internal import Rankings
+internal import Synchronization
+
+/// The cache directory: locked, marked, and everything in it reached by descriptors.
+///
+/// A stored picture is its bytes, and its file's name is the record of it: the directory is the index. Below the cache directory are:
+///
+/// | name | what it is |
+/// | --- | --- |
+/// | `.busy` | the lock |
+/// | `v2/ab/KEY.LENGTH.HASH` | a stored picture (``StoredPicture``); `ab` is its key's ``FileKey/fan`` |
+/// | `v2/partial/KEY`, `KEY.state` | a download that is not whole, and what is known of it (``PartialState``) |
+/// | `v2/pinned/KEY` | an empty file: the picture is pinned, stored or not |
+/// | `v2/uses` | the hashes of stored pictures, eight bytes each, in the order of their last use |
+///
+/// `v2` is the version of this format; ``OlderFormat`` takes over the one before. Which pictures nobody has read yet, and which belong to
+/// lists of the user's alone, is known in memory only.
+///
+/// ## What survives
+///
+/// Every change of what is stored is one rename(2) or unlink(2), so kill -9 leaves a picture whole in one place or the other, and with it
+/// its record. A power cut may lose the last of these changes: bytes are synced before their file gets its name, and a file that has not
+/// the length or the hash of its name is removed when it is first opened. A pin is there once `write(pins:)` returns, also after
+/// a power cut. Last uses are written many at a time; losing them costs the order of eviction, and pictures without one count as new.
+///
+/// ## Concurrency
+///
+/// Any thread may call. Calls block on the disk; the mutex only guards which descriptors are current.
+final class PictureStore: Sendable {
+    static let version = "v\(format)"
+    private static let format = 2
+    /// The directories of pictures that there may be: of this format, and of the one before.
+    static let formats = [version, OlderFormat.version]
+    static let partialName = "partial"
+    static let pinnedName = "pinned"
+    static let usesName = "uses"
+    static let lockName = ".busy"
+    /// Bytes hashed at a time, and copied at a time.
+    static let hashBlock = 128 << 10
+
+    /// The open directories and the lock, each closed with its last reference: a replaced root outlives calls that use it.
+    final class Root: Sendable {
+        fileprivate let files: [OpenFile]
+        var top: Int32 { files[0].descriptor }
+        var lock: Int32 { files[1].descriptor }
+        var version: Int32 { files[2].descriptor }
+        var partial: Int32 { files[3].descriptor }
+
+        fileprivate init(_ files: [OpenFile]) {
+            self.files = files
+        }
+    }
+
+    let directory: String
+    /// Names this boot; a partial file of another one may lack bytes that a power cut took.
+    let boot: String
+    private let report: @Sendable (ImageCacheEvent) -> Void
+    private let current: Mutex<Root>
+    /// Whether the directory was made again since somebody last asked.
+    private let wasRemade = Atomic(false)
+
+    init(directory: String, report: @escaping @Sendable (ImageCacheEvent) -> Void) throws(ImageCacheError) {
+        self.directory = directory
+        self.report = report
+        boot = Self.readBoot()
+        let root = try Self.openRoot(directory, report)
+        current = Mutex(root)
+    }
+
+    var root: Root { current.withLock { $0 } }
+
+    /// Makes the directory again after somebody deleted it.
+    ///
+    /// The lock stays with the directory as long as that is the same one.
+    func reopen() throws(ImageCacheError) {
+        let old = root
+        guard isCurrent else {
+            let root = try Self.openRoot(directory, report)
+            current.withLock { $0 = root }
+            wasRemade.store(true, ordering: .relaxed)
+            return report(.directoryRemade(directory))
+        }
+        do throws(FileError) {
+            let (folders, isNew) = try Self.openFolders(in: old.top)
+            if isNew { wasRemade.store(true, ordering: .relaxed) }
+            for folder in folders { _ = Marks.setInherited(on: folder.descriptor) }
+            current.withLock { $0 = Root(old.files[..<2] + folders) }
+        } catch {
+            throw .unusable("the cache directory \(directory) cannot be mended (\(error.text)); restart rankfs")
+        }
+    }
+
+    /// Whether the directory was made again, so that what was stored may be gone; said once.
+    func takeRemade() -> Bool { wasRemade.exchange(false, ordering: .relaxed) }
+
+    private var isCurrent: Bool {
+        var named = stat()
+        var held = stat()
+        return unsafe stat(directory, &named) == 0 && fstat(root.top, &held) == 0 && named.st_ino == held.st_ino
+            && named.st_dev == held.st_dev
+    }
+
+    private static func openRoot(
+        _ directory: String, _ report: @Sendable (ImageCacheEvent) -> Void
+    ) throws(ImageCacheError) -> Root {
+        do throws(FileError) {
+            try makeParents(of: directory)
+            let top = OpenFile(owning: try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor)
+            if let newer = newerFormat(in: top.descriptor) { throw FileError(newer, EPROTO) }
+            guard fchmod(top.descriptor, 0o700) == 0 else {
+                throw FileError("setting the mode of the cache directory to 0700")
+            }
+            let lock = OpenFile(owning: try CacheFiles.open(lockName, in: top.descriptor, O_RDWR | O_CREAT))
+            guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                if errno == EWOULDBLOCK { throw FileError(lockName, EWOULDBLOCK) }
+                throw FileError("locking the cache directory")
+            }
+            let (folders, _) = try openFolders(in: top.descriptor)
+            let missing = Marks.set(on: top.descriptor) + folders.flatMap { Marks.setInherited(on: $0.descriptor) }
+            for mark in Set(missing) { report(.unmarked(mark: mark.mark, reason: mark.reason)) }
+            return Root([top, lock] + folders)
+        } catch {
+            if error == FileError(lockName, EWOULDBLOCK) { throw .busy(directory: directory) }
+            if error.code == EPROTO { throw newer(error.call, in: directory) }
+            throw .unusable(
+                "the cache directory \(directory) cannot be used (\(error.text)); name another one with cache_dir")
+        }
+    }
+
+    /// The directory of pictures that a later rankfs has made beside or in place of those of today; nothing is touched then.
+    static func newerFormat(in top: Int32) -> String? {
+        CacheFiles.names(in: top).first { $0.first == "v" && Int($0.dropFirst()).map { $0 > format } == true }
+    }
+
+    /// What is said of a directory with a later format.
+    static func newer(_ format: String, in directory: String) -> ImageCacheError {
+        .unusable(
+            "the cache directory \(directory) was written by a later rankfs (its format is \(format), this one knows "
+                + "\(version)); update rankfs, or name another one with cache_dir")
+    }
+
+    /// Opens the directories of pictures and of downloads, made if they are not there.
+    ///
+    /// - Returns: Both, and whether there was no directory of pictures.
+    static func openFolders(in top: Int32) throws(FileError) -> (folders: [OpenFile], isNew: Bool) {
+        OlderFormat.takeOver(in: top)
+        let (descriptor, isNew) = try CacheFiles.openDirectory(Self.version, in: top)
+        let version = OpenFile(owning: descriptor)
+        let partial = try CacheFiles.openDirectory(partialName, in: version.descriptor).descriptor
+        return ([version, OpenFile(owning: partial)], isNew)
+    }
+
+    private static func makeParents(of directory: String) throws(FileError) {
+        var path = ""
+        for part in directory.split(separator: "/").dropLast() {
+            path += (path.isEmpty && !directory.hasPrefix("/") ? "" : "/") + part
+            guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
+                throw FileError("making the directory \(path)")
+            }
+        }
+    }
+
+    private static func readBoot() -> String {
+        guard let file = try? CacheFiles.open("/proc/sys/kernel/random/boot_id", in: AT_FDCWD, O_RDONLY) else {
+            return ""
+        }
+        defer { close(file) }
+        let bytes = (try? CacheFiles.read(file, at: 0, count: 36)) ?? []
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    var freeBytes: Int64? { CacheFiles.freeBytes(root.top) }
+
+    // MARK: - Stored pictures
+
+    /// What opening a stored picture found.
+    enum Opened: Sendable {
+        case file(StoredFile)
+        /// No such file.
+        case missing
+        /// A file that is not what its name says; it has been removed.
+        case broken(reason: String)
+        /// The disk refused; the file may be good.
+        case failed(FileError)
+    }
+
+    /// Opens a stored picture.
+    ///
+    /// - Parameters:
+    ///   - picture: What the index says of it.
+    ///   - verify: Whether to read and hash the whole file, as at the first open after a start.
+    /// - Returns: The open file, or why there is none.
+    func open(_ picture: StoredPicture, verify: Bool) -> Opened {
+        let root = root
+        let path = picture.path
+        do throws(FileError) {
+            // A pipe in its place must not hold anybody up.
+            let descriptor = try CacheFiles.open(path, in: root.version, O_RDONLY | O_NONBLOCK)
+            let file = StoredFile(owning: descriptor, reopen: reopening(path, O_RDONLY))
+            guard let reason = Self.mistake(in: descriptor, of: picture, below: root.version, verify: verify) else {
+                return .file(file)
+            }
+            CacheFiles.remove(path, in: root.version)
+            return .broken(reason: reason)
+        } catch {
+            if error.code == ENOENT { return .missing }
+            if error.code == ELOOP {
+                CacheFiles.remove(path, in: root.version)
+                return .broken(reason: "a link lies in its place")
+            }
+            return .failed(error)
+        }
+    }
+
+    /// How a file is opened again, by its path in the directory of pictures.
+    func reopening(_ path: String, _ flags: Int32) -> StoredFile.Reopening {
+        { [self] in
+            let root = root
+            defer { withExtendedLifetime(root) {} }
+            return unsafe openat(root.version, path, flags | O_CLOEXEC | O_NOFOLLOW)
+        }
+    }
+
+    /// Has the disk read a stored picture that will be wanted soon, so that it has more than one to do (posix_fadvise(2)).
+    func readAhead(_ picture: StoredPicture) {
+        guard let file = try? CacheFiles.open(picture.path, in: root.version, O_RDONLY) else { return }
+        defer { close(file) }
+        _ = posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED)
+    }
+
+    /// Why a file is not the picture that its name says; nil if it is.
+    private static func mistake(
+        in descriptor: Int32, of picture: StoredPicture, below version: Int32, verify: Bool
+    ) -> String? {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return FileError("looking at it").text }
+        guard status.st_mode & S_IFMT == S_IFREG else { return "it is no file" }
+        let size = Int64(status.st_size)
+        guard verify else { return size == picture.length ? nil : "it has \(size) bytes, not \(picture.length)" }
+        do throws(FileError) {
+            // The footer of an older format, which a kill has left behind.
+            if size > picture.length { try cut(picture, below: version) }
+            guard size >= picture.length else { return "it has \(size) bytes, not \(picture.length)" }
+            return try hash(descriptor, length: picture.length) == picture.hash
+                ? nil : "its bytes do not fit their hash"
+        } catch { return error.text }
+    }
+
+    /// Cuts a file to the length that its name says.
+    static func cut(_ picture: StoredPicture, below version: Int32) throws(FileError) {
+        let descriptor = try CacheFiles.open(picture.path, in: version, O_WRONLY | O_NONBLOCK)
+        defer { close(descriptor) }
+        try CacheFiles.truncate(descriptor, to: picture.length)
+    }
+
+    /// XXH3-64 of the first `length` bytes of a file.
+    static func hash(_ descriptor: Int32, length: Int64) throws(FileError) -> UInt64 {
+        let hash = XXH3()
+        unsafe try readAll(descriptor, length: length) { unsafe hash.add($0) }
+        guard let value = hash.value else { throw FileError("hashing", ENOMEM) }
+        return value
+    }
+
+    /// The MD5 digest of the first `length` bytes of a file, as 32 hexadecimal digits.
+    static func digest(_ descriptor: Int32, length: Int64) throws(FileError) -> String {
+        var digest = MD5()
+        unsafe try readAll(descriptor, length: length) { unsafe digest.add($0) }
+        return digest.hex()
+    }
+
+    /// Reads the first `length` bytes of a file in blocks.
+    private static func readAll(
+        _ descriptor: Int32, length: Int64, _ take: (UnsafeRawBufferPointer) -> Void
+    ) throws(FileError) {
+        // The disk goes on while the first blocks are hashed; what is hashed now is read next (posix_fadvise(2)).
+        _ = posix_fadvise(descriptor, 0, off_t(length), POSIX_FADV_WILLNEED)
+        // One buffer for all blocks, small enough for a processor's own memory.
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: hashBlock, alignment: 64)
+        defer { unsafe buffer.deallocate() }
+        var offset: Int64 = 0
+        while offset < length {
+            let wanted = Int(min(Int64(hashBlock), length - offset))
+            let count = unsafe try CacheFiles.read(
+                descriptor, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+            guard count == wanted else { throw FileError("reading", EIO) }
+            unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
+    }
+
+    /// Lets another daemon have the directory.
+    func unlock() {
+        _ = flock(root.lock, LOCK_UN)
+    }
+
+    func remove(_ picture: StoredPicture) {
+        CacheFiles.remove(picture.path, in: root.version)
+    }
+
+    /// Moves a whole partial file to its place: hash, sync, rename.
+    ///
+    /// Blocks for the sync.
+    ///
+    /// - Returns: What is stored now.
+    func commit(_ file: StoredFile, as key: FileKey, length: Int64) throws(FileError) -> StoredPicture {
+        let root = root
+        return try file.use { descriptor throws(FileError) in
+            let picture = StoredPicture(key: key, length: length, hash: try Self.hash(descriptor, length: length))
+            try CacheFiles.truncate(descriptor, to: length)
+            try CacheFiles.sync(descriptor)
+            let (fan, isNew) = try CacheFiles.openDirectory(key.fan, in: root.version)
+            defer { close(fan) }
+            if isNew { _ = Marks.setInherited(on: fan) }
+            try CacheFiles.rename(key.name, in: root.partial, to: picture.name, in: fan)
+            file.move(reopening(picture.path, O_RDONLY))
+            CacheFiles.remove("\(key.name).state", in: root.partial)
+            return picture
+        }
+    }
+
+    /// Where a stored picture's file is, for those who outlive this run.
+    func path(of picture: StoredPicture) -> String { "\(directory)/\(Self.version)/\(picture.path)" }
+
+    // MARK: - Pins and last uses
+
+    /// Writes down which pictures are pinned from now on and which are not any more; one sync for all of them.
+    func write(pins: [FileKey: Bool]) throws(FileError) {
+        let root = root
+        let (folder, isNew) = try CacheFiles.openDirectory(Self.pinnedName, in: root.version)
+        defer { close(folder) }
+        if isNew {
+            _ = Marks.setInherited(on: folder)
+            try CacheFiles.sync(directory: root.version)
+        }
+        for (key, isPinned) in pins {
+            if isPinned {
+                close(try CacheFiles.open(key.name, in: folder, O_WRONLY | O_CREAT))
+            } else {
+                CacheFiles.remove(key.name, in: folder)
+            }
+        }
+        try CacheFiles.sync(directory: folder)
+    }
+
+    /// Writes down the hashes of stored pictures in the order of their last use, in place of what was written before.
+    func write(uses: [UInt64]) throws(FileError) {
+        let root = root
+        let name = Self.usesName + ".new"
+        let file = try CacheFiles.open(name, in: root.version, O_WRONLY | O_CREAT | O_TRUNC)
+        defer { close(file) }
+        var writer = ByteWriter()
+        for hash in uses { writer.write(hash) }
+        try CacheFiles.write(writer.bytes, to: file, at: 0)
+        try CacheFiles.rename(name, in: root.version, to: Self.usesName, in: root.version)
+    }
+
+    // MARK: - Walking
+
+    /// What a directory of pictures holds.
+    struct Contents: Sendable {
+        var pictures: [StoredPicture] = []
+        /// Pictures that are still to be converted from an older format.
+        var older: [OlderName: OlderFormat.Row] = [:]
+        var pins: Set<FileKey> = []
+        /// The place of a picture's hash in the order of last use.
+        var uses: [UInt64: Int] = [:]
+    }
+
+    /// Reads what is stored, from the names alone.
+    func contents() -> Contents { Self.contents(of: root.version, in: directory) }
+
+    /// The same of a directory of pictures that is open, in a cache directory; its own directories are read side by side.
+    static func contents(of version: Int32, in directory: String) -> Contents {
+        let fans = CacheFiles.names(in: version).filter { $0.utf8.count == 2 }
+        let found = Mutex<(pictures: [StoredPicture], older: [OlderName])>(([], []))
+        DispatchQueue.concurrentPerform(iterations: fans.count) { index in
+            guard let fan = try? CacheFiles.open(fans[index], in: version, O_RDONLY | O_DIRECTORY) else { return }
+            defer { close(fan) }
+            var pictures: [StoredPicture] = []
+            var older: [OlderName] = []
+            try? unsafe Directory.names(of: fan) { name in
+                if let picture = unsafe StoredPicture(name: name) {
+                    pictures.append(picture)
+                } else if let name = unsafe OlderName(name), name.path.hasPrefix(fans[index]) {
+                    older.append(name)
+                }
+            }
+            found.withLock {
+                $0.pictures += pictures
+                $0.older += older
+            }
+        }
+        let (pictures, older) = found.withLock { $0 }
+        var contents = Contents(pictures: pictures, older: OlderFormat.rows(older, below: version, in: directory))
+        if let folder = try? CacheFiles.open(pinnedName, in: version, O_RDONLY | O_DIRECTORY) {
+            defer { close(folder) }
+            contents.pins = Set(CacheFiles.names(in: folder).compactMap { FileKey(name: $0.utf8) })
+        }
+        if let file = try? CacheFiles.open(usesName, in: version, O_RDONLY | O_NONBLOCK) {
+            defer { close(file) }
+            let bytes = (try? CacheFiles.read(file, at: 0, count: min(pictures.count * 2, mostUses) * 8)) ?? []
+            contents.uses.reserveCapacity(bytes.count / 8)
+            var reader = ByteReader(bytes)
+            while let hash = reader.readNumber() { contents.uses[hash] = contents.uses.count }
+        }
+        return contents
+    }
+
+    /// More than any cache holds: a bound on memory whatever lies there.
+    private static let mostUses = 8 << 20
+
+    /// The downloads that are not whole, and the bytes that each may take; what is left of others is removed.
+    func partials() -> [FileKey: Int64] {
+        let partial = root.partial
+        OlderFormat.convertPartials(in: partial)
+        let names = Set(CacheFiles.names(in: partial))
+        var found: [FileKey: Int64] = [:]
+        for name in names {
+            let file = name.hasSuffix(".state") ? String(name.dropLast(6)) : name
+            guard names.contains(file), let key = FileKey(name: file.utf8) else {
+                CacheFiles.remove(name, in: partial)
+                continue
+            }
+            if file == name { found[key] = CacheFiles.bytesOnDisk(name, in: partial) }
+        }
+        return found
+    }
+
+    func removePartial(_ key: FileKey) {
+        let partial = root.partial
+        CacheFiles.remove(key.name, in: partial)
+        CacheFiles.remove("\(key.name).state", in: partial)
+    }
+}
+
+// MARK: - Names of files
+
+/// Which picture: all of its identity, in numbers and one word, so that no text from outside ever becomes a path.
+struct FileKey: Hashable, Sendable {
+    let picture: PictureID
+
+    init(_ picture: PictureID) {
+        self.picture = picture
+    }
+
+    /// Reads `name` back; nil for any other text.
+    init?(name: some Sequence<UInt8>) {
+        var reader = NameReader(name)
+        guard let key = reader.key(), reader.isAtEnd else { return nil }
+        self = key
+    }
+
+    /// `97973029_p0_original_1651244415`, at most 72 bytes: what unfinished downloads and pins are called.
+    var name: String { picture.key }
+
+    /// The directory of 256 that the picture's file lies in: the first two hexadecimal digits of its name's XXH3 of 128 bits.
+    var fan: String {
+        let digits = String(XXH3.hash128(name).high >> 56, radix: 16)
+        return digits.utf8.count < 2 ? "0" + digits : digits
+    }
+}
+
+/// A stored picture: its file has the picture's bytes and nothing else, and tells the rest by its name.
+///
+/// The whole key is in the name, so two pictures never have one name, whatever their hashes.
+struct StoredPicture: Hashable, Sendable {
+    /// The longest file that is believed in, in bytes: millions of them can be added up.
+    static let longest: Int64 = 1 << 40
+
+    let key: FileKey
+    /// Bytes of the picture.
+    let length: Int64
+    /// Their XXH3, 64 bits.
+    let hash: UInt64
+
+    /// Key, length in bytes and hash, `97973029_p0_original_1651244415.1482301.00c7f2d0a8b1e394`: at most 103 bytes.
+    var name: String { "\(key.name).\(length).\(XXH3.hex(hash))" }
+
+    /// Where its file lies below the directory of pictures.
+    var path: String { "\(key.fan)/\(name)" }
+}
+
+extension StoredPicture {
+    /// Reads `name` back; nil for any other text.
+    init?(name: some Sequence<UInt8>) {
+        var reader = NameReader(name)
+        guard let key = reader.key(), reader.skip("."), let length = reader.number(),
+            (0...Self.longest).contains(length), reader.skip("."), let hash = reader.hash(), reader.isAtEnd
+        else { return nil }
+        self.init(key: key, length: length, hash: hash)
+    }
+}
+
+/// Reads a file's name from its front; each thing in the one spelling that is written.
+///
+/// A start reads a hundred thousand names, so this works on bytes.
+struct NameReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ name: some Sequence<UInt8>) {
+        rest = ArraySlice(name)
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard let first = rest.first, UInt32(first) == character.value else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// A picture's key; nil if that does not come next.
+    mutating func key() -> FileKey? {
+        guard let work = number(), skip("_"), skip("p"), let page = number(), skip("_") else { return nil }
+        let word = rest.prefix { (97...122).contains($0) }
+        rest.removeFirst(word.count)
+        guard let rendition = Rendition(rawValue: String(decoding: word, as: UTF8.self)), skip("_"),
+            let uploaded = number()
+        else { return nil }
+        return FileKey(
+            PictureID(work: WorkID(rawValue: work), page: Int(page), rendition: rendition, uploaded: uploaded))
+    }
+
+    /// A decimal number without a plus or leading zeros.
+    mutating func number() -> Int64? {
+        let isNegative = skip("-")
+        let digits = rest.prefix { (48...57).contains($0) }
+        guard let first = digits.first, first != 48 || digits.count == 1 && !isNegative else { return nil }
+        rest.removeFirst(digits.count)
+        var value: Int64 = 0
+        for digit in digits {
+            // Downwards, where one number more lies.
+            let (tens, isTooLong) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isTooLarge) = tens.subtractingReportingOverflow(Int64(digit - 48))
+            guard !isTooLong, !isTooLarge else { return nil }
+            value = sum
+        }
+        if isNegative { return value }
+        return value == .min ? nil : -value
+    }
+
+    /// 16 lower-case hexadecimal digits.
+    mutating func hash() -> UInt64? {
+        let digits = rest.prefix(16)
+        guard digits.count == 16, digits.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }) else {
+            return nil
+        }
+        rest.removeFirst(16)
+        return digits.reduce(0) { $0 << 4 | UInt64($1 < 97 ? $1 - 48 : $1 - 87) }
+    }
+}

@@ -1,0 +1,152 @@
+import Catalog
+import Digests
+import Fuse
+import Rankings
+import Synchronization
+import Thumbnails
+
+/// The directory `.sh_thumbnails` in every directory of pictures, and its directory of each size.
+///
+/// Both are never listed; each file is made at the lookup of its name. Defined in the Thumbnail Managing Standard 0.9, section
+/// 10; Tumbler, Ristretto and pqiv use it. It serves every user of the mount.
+struct SharedThumbnailsDirectory: TreeDirectory {
+    private let owner: any TreeDirectory
+    private let size: ThumbnailSize?
+
+    /// - Parameters:
+    ///   - owner: The directory of pictures.
+    ///   - size: The size of the thumbnails; nil for the directory of all sizes.
+    init(of owner: any TreeDirectory, _ size: ThumbnailSize? = nil) {
+        self.owner = owner
+        self.size = size
+    }
+
+    /// Whether a name in a directory of pictures is the name of its shared thumbnails.
+    static func isName(_ name: [UInt8]) -> Bool {
+        name.elementsEqual(TreePath.sharedThumbnails(.root).name.utf8)
+    }
+
+    var path: TreePath {
+        size.map { .entry(.sharedThumbnails(owner.path), $0.directory) } ?? .sharedThumbnails(owner.path)
+    }
+
+    var parent: any TreeDirectory { size == nil ? owner : SharedThumbnailsDirectory(of: owner) }
+
+    // The thumbnails of a size are found by name only.
+    func names(in tree: Tree) -> [NamedNode]? {
+        guard size == nil else { return [] }
+        return ThumbnailSize.allCases.map { SharedThumbnailsDirectory(of: owner, $0).named }
+    }
+
+    /// Finds a thumbnail; names that no thumbnail has cost nothing.
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        guard let size else {
+            let size = ThumbnailSize.allCases.first { $0.directory.utf8.elementsEqual(name) }
+            return size.map { .directory(SharedThumbnailsDirectory(of: owner, $0)) } ?? .absent(TreeLimits.frozen)
+        }
+        guard let digest = SharedAddress.digest(in: name) else { return .absent(TreeLimits.frozen) }
+        return .unknown { () async throws(Failure) in await thumbnail(digest, size, in: tree) }
+    }
+
+    private func thumbnail(_ digest: String, _ size: ThumbnailSize, in tree: Tree) async -> LookupResult {
+        // A program that needs a thumbnail has listed the directory: a name guessed without that causes no request.
+        guard let key = owner.listing?.rememberedKey(in: tree),
+            tree.catalog.listings.loaded(key) != nil || tree.catalog.listings.keys.contains(key),
+            let listing = try? await tree.listing(key),
+            let (index, address) = tree.sharedNames.withLock({ $0.find(digest, in: listing) })
+        else { return .absent(.zero) }
+        let picture = listing.entries[index].picture
+        // Without the picture's length, which may become known between two lookups.
+        let thumbnail = Thumbnail(uri: address, size: size, modified: picture.uploaded, length: nil)
+        guard let bytes = await tree.bytes(of: thumbnail, listing, index) else { return .absent(.zero) }
+        return .node(.file(SharedThumbnail(listing, index, thumbnail, length: bytes.count)))
+    }
+
+    func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, TreeLimits.frozen) }
+    var longestName: Duration { owner.longestName }
+    func refusal(in tree: Tree) -> Failure? { owner.refusal(in: tree) }
+    func audience(in tree: Tree) -> Audience { owner.audience(in: tree).ofContents }
+}
+
+/// A thumbnail in a directory's shared thumbnails, made for a lookup by name.
+final class SharedThumbnail: TreeFile {
+    private let listing: Listing
+    /// The index of its picture in the listing.
+    private let index: Int
+    private let thumbnail: Thumbnail
+    /// The length of its file, in bytes.
+    private let length: Int
+
+    init(_ listing: Listing, _ index: Int, _ thumbnail: Thumbnail, length: Int) {
+        self.listing = listing
+        self.index = index
+        self.thumbnail = thumbnail
+        self.length = length
+    }
+
+    var path: TreePath {
+        thumbnail.path.split(separator: "/").reduce(.sharedThumbnails(listing.key.path)) { .entry($0, String($1)) }
+    }
+
+    var parent: any TreeDirectory { SharedThumbnailsDirectory(of: listing.directory, thumbnail.size) }
+    var lifetime: Lifetime { (TreeLimits.frozen, TreeLimits.frozen) }
+    func knownSize(in tree: Tree) -> SizeAndTime? { (Int64(length), thumbnail.modified) }
+    func size(in tree: Tree) async throws(Failure) -> SizeAndTime { (Int64(length), thumbnail.modified) }
+
+    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
+        guard let bytes = await tree.bytes(of: thumbnail, listing, index) else { throw .noSuchName }
+        return .text(bytes, isLive: false)
+    }
+
+    func refusal(in tree: Tree) -> Failure? { parent.refusal(in: tree) }
+    func audience(in tree: Tree) -> Audience { parent.audience(in: tree) }
+}
+
+extension Tree {
+    fileprivate func bytes(of thumbnail: Thumbnail, _ listing: Listing, _ index: Int) async -> [UInt8]? {
+        guard let seeder = configuration.thumbnails,
+            let job = thumbnailJob(
+                listing.entries[index], of: listing.key, in: [listing.key.path.text], length: listing.size(at: index))
+        else { return nil }
+        return await seeder.file(of: thumbnail, job)
+    }
+}
+
+// MARK: - Shared thumbnail names
+
+/// Finds entries of listings by the digests in the names of their shared thumbnails.
+///
+/// The first query makes the digests of a whole listing: three thousand for a day, a millisecond or two.
+struct SharedThumbnailNames: Sendable {
+    private struct Names {
+        var listing: Listing
+        /// The number of entries of the listing that were known.
+        var count: Int
+        var indices: [String: Int]
+    }
+
+    /// The number of listings with kept digests: a person views one directory, and came from another.
+    private static let mostListings = 4
+
+    /// The kept listings, the most recently used last.
+    private var kept: [Names] = []
+
+    /// Finds the entry with the digest in the name of its shared thumbnail, and the address that has the digest.
+    mutating func find(_ digest: String, in listing: Listing) -> (index: Int, address: String)? {
+        let entries = listing.entries
+        var names = Names(listing: listing, count: 0, indices: [:])
+        if let place = kept.firstIndex(where: { $0.listing === listing }) { names = kept.remove(at: place) }
+        if names.count != entries.count {
+            names.count = entries.count
+            names.indices = [:]
+            for (index, entry) in entries.enumerated() {
+                for address in SharedAddress.all(of: entry.name) { names.indices[MD5.hex(address.utf8)] = index }
+            }
+        }
+        kept.append(names)
+        if kept.count > Self.mostListings { kept.removeFirst() }
+        guard let index = names.indices[digest] else { return nil }
+        let address = SharedAddress.all(of: entries[index].name).first { MD5.hex($0.utf8) == digest }
+        return address.map { (index, $0) }
+    }
+}

@@ -1,0 +1,341 @@
+import Catalog
+import Fuse
+import Rankings
+
+/// `ranking/`: the rankings of the source.
+struct RankingsDirectory: TreeDirectory {
+    var path: TreePath { .rankings }
+    var parent: any TreeDirectory { RootDirectory() }
+
+    func names(in tree: Tree) -> [NamedNode]? {
+        tree.listedModes.map { ModeDirectory($0).named }
+    }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        tree.findMode(name) { ModeDirectory($0) }
+    }
+}
+
+/// `ranking/<mode>/`: the days of a ranking, and `latest`.
+struct ModeDirectory: TreeDirectory {
+    let mode: RankingMode
+
+    init(_ mode: RankingMode) {
+        self.mode = mode
+    }
+
+    var path: TreePath { .mode(mode) }
+    var parent: any TreeDirectory { RankingsDirectory() }
+
+    func names(in tree: Tree) -> [NamedNode]? {
+        let days =
+            tree.configuration.isOffline ? tree.catalog.days.stored(of: mode) : tree.catalog.days.listed(of: mode)
+        // After the days: a program that packs hard links stores the pictures in the directory that keeps its name.
+        return days.map { DayDirectory(mode, $0).named } + [LatestDirectory(mode).named]
+    }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        switch EntryName.ascii(name).map(path.child) {
+        case .latest: return .directory(LatestDirectory(mode))
+        case .day(_, let day): return find(day, in: tree, for: caller)
+        default: return .absent(TreeLimits.frozen)
+        }
+    }
+
+    private func find(_ day: Day, in tree: Tree, for caller: Caller) -> LookupResult {
+        let catalog = tree.catalog
+        guard catalog.days.calendar(of: mode).contains(day) else { return .absent(TreeLimits.frozen) }
+        let key = ListingKey.ranking(mode, day)
+        if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.unpublished) }
+        // Only the newest day may still be missing: the service is sometimes late. Older days are requested when they are read.
+        if day < catalog.days.newestPossible(of: mode) || catalog.listings.isStored(key)
+            || tree.desktops.isGlancing(at: self, caller)
+        {
+            return .directory(DayDirectory(mode, day))
+        }
+        return .unknown { () async throws(Failure) in
+            try await tree.listing(key) == nil ? .absent(TreeLimits.unpublished) : .directory(DayDirectory(mode, day))
+        }
+    }
+
+    // Signing out removes the name at once.
+    func lifetime(in tree: Tree) -> Lifetime { (tree.longest(of: mode), TreeLimits.current) }
+    func refusal(in tree: Tree) -> Failure? { tree.refusal(of: mode) }
+    func audience(in tree: Tree) -> Audience { tree.source.description.needsSignIn(mode) ? .session : .everybody }
+    func opens(in tree: Tree) async -> Bool { !tree.catalog.days.stored(of: mode).isEmpty }
+    var isRefreshable: Bool { true }
+
+    func refresh(in tree: Tree) async throws(Failure) {
+        do throws(CatalogError) { _ = try await tree.catalog.days.refreshNewest(of: mode) } catch {
+            throw .catalog(error)
+        }
+    }
+
+    func changing(with tree: Tree) -> [any TreeDirectory] { [LatestDirectory(mode)] }
+}
+
+// MARK: - Present state of rankings
+
+extension Tree {
+    /// Finds the directory of a ranking by its name.
+    func findMode(_ name: [UInt8], _ directory: (RankingMode) -> any TreeDirectory) -> LookupResult {
+        guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name), source.description[mode] != nil
+        else {
+            return .absent(TreeLimits.frozen)
+        }
+        guard catalog.listings.view.shows(mode) else { return .absent(TreeLimits.frozen) }
+        if let failure = refusal(of: mode) { return .refused(failure) }
+        return source.has(mode) ? .directory(directory(mode)) : .absent(TreeLimits.changing)
+    }
+
+    /// The listed modes: those of all contents, and the limited ones with a stored day.
+    var listedModes: [RankingMode] {
+        let limited = Set(
+            catalog.listings.keys.compactMap { key -> RankingMode? in
+                guard case .ranking(let mode, _) = key, source.description.whole(of: mode) != mode, isAllowed(mode)
+                else { return nil }
+                return mode
+            })
+        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.listings.view.shows)
+    }
+
+    /// The reason why a ranking must not be shown now.
+    func refusal(of mode: RankingMode) -> Failure? { isAllowed(mode) ? nil : .modeNeedsSignIn }
+
+    /// Whether the present sign-in state allows a ranking.
+    private func isAllowed(_ mode: RankingMode) -> Bool {
+        !source.description.needsSignIn(mode) || source.has(mode)
+    }
+
+    /// How long the kernel may keep a name that exists while a ranking is shown.
+    func longest(of mode: RankingMode) -> Duration {
+        source.description.needsSignIn(mode) ? .zero : TreeLimits.frozen
+    }
+
+    /// The time at which a day's ranking appears, in Unix seconds.
+    func publication(of day: Day, in mode: RankingMode) -> Int64 {
+        source.description.days(of: mode).published(day)
+    }
+
+    /// The time at which the newest day of all appeared, in Unix seconds.
+    var newestPublication: Int64 {
+        let days = source.description.days
+        return days.published(days.newest(at: configuration.now()))
+    }
+}
+
+// MARK: - Dates directory
+
+/// `by-date/<mode>/<year>/<month>/`: a link to each published day, all from memory.
+struct DatesDirectory: TreeDirectory {
+    let folder: DateFolder
+
+    init(_ folder: DateFolder) {
+        self.folder = folder
+    }
+
+    var path: TreePath { .dates(folder) }
+    var parent: any TreeDirectory { folder.parent.map { DatesDirectory($0) } ?? RootDirectory() }
+
+    func names(in tree: Tree) -> [NamedNode]? {
+        let folders: [DateFolder]
+        switch folder {
+        case .all: folders = tree.listedModes.map { .mode($0) }
+        case .mode(let mode): folders = tree.published(mode).years.map { .year(mode, $0) }
+        case .year(let mode, let year): folders = tree.published(mode).months(of: year).map { .month(mode, year, $0) }
+        case .month(let mode, let year, let month):
+            return tree.published(mode).days(of: year, month).map { ($0.description, .link(.dated(mode, $0))) }
+        }
+        return folders.map { DatesDirectory($0).named }
+    }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        if case .all = folder { return tree.findMode(name) { DatesDirectory(.mode($0)) } }
+        switch EntryName.ascii(name).map(path.child) {
+        case .dayLink(let mode, let day):
+            return tree.published(mode).contains(day)
+                ? .node(.link(.dated(mode, day))) : .absent(TreeLimits.unpublished)
+        case .dates(let found):
+            return isPublished(found, in: tree)
+                ? .directory(DatesDirectory(found)) : .absent(TreeLimits.unpublished)
+        default: return .absent(TreeLimits.frozen)
+        }
+    }
+
+    private func isPublished(_ folder: DateFolder, in tree: Tree) -> Bool {
+        switch folder {
+        case .all, .mode: true
+        case .year(let mode, let year): tree.published(mode).years.contains(year)
+        case .month(let mode, let year, let month): tree.published(mode).newest(of: year, month) != nil
+        }
+    }
+
+    /// The newest day reached through the directory; nil if there is none, and for the directory of all rankings.
+    private func newest(in tree: Tree) -> Day? {
+        switch folder {
+        case .all: nil
+        case .mode(let mode): tree.catalog.days.newestPossible(of: mode)
+        case .year(let mode, let year):
+            tree.published(mode).months(of: year).last.flatMap { tree.published(mode).newest(of: year, $0) }
+        case .month(let mode, let year, let month): tree.published(mode).newest(of: year, month)
+        }
+    }
+
+    /// The time at which its newest day appeared: stable for past periods.
+    func modified(in tree: Tree) -> Int64 {
+        guard let day = newest(in: tree), let mode = folder.mode else { return tree.newestPublication }
+        return tree.publication(of: day, in: mode)
+    }
+
+    func lifetime(in tree: Tree) -> Lifetime {
+        (folder.mode.map(tree.longest) ?? TreeLimits.frozen, TreeLimits.current)
+    }
+
+    func refusal(in tree: Tree) -> Failure? { folder.mode.flatMap(tree.refusal) }
+
+    func audience(in tree: Tree) -> Audience {
+        folder.mode.map(tree.source.description.needsSignIn) == true ? .session : .everybody
+    }
+
+    func opens(in tree: Tree) async -> Bool {
+        let days = folder.mode.map(tree.catalog.days.stored) ?? []
+        return switch folder {
+        case .all: true
+        case .mode: !days.isEmpty
+        case .year(_, let year): days.contains { $0.civil.year == year }
+        case .month(let mode, _, _): days.contains { DateFolder(of: mode, $0) == folder }
+        }
+    }
+
+    var isSearchedLast: Bool { true }
+
+    func mayHold(_ number: UInt64) -> Bool {
+        guard case .month = folder else { return true }
+        // The directory and the width of the order matter, not the day.
+        return InodeNumber.mayBe(number, in: path.text, order: .day(Day(ordinal: 0)))
+    }
+}
+
+extension Tree {
+    /// The days of a ranking that can exist.
+    fileprivate func published(_ mode: RankingMode) -> PublishedDays {
+        catalog.days.calendar(of: mode).published(to: catalog.days.newestPossible(of: mode))
+    }
+}
+
+// MARK: - Day directory
+
+/// `ranking/<mode>/<day>/`.
+struct DayDirectory: ListingDirectory {
+    let mode: RankingMode
+    let shown: Day
+
+    init(_ mode: RankingMode, _ day: Day) {
+        self.mode = mode
+        shown = day
+    }
+
+    var path: TreePath { .day(mode, shown) }
+    var parent: any TreeDirectory { ModeDirectory(mode) }
+    var order: InodeOrder? { .day(shown) }
+    var key: ListingKey? { .ranking(mode, shown) }
+    func day(in tree: Tree) -> Day? { shown }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        tree.findPicture(name, .ranking(mode, shown), leastDigits: TreeLimits.rankDigits)
+    }
+
+    func modified(in tree: Tree) -> Int64 { tree.publication(of: shown, in: mode) }
+
+    func lifetime(in tree: Tree) -> Lifetime {
+        tree.catalog.listings.loaded(.ranking(mode, shown))?.isFrozen == true
+            ? (TreeLimits.frozen, TreeLimits.frozen) : (TreeLimits.changing, TreeLimits.changing)
+    }
+
+    func isCertain(in tree: Tree) -> Bool {
+        shown < tree.catalog.days.newestPossible(of: mode) || isStored(in: tree)
+    }
+
+    func refusal(in tree: Tree) -> Failure? { tree.refusal(of: mode) }
+    func audience(in tree: Tree) -> Audience { tree.source.description.needsSignIn(mode) ? .owner : .everybody }
+}
+
+// MARK: - Latest directory
+
+/// `ranking/<mode>/latest`: a directory that shows the newest day, so that each picture of that day has two names.
+///
+/// The pictures are the same inodes as in the day's directory, with a link count of 2: programs that handle hard links (tar,
+/// borg, restic, `cp -a`, `rsync -H`, du) take each once. A directory can only be in one place, so `latest` and its
+/// `.sh_thumbnails` are inodes of their own.
+struct LatestDirectory: ListingDirectory {
+    let mode: RankingMode
+
+    init(_ mode: RankingMode) {
+        self.mode = mode
+    }
+
+    var path: TreePath { .latest(mode) }
+    var parent: any TreeDirectory { ModeDirectory(mode) }
+    var key: ListingKey? { nil }
+    func day(in tree: Tree) -> Day? { tree.rememberedNewest(of: mode)?.day }
+
+    func rememberedKey(in tree: Tree) -> ListingKey? {
+        guard let newest = tree.rememberedNewest(of: mode), newest.isCurrent else { return nil }
+        return .ranking(mode, newest.day)
+    }
+
+    /// Queries the newest day once after each day is due.
+    func currentKey(in tree: Tree) async throws(Failure) -> ListingKey? {
+        if let key = rememberedKey(in: tree) { return key }
+        guard !tree.configuration.isOffline else { throw .catalog(.source(.offline)) }
+        do throws(CatalogError) {
+            return .ranking(mode, try await tree.catalog.days.newest(of: mode))
+        } catch { throw .catalog(error) }
+    }
+
+    /// Queries the newest day only if a picture may have the name.
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        if let key = rememberedKey(in: tree) {
+            return tree.findPicture(name, key, leastDigits: TreeLimits.rankDigits)
+        }
+        guard tree.number(of: name, leastDigits: TreeLimits.rankDigits) != nil else {
+            return .absent(TreeLimits.current)
+        }
+        return .unknown { () async throws(Failure) in
+            guard let key = try await currentKey(in: tree) else { return .absent(TreeLimits.current) }
+            return tree.findPicture(name, key, leastDigits: TreeLimits.rankDigits)
+        }
+    }
+
+    func modified(in tree: Tree) -> Int64 {
+        tree.publication(
+            of: tree.rememberedNewest(of: mode)?.day ?? tree.catalog.days.newestPossible(of: mode), in: mode)
+    }
+
+    func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, TreeLimits.current) }
+    // Names have another meaning when a day appears.
+    var longestName: Duration { TreeLimits.current }
+    func refusal(in tree: Tree) -> Failure? { tree.refusal(of: mode) }
+    func audience(in tree: Tree) -> Audience { tree.source.description.needsSignIn(mode) ? .session : .everybody }
+    func opens(in tree: Tree) async -> Bool { !tree.catalog.days.stored(of: mode).isEmpty }
+
+    func changing(with tree: Tree) -> [any TreeDirectory] {
+        rememberedKey(in: tree).map { [DirectoryKinds.directory(showing: $0)] } ?? []
+    }
+}
+
+extension Tree {
+    /// Returns a mode's newest day known in memory, or with the option `offline` the newest stored day.
+    ///
+    /// Makes no request.
+    func rememberedNewest(of mode: RankingMode) -> RememberedDay? {
+        guard configuration.isOffline else { return catalog.days.rememberedNewest(of: mode) }
+        return catalog.days.stored(of: mode).last.map { RememberedDay(day: $0, isCurrent: true) }
+    }
+
+    /// Whether `latest` is known to show a listing.
+    func isInLatest(_ key: ListingKey) -> Bool {
+        guard case .ranking(let mode, let day) = key else { return false }
+        return rememberedNewest(of: mode)?.day == day
+    }
+}

@@ -1,0 +1,79 @@
+import Dispatch
+import Glibc
+package import Rankings
+package import Thumbnails
+
+/// The parameters of a mount.
+package struct MountConfiguration: Sendable {
+    package var user: UInt32
+    package var group: UInt32
+    /// The permission bits removed from every node, as in umask(2).
+    package var mask: UInt32 = 0
+    /// Whether pictures that are read are noted in `recent/`.
+    package var notesRecent = true
+    /// Whether directories list withheld entries.
+    package var listsWithheld = false
+    /// Whether users besides the owner and root can access the mount; the owner's nodes are then hidden from them.
+    package var keepsOwners = false
+    /// Whether no request may leave, per the option `offline`: directories then list only entries that open without a request.
+    package var isOffline = false
+    /// Returns the text of `/.rankfs/status.json`, made for each reader: for the owner, or for other users.
+    package var status: @Sendable (_ toOwner: Bool) -> [UInt8]
+    /// Returns the text of `/.rankfs/metrics`, made for each reader.
+    package var metrics: @Sendable () -> [UInt8]
+    /// Returns the link to the same work in another mount, by the web page that the work comes from; nil if there is none now.
+    ///
+    /// Must not wait.
+    package var bridge: (@Sendable (_ webPage: String) -> Bridge?)?
+    /// Whether the pictures of a listing concern its reader alone, and are not shared with other machines.
+    package var isPrivate: @Sendable (ListingKey) -> Bool = { _ in false }
+    /// Further files of `/.rankfs` or the root, with contents that only the program knows.
+    package var helpers: [HelperFile] = []
+    /// The whole text of `/.rankfs/version`, including its newline.
+    package var version: String
+    /// Called once for each failing request, with a sentence that names cause and remedy.
+    package var report: @Sendable (String) -> Void
+    /// Called with a sentence about the trouble that a service reported in answer to a request.
+    package var troubled: @Sendable (String) -> Void = { _ in }
+    /// Makes the kernel drop its attributes and pages of an inode: `Session.invalidate(inode:)`; never called on a worker thread.
+    package var invalidate: @Sendable (UInt64) -> Void
+    /// Makes the kernel drop its attributes of an inode only: `Session.invalidateAttributes(inode:)`.
+    package var invalidateAttributes: @Sendable (UInt64) -> Void
+    /// Makes the thumbnails of directories that a desktop shows; nil for none.
+    package var thumbnails: ThumbnailSeeder?
+    /// The wall clock, in Unix seconds.
+    package var now: @Sendable () -> Int64
+    /// The monotonic clock for remembered visits of programs.
+    package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+    /// The name of the mount in side bars.
+    package var volumeName = "Rankings"
+    /// The queries about calling programs.
+    var processes = Processes.system
+    /// Returns free memory to the system.
+    package var giveMemoryBack: @Sendable () -> Void = {}
+    /// Runs `work` after `seconds`.
+    package var later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void = {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int($0)), execute: $1)
+    }
+
+    package init(
+        user: UInt32, group: UInt32, status: @escaping @Sendable (_ toOwner: Bool) -> [UInt8],
+        metrics: @escaping @Sendable () -> [UInt8] = { [] }, version: String,
+        report: @escaping @Sendable (String) -> Void,
+        invalidate: @escaping @Sendable (UInt64) -> Void = { _ in },
+        now: @escaping @Sendable () -> Int64 = MountConfiguration.wallClock
+    ) {
+        self.user = user
+        self.group = group
+        self.status = status
+        self.metrics = metrics
+        self.version = version
+        self.report = report
+        self.invalidate = invalidate
+        invalidateAttributes = invalidate
+        self.now = now
+    }
+
+    /// time(2).
+    package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
+}

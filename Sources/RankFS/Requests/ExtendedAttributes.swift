@@ -1,0 +1,180 @@
+import Catalog
+package import Fuse
+import ImageCache
+import Rankings
+import Synchronization
+
+extension RankFileSystem {
+    /// Lists the names of attributes with a stable value: `cp -a` and `getfattr -d` complain about a listed name without a value.
+    package func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+        guard case .picture(let listing, let index) = inodes.node(request.inode) else { return reply.value([]) }
+        withRecord(request.inode, listing, Int(index), reply) { record in
+            var names: [UInt8] = []
+            for attribute in PictureAttribute.allCases where !attribute.isLive {
+                let known = self.value(attribute, listing, Int(index))
+                guard known != nil || attribute.value(in: record) != nil else { continue }
+                names += attribute.rawValue.utf8
+                names.append(0)
+            }
+            reply.value(names)
+        }
+    }
+
+    package func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+        if request.name == Self.dayAttribute, case .directory(let directory) = inodes.node(request.inode),
+            // While the newest day is unknown, a guess would name a day that the service has not published.
+            let day = directory.day(in: tree)
+        {
+            return Self.give(day.description, reply)
+        }
+        if request.name == PictureAttribute.withheld.rawValue,
+            case .directory(let directory) = inodes.node(request.inode),
+            let key = directory.listing?.rememberedKey(in: tree)
+        {
+            return giveCount(ofWithheldIn: key, reply)
+        }
+        guard let attribute = PictureAttribute(rawValue: request.name),
+            case .picture(let listing, let index) = inodes.node(request.inode)
+        else { return reply.fail(Failure.noSuchAttribute.errno) }
+        if let value = value(attribute, listing, Int(index)) { return Self.give(value, reply) }
+        guard attribute.isInRecord(of: listing.entries[Int(index)]) else {
+            return reply.fail(Failure.noSuchAttribute.errno)
+        }
+        withRecord(request.inode, listing, Int(index), reply) { record in
+            guard let value = attribute.value(in: record) else { return reply.fail(Failure.noSuchAttribute.errno) }
+            Self.give(value, reply)
+        }
+    }
+
+    /// The attribute of a directory that names the day it shows.
+    ///
+    /// Found by name and not listed, like other live attributes: a copy of `latest` would keep a day that a later copy into the
+    /// same directory makes untrue, and a list that changes every day is a changed directory for backup programs.
+    static let dayAttribute = "user.rankfs.day"
+
+    /// Answers with the number of entries left out of a directory because they are withheld, from memory and database.
+    private func giveCount(ofWithheldIn key: ListingKey, _ reply: ExtendedAttributeReply) {
+        later(reply, subject: { key.path.text }) { () async throws(Failure) in
+            guard let listing = await self.tree.catalog.listings.stored(key) else { throw .noSuchAttribute }
+            Self.give(String(self.tree.unlisted(of: listing)), reply)
+        }
+    }
+
+    /// Passes an entry's record to `answer`: at once if it was read recently, otherwise later from the database.
+    private func withRecord(
+        _ inode: UInt64, _ listing: Listing, _ index: Int, _ reply: ExtendedAttributeReply,
+        _ answer: @escaping @Sendable (ListedWork) -> Void
+    ) {
+        let entry = listing.entries[index]
+        if let record = records.record(inode, picture: entry.picture) { return answer(record) }
+        later(reply, subject: { listing.path(of: entry) }) { () async throws(Failure) in
+            let record: ListedWork
+            do throws(CatalogError) {
+                record = try await self.tree.catalog.records.record(of: entry, in: listing)
+            } catch {
+                throw .catalog(error)
+            }
+            self.records.keep(record, of: inode, picture: entry.picture)
+            answer(record)
+        }
+    }
+}
+
+// MARK: - Values
+
+extension RankFileSystem {
+    /// Returns the values that need no record.
+    private func value(_ attribute: PictureAttribute, _ listing: Listing, _ index: Int) -> String? {
+        let entry = listing.entries[index]
+        let picture = entry.picture
+        return switch attribute {
+        case .origin: tree.source.webPage(of: picture.work)
+        case .referrer: referrer(of: entry)
+        case .mimeType: PictureAttribute.mimeType(ofFileNamed: entry.name)
+        case .work: String(picture.work.rawValue)
+        case .page: String(picture.page)
+        case .rank: entry.rank > 0 ? String(entry.rank) : nil
+        case .posted: Timestamp.text(picture.uploaded)
+        case .state: stateName(of: picture)
+        case .progress: progress(of: picture, size: listing.size(at: index))
+        case .kept: tree.cache.isPinned(picture) ? "yes" : "no"
+        default: nil
+        }
+    }
+
+    /// The page that the picture's request names as its referrer, or the work's page.
+    private func referrer(of entry: ListingEntry) -> String {
+        tree.knownLocation(of: entry)?.referrer ?? tree.source.webPage(of: entry.picture.work)
+    }
+
+    private func stateName(of picture: PictureID) -> String {
+        switch tree.cache.state(of: picture) {
+        case .absent: "absent"
+        case .queued: "queued"
+        case .downloading: "downloading"
+        // All bytes may be here but not yet in their place: `rankfs evict` would not find the picture.
+        case .stored: tree.cache.storedSize(of: picture) == nil ? "downloading" : "stored"
+        case .failed: "failed"
+        }
+    }
+
+    /// The text `received/total` in bytes, with `?` for a total that is not known yet.
+    private func progress(of picture: PictureID, size: Int64?) -> String {
+        let (received, total): (Int64, Int64?) =
+            switch tree.cache.state(of: picture) {
+            case .absent, .queued, .failed: (0, size)
+            case .downloading(let received, let total): (received, total ?? size)
+            case .stored(let length): (length, length)
+            }
+        return "\(received)/\(total.map(String.init) ?? "?")"
+    }
+
+    /// Answers with a value, cut at a character to the length that Linux accepts.
+    private static func give(_ value: String, _ reply: ExtendedAttributeReply) {
+        let bytes = Array(value.utf8.prefix(TreeLimits.longestAttribute + 1))
+        guard bytes.count > TreeLimits.longestAttribute else { return reply.value(bytes) }
+        var end = TreeLimits.longestAttribute
+        // A byte 10xxxxxx continues the character before it.
+        while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        reply.value(Array(bytes[..<end]))
+    }
+}
+
+// MARK: - Record memory
+
+/// The most recent records, so that `getfattr -d` reads the database once per file.
+///
+/// ## Concurrency
+///
+/// Any thread may call; one lock guards the list.
+final class RecordMemory: Sendable {
+    private struct Entry {
+        var inode: UInt64
+        var picture: PictureID
+        var record: ListedWork
+    }
+
+    /// The records, the most recently used last.
+    private let entries = Mutex<[Entry]>([])
+
+    /// Returns the record of an inode's picture, if it was read recently.
+    func record(_ inode: UInt64, picture: PictureID) -> ListedWork? {
+        entries.withLock { entries in
+            guard let place = entries.lastIndex(where: { $0.inode == inode && $0.picture == picture }) else {
+                return nil
+            }
+            let entry = entries.remove(at: place)
+            entries.append(entry)
+            return entry.record
+        }
+    }
+
+    /// Keeps a record; the least recently used record is dropped.
+    func keep(_ record: ListedWork, of inode: UInt64, picture: PictureID) {
+        entries.withLock { entries in
+            entries.removeAll { $0.inode == inode }
+            if entries.count >= TreeLimits.rememberedRecords { entries.removeFirst() }
+            entries.append(Entry(inode: inode, picture: picture, record: record))
+        }
+    }
+}

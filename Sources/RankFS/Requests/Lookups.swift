@@ -1,0 +1,330 @@
+import Catalog
+package import Fuse
+import Rankings
+import Synchronization
+import Thumbnails
+
+extension RankFileSystem {
+    package func lookup(_ request: LookupRequest, reply: EntryReply) {
+        if let finding = findByNumber(request) {
+            if answer(reply, finding, for: TreeLimits.frozen) { return }
+            return later(reply, subject: { "inode \(request.parent)" }) { () async throws(Failure) in
+                try await self.resolve(finding, reply, for: TreeLimits.frozen)
+            }
+        }
+        guard let parent = inodes.node(request.parent) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.parent)")
+        }
+        let name = request.name
+        guard name.count <= TreeLimits.longestName else {
+            return refuse(reply, .nameTooLong, subject: parent.path.text)
+        }
+        guard case .directory(let directory) = parent else {
+            return refuse(reply, .notADirectory, subject: parent.path.text)
+        }
+        if answerDesktop(request, in: directory, reply) { return }
+        let finding = tree.find(name, in: directory, request.caller)
+        let longest = directory.longestName
+        if answerAfterThumbnails(reply, finding, in: directory, request.caller) { return }
+        if answer(reply, finding, for: longest) { return }
+        let subject: @Sendable () -> String = { "\(directory.path.text)/\(String(decoding: name, as: UTF8.self))" }
+        if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
+        later(reply, subject: subject) { () async throws(Failure) in
+            let isGlance = self.tree.desktops.isGlancing(at: directory, request.caller)
+            try await self.resolve(finding, reply, for: longest, isGlance: isGlance)
+        }
+    }
+
+    /// Answers from memory, for the kernel to keep for `longest` at most; false if that is not possible.
+    private func answer(_ reply: EntryReply, _ finding: LookupResult, for longest: Duration) -> Bool {
+        switch finding {
+        case .absent(let timeout):
+            reply.absent(timeout: min(timeout, longest))
+            return true
+        case .node(let node):
+            guard let shown = known(node, number: InodeTable.none) else { return false }
+            answer(reply, node, shown, for: longest)
+            return true
+        case .passing, .refused, .unknown:
+            return false
+        }
+    }
+
+    /// Queries until there is a result, and answers with it.
+    private func resolve(
+        _ finding: LookupResult, _ reply: EntryReply, for longest: Duration, isGlance: Bool = false
+    ) async throws(Failure) {
+        switch finding {
+        case .refused(let failure):
+            throw failure
+        case .unknown(let ask):
+            try await resolve(ask(), reply, for: longest, isGlance: isGlance)
+        case .passing(let node):
+            try await resolve(.node(node), reply, for: .zero, isGlance: isGlance)
+        case .absent, .node:
+            if answer(reply, finding, for: longest) { return }
+            guard case .node(let node) = finding else { return }
+            let shown = try await shown(node, number: InodeTable.none, isGlance: isGlance)
+            answer(reply, node, shown, for: longest)
+        }
+    }
+
+    /// Answers with a node and counts the lookup, now that nothing can fail any more.
+    private func answer(_ reply: EntryReply, _ node: Node, _ shown: Shown, for longest: Duration) {
+        var attributes = shown.attributes
+        attributes.inode = inodes.adopt(node)
+        sizes.watchAnnouncement(shown, attributes.inode)
+        reply.entry(
+            attributes, entryTimeout: min(shown.entryTimeout, longest), attributesTimeout: shown.attributesTimeout)
+    }
+}
+
+// MARK: - Lookups by desktops
+
+extension RankFileSystem {
+    /// Answers the lookup by which a desktop identifies itself, and starts making thumbnails.
+    ///
+    /// - Returns: False if there was no answer: it is another name, the directory shows no listing, no thumbnails are needed, or
+    ///   the caller is not the user of the thumbnails.
+    private func answerDesktop(_ request: LookupRequest, in directory: any TreeDirectory, _ reply: EntryReply) -> Bool {
+        guard let look = tree.desktops.look(request.name, in: directory, by: request.caller) else { return false }
+        // GIO and KDE list a directory first; in a directory that was not listed, this lookup may cost no request to the service.
+        guard look.isWanted, let wish = thumbnails.wish(of: request.caller, in: directory, look.program),
+            directory.refusal(in: tree) == nil, let shown = directory.listing, shown.showsPictures,
+            let listing = shown.rememberedKey(in: tree).flatMap(tree.catalog.listings.loaded)
+        else { return false }
+        thumbnails.seed(listing, wish, isWhole: look.isOpening)
+        if look.isOpening, let program = look.program { tree.desktops.noteVisit(at: directory, by: program) }
+        reply.absent(timeout: .zero)
+        return true
+    }
+
+    /// Answers a file manager's lookup of one of the first pictures once its thumbnails are made.
+    ///
+    /// A program that may be a file manager gets the answer a little later. The size is requested first.
+    ///
+    /// - Returns: False if there was no answer: no reader waits for thumbnails of the node.
+    private func answerAfterThumbnails(
+        _ reply: EntryReply, _ finding: LookupResult, in directory: any TreeDirectory, _ caller: Caller
+    ) -> Bool {
+        guard case .node(let node) = finding else { return false }
+        let viewer = thumbnails.viewer(of: directory, caller)
+        guard thumbnails.isHeldUp(node, from: viewer) else { return false }
+        later(reply, subject: { directory.path.text }) { () async throws(Failure) in
+            _ = try await self.shown(node, number: InodeTable.none)
+            await self.thumbnails.waitForTurn(of: node, in: directory, for: viewer, caller)
+            try await self.resolve(finding, reply, for: directory.longestName)
+        }
+        return true
+    }
+}
+
+// MARK: - Attributes
+
+extension RankFileSystem {
+    package func attributes(_ request: InodeRequest, reply: AttributesReply) {
+        guard let node = inodes.node(request.inode) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
+        }
+        if let shown = known(node, number: request.inode) {
+            sizes.watchAnnouncement(shown, request.inode)
+            return reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
+        }
+        later(reply, subject: { node.path.text }) { () async throws(Failure) in
+            let shown = try await self.shown(node, number: request.inode)
+            self.sizes.watchAnnouncement(shown, request.inode)
+            reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
+        }
+    }
+}
+
+/// Attributes in the form sent to the kernel, and how long it may keep the name and the attributes.
+struct Shown: Sendable {
+    var attributes: Attributes
+    var entryTimeout: Duration
+    var attributesTimeout: Duration
+    /// The picture with a size that is only announced to a download in progress; the kernel keeps neither name nor attributes.
+    var announced: PictureID?
+}
+
+// MARK: - Shown attributes
+
+extension RankFileSystem {
+    /// Returns the attributes if they are known without a request; nil for a picture of unknown size.
+    func known(_ node: Node, number: UInt64) -> Shown? {
+        var announced: PictureID?
+        let known: Attributes?
+        switch node {
+        case .picture(let listing, let index):
+            known = sizes.known(listing, Int(index)).map { size in
+                if size.isAnnounced { announced = listing.entries[Int(index)].picture }
+                return attributes(number, listing, Int(index), size: size.bytes)
+            }
+        case .directory(let directory):
+            known = attributes(number, .directory, modified: directory.modified(in: tree))
+        case .file(let file):
+            known = file.knownSize(in: tree).map { attributes(number, .file, size: $0.bytes, modified: $0.modified) }
+        case .link(let link):
+            known = attributes(number, .link, size: Int64(link.target.utf8.count), modified: link.modified(in: tree))
+        }
+        guard let known else { return nil }
+        let lifetime = announced == nil ? node.lifetime(in: tree) : (.zero, .zero)
+        return Shown(
+            attributes: tree.narrowed(known, of: node), entryTimeout: lifetime.entry,
+            attributesTimeout: lifetime.attributes, announced: announced)
+    }
+
+    /// Returns the attributes, with a request if needed, also for a program that only glances at the directory.
+    func shown(_ node: Node, number: UInt64, isGlance: Bool = false) async throws(Failure) -> Shown {
+        if let shown = known(node, number: number) { return shown }
+        let asked: Attributes
+        switch node {
+        case .picture(let listing, let index):
+            let size = try await sizes.asked(listing, Int(index), isGlance: isGlance)
+            asked = attributes(number, listing, Int(index), size: size.bytes)
+        case .file(let file):
+            let size = try await file.size(in: tree)
+            asked = attributes(number, .file, size: size.bytes, modified: size.modified)
+        case .directory, .link: throw .forgottenInode
+        }
+        if let shown = known(node, number: number) { return shown }
+        let lifetime = node.lifetime(in: tree)
+        return Shown(
+            attributes: tree.narrowed(asked, of: node), entryTimeout: lifetime.entry,
+            attributesTimeout: lifetime.attributes)
+    }
+
+    /// The attributes of a picture.
+    private func attributes(_ number: UInt64, _ listing: Listing, _ index: Int, size: Int64) -> Attributes {
+        var attributes = attributes(
+            number, .file, size: size, modified: listing.entries[index].picture.uploaded)
+        // Pictures that may have further names, in `latest` and `recent/`: programs that handle hard links take them once.
+        if case .ranking = listing.key { attributes.links = tree.isInLatest(listing.key) ? 3 : 2 }
+        return attributes
+    }
+
+    private func attributes(
+        _ number: UInt64, _ kind: Attributes.Kind, size: Int64 = 0, modified: Int64
+    ) -> Attributes {
+        // Permissions as for a user's own files, so that copies can be changed and removed. The mount itself accepts no writes
+        // regardless.
+        let (permissions, links): (UInt32, UInt32) =
+            switch kind {
+            case .directory: (0o755 & ~configuration.mask, 2)
+            case .file: (0o644 & ~configuration.mask, 1)
+            case .link: (0o777, 1)
+            }
+        return Attributes(
+            inode: number, kind: kind, permissions: permissions, size: size, modified: modified, links: links,
+            user: configuration.user, group: configuration.group)
+    }
+}
+
+// MARK: - Links
+
+extension RankFileSystem {
+    package func readLink(_ request: InodeRequest, reply: LinkReply) {
+        guard let node = inodes.node(request.inode) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
+        }
+        guard case .link(let link) = node else { return refuse(reply, .notALink, subject: node.path.text) }
+        if tree.isKept(node), !tree.isOwner(request.caller) {
+            return refuse(reply, .ownersOnly, subject: node.path.text)
+        }
+        if case .dated(let mode, let day) = link { tree.desktops.noteWay(to: mode, day) }
+        reply.target(link.target)
+    }
+}
+
+// MARK: - Export
+
+/// Lookups of inodes by their number alone: NFS servers keep numbers, not names, and the kernel forgets names.
+///
+/// The kernel looks up `.` and `..` in such a number if the file system agreed to FUSE_EXPORT_SUPPORT (libfuse's fuse_common.h;
+/// Documentation/filesystems/nfs/exporting.rst of Linux). Every node is found in memory or the database.
+extension RankFileSystem {
+    /// Finds the nodes for `.` and `..` of an inode; nil for other names.
+    func findByNumber(_ request: LookupRequest) -> LookupResult? {
+        let wantsParent = request.name.elementsEqual("..".utf8)
+        guard wantsParent || request.name.elementsEqual(".".utf8) else { return nil }
+        if let node = inodes.node(request.parent) { return .node(wantsParent ? .directory(node.parent) : node) }
+        return .unknown { () async throws(Failure) in
+            guard let node = await self.node(numbered: request.parent) else { return .absent(.zero) }
+            if let failure = self.tree.refusal(of: node, to: request.caller) { throw failure }
+            return .node(wantsParent ? .directory(node.parent) : node)
+        }
+    }
+
+    /// Finds the node that has a number, as far as the mount lists it without a request to the service.
+    private func node(numbered number: UInt64) async -> Node? {
+        var (directories, last): ([any TreeDirectory], [any TreeDirectory]) = ([], [])
+        if let found = node(numbered: number, below: .root, &directories, searchedLast: &last) { return found }
+        for directory in directories where directory.listsSeen && configuration.notesRecent {
+            let seen = await directory.withSeen([], in: tree)
+            if let found = seen.first(where: { inodes.number(of: $0.node) == number }) { return found.node }
+        }
+        if let found = await listed(numbered: number) { return found }
+        for directory in last {
+            var (none, others): ([any TreeDirectory], [any TreeDirectory]) = ([], [])
+            if let found = node(numbered: number, below: .directory(directory), &none, searchedLast: &others) {
+                return found
+            }
+        }
+        return nil
+    }
+
+    /// Searches stored listings: the loaded ones, and some of the others.
+    private func listed(numbered number: UInt64) async -> Node? {
+        let catalog = tree.catalog
+        let keys = catalog.listings.keys.sorted { $0.path.text > $1.path.text }
+        let loaded = keys.filter { catalog.listings.loaded($0) != nil }
+        let others = keys.filter { catalog.listings.loaded($0) == nil }
+        for key in loaded + others.prefix(TreeLimits.listingsSearched) {
+            guard let listing = await catalog.listings.stored(key) else { continue }
+            if let found = node(numbered: number, in: listing) { return found }
+        }
+        return nil
+    }
+
+    /// Searches a directory and the directories below it that show no listing.
+    ///
+    /// - Parameters:
+    ///   - number: The inode number.
+    ///   - start: The directory.
+    ///   - searched: Collects the directories that were searched.
+    ///   - last: Collects the directories below it that are searched last.
+    /// - Returns: The node; nil if none of them holds it.
+    private func node(
+        numbered number: UInt64, below start: Node, _ searched: inout [any TreeDirectory],
+        searchedLast last: inout [any TreeDirectory]
+    ) -> Node? {
+        // A directory that is searched last has its own kind below it.
+        let isLast = if case .directory(let directory) = start { directory.isSearchedLast } else { false }
+        var open = isLast ? [start] : [start, .directory(HelpersDirectory())]
+        while let node = open.popLast() {
+            if inodes.number(of: node) == number { return node }
+            guard case .directory(let directory) = node else { continue }
+            guard isLast || !directory.isSearchedLast else {
+                last.append(directory)
+                continue
+            }
+            searched.append(directory)
+            guard directory.mayHold(number) else { continue }
+            open += (directory.names(in: tree) ?? []).map(\.node)
+        }
+        return nil
+    }
+
+    private func node(numbered number: UInt64, in listing: Listing) -> Node? {
+        let shown = listing.directory
+        let directory = Node.directory(shown)
+        if inodes.number(of: directory) == number { return directory }
+        let extras = shown.extras(of: listing, in: tree)
+        if let extra = extras.first(where: { inodes.number(of: $0.node) == number }) { return extra.node }
+        for index in 0..<listing.count {
+            let picture = Node.picture(listing, Int32(index))
+            if inodes.number(of: picture) == number { return picture }
+        }
+        return nil
+    }
+}

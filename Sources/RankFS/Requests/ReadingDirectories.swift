@@ -1,0 +1,297 @@
+import Catalog
+package import Fuse
+import Rankings
+
+extension RankFileSystem {
+    package func readDirectory(_ request: ReadRequest, reply: DirectoryReply) {
+        guard case .directory(let view) = handles[request.handle] else {
+            return refuse(reply, .unknownHandle, subject: "inode \(request.inode)")
+        }
+        let start = max(0, Int(request.offset))
+        switch view.content {
+        case .fixed(let names):
+            // rewinddir(3) shows the entries of that moment.
+            guard start == 0, !view.noteRead() else { return send(names, of: view, from: start, reply) }
+            show(view.directory, to: request.caller, reply) { names in
+                view.content = .fixed(names)
+                self.send(names, of: view, from: start, reply)
+            }
+        case .listing(let extras, let listing):
+            // The opener may have identified itself as a file manager since the open.
+            view.viewer = thumbnails.viewer(of: view.directory, request.caller)
+            if view.noteRead() { sizes.beganReading(listing, by: view.reader) }
+            let packed = pack(view, extras, listing, from: start, reply)
+            if packed.isAnswer {
+                // A program that counts continues with the next directory at once, and closes this one some time later.
+                if !packed.hasEntries { endGlance(view) }
+                reply.send()
+                if !packed.isEnd { askAhead(listing, packed.known - 1, isNobodys: view.isNobodys) }
+                return
+            }
+            later(reply, subject: { view.directory.path.text }) { () async throws(Failure) in
+                var packed = packed
+                // An answer without entries would mark the directory's end: listing pages with only hidden entries are passed
+                // over.
+                while !packed.isAnswer {
+                    try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
+                    packed = self.pack(view, extras, listing, from: packed.next, reply)
+                }
+                if !packed.hasEntries { self.endGlance(view) }
+                reply.send()
+            }
+        }
+    }
+
+    private func send(_ names: [NamedNode], of view: DirectoryView, from start: Int, _ reply: DirectoryReply) {
+        let packed = pack(view, from: start, count: names.count, reply) { (names[$0].name, names[$0].node, nil) }
+        if !packed.hasEntries { endGlance(view) }
+        reply.send()
+    }
+
+    /// The data of one place: a name, its node, and that node's own number if it is known already.
+    private typealias Entry = (name: String, node: Node, number: UInt64?)
+
+    /// The progress of an answer.
+    private struct Packed {
+        /// The offset at which to continue.
+        var next: Int
+        /// The number of the listing's entries before that offset.
+        var known: Int
+        /// Whether no further entry will come.
+        var isEnd: Bool
+        /// Whether there was any entry to show.
+        var hasEntries: Bool
+        /// Whether the reader can be answered now: with some entries, or with the end.
+        var isAnswer: Bool { hasEntries || isEnd }
+    }
+
+    /// Requests the listing page after the entries just read; a failure is reported to the reader that waits for the page.
+    private func askAhead(_ listing: Listing, _ index: Int, isNobodys: Bool) {
+        guard index >= 0 else { return }
+        Task { try? await self.askOn(listing, index, isNobodys: isNobodys) }
+    }
+
+    /// Waits for an entry of a listing.
+    private func askOn(_ listing: Listing, _ index: Int, isNobodys: Bool) async throws(Failure) {
+        let failure: CatalogError? = await RequestUrgency.$isBackground.withValue(isNobodys) {
+            // Typed errors do not pass through.
+            do throws(CatalogError) {
+                _ = try await listing.entries(reaching: index)
+                return nil
+            } catch { return error }
+        }
+        if let failure { throw .catalog(failure) }
+    }
+
+    /// Packs the entries of a listing that are known now.
+    private func pack(
+        _ view: DirectoryView, _ extras: [NamedNode], _ listing: Listing, from start: Int, _ reply: DirectoryReply
+    ) -> Packed {
+        // In this order: a completion of the listing in between must not hide its last entries.
+        let isComplete = listing.isComplete || configuration.isOffline
+        let entries = listing.entries
+        let numbers = listing.key.listsAuthors ? nil : PictureNumbers(listing.key)
+        let count = extras.count + entries.count
+        let (next, hasEntries) = pack(view, from: start, count: count, reply) { place in
+            guard place >= extras.count else { return (extras[place].name, extras[place].node, nil) }
+            let index = place - extras.count
+            let entry = entries[index]
+            if !tree.lists(entry) || configuration.isOffline && !tree.opens(entry, of: listing) { return nil }
+            return (entry.name, listing.node(at: index, entry), numbers?.number(of: entry))
+        }
+        return Packed(
+            next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isComplete,
+            hasEntries: hasEntries)
+    }
+
+    /// Packs until the buffer is full or the entries end.
+    ///
+    /// - Parameters:
+    ///   - view: The directory being read.
+    ///   - start: The offset at which to begin.
+    ///   - count: The number of entries.
+    ///   - reply: The reply that takes the entries.
+    ///   - entry: Returns the entry at a place; nil for an entry that is not shown.
+    /// - Returns: The offset at which to continue, and whether there was any entry to show.
+    private func pack(
+        _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
+        entry: (Int) -> Entry?
+    ) -> (next: Int, hasEntries: Bool) {
+        var offset = start
+        var hasEntries = false
+        while offset < count + DirectoryView.dots {
+            let added: Bool
+            switch offset {
+            case 0: added = addDot(".", view.directory, next: 1, reply)
+            case 1: added = addDot("..", view.directory.parent, next: 2, reply)
+            default:
+                guard let shown = entry(offset - DirectoryView.dots) else {
+                    // A hidden entry keeps its place and is not shown.
+                    offset += 1
+                    continue
+                }
+                added = add(shown, of: view, next: offset + 1, reply)
+            }
+            hasEntries = true
+            guard added else { break }
+            offset += 1
+        }
+        return (offset, hasEntries)
+    }
+
+    private func addDot(_ name: String, _ directory: any TreeDirectory, next: Int64, _ reply: DirectoryReply) -> Bool {
+        reply.add(
+            name, inode: inodes.number(of: .directory(directory)), kind: .directory, nextOffset: next, attributes: nil)
+    }
+
+    /// Adds an entry: with attributes, which counts as a lookup, if they are known without a request.
+    private func add(_ entry: Entry, of view: DirectoryView, next: Int, _ reply: DirectoryReply) -> Bool {
+        let name = entry.name
+        let kind = entry.node.kind
+        let isCertain = if case .directory(let directory) = entry.node { directory.isCertain(in: tree) } else { true }
+        guard reply.wantsAttributes, isCertain, !thumbnails.isHeldUp(entry.node, from: view.viewer) else {
+            return reply.add(
+                name, inode: inodes.number(of: entry.node), kind: kind, nextOffset: Int64(next), attributes: nil)
+        }
+        let number = inodes.adopt(entry.node, number: entry.number)
+        let shown = known(entry.node, number: number)
+        let attributes = shown.map {
+            (
+                attributes: $0.attributes, entryTimeout: min($0.entryTimeout, view.directory.longestName),
+                attributesTimeout: $0.attributesTimeout
+            )
+        }
+        let added = reply.add(name, inode: number, kind: kind, nextOffset: Int64(next), attributes: attributes)
+        if added, let shown {
+            sizes.watchAnnouncement(shown, number)
+        } else {
+            forget(number, lookups: 1)
+        }
+        return added
+    }
+}
+
+// MARK: - Directory
+
+extension RankFileSystem {
+    package func openDirectory(_ request: OpenRequest, reply: OpenReply) {
+        guard let node = inodes.node(request.inode) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
+        }
+        guard case .directory(let directory) = node else {
+            return refuse(reply, .notADirectory, subject: node.path.text)
+        }
+        if let failure = tree.refusal(of: node, to: request.caller) {
+            return refuse(reply, failure, subject: node.path.text)
+        }
+        let isUnknown = directory.listing.map { self.isUnknown($0.rememberedKey(in: tree)) } ?? false
+        let (opening, parent) = tree.desktops.opening(directory, request.inode, by: request.caller)
+        let glancedFrom = opening.isGlance ? parent : nil
+        if let listing = directory.listing {
+            return open(listing, for: opening, isUnknown: isUnknown, glancedFrom: glancedFrom, request, reply)
+        }
+        show(directory, to: request.caller, reply) { names in
+            self.open(DirectoryView(directory, .fixed(names), glancedFrom: glancedFrom), reply)
+        }
+    }
+
+    /// Passes the present names of a directory without a listing to `answer`.
+    func show(
+        _ directory: any TreeDirectory, to caller: Caller, _ reply: some Reply,
+        _ answer: @escaping @Sendable ([NamedNode]) -> Void
+    ) {
+        let shown = tree.shown(directory.names(in: tree) ?? [], to: caller)
+        // The pictures that the owner reads are not shown to other users, as in `recent/`.
+        let listsSeen =
+            directory.listsSeen && configuration.notesRecent && tree.isOwner(caller)
+            && !tree.catalog.recents.pictures.isEmpty
+        guard listsSeen || configuration.isOffline else { return answer(shown) }
+        later(reply, subject: { directory.path.text }) { () async throws(Failure) in
+            var listed = shown
+            if listsSeen { listed = await directory.withSeen(listed, in: self.tree) }
+            if self.configuration.isOffline { listed = await self.tree.opening(listed) }
+            answer(listed)
+        }
+    }
+
+    /// Opens a directory that shows a listing.
+    private func open(
+        _ directory: any ListingDirectory, for opening: LookRecognition.Opening, isUnknown: Bool,
+        glancedFrom: String?, _ request: OpenRequest, _ reply: OpenReply
+    ) {
+        let key = directory.rememberedKey(in: tree)
+        let look = tree.desktops.look(at: directory, opening, isUnknown: isUnknown, by: request.caller)
+        let isWatch = opening == .watched && directory.showsPictures
+        let wish =
+            opening == .visit && directory.showsPictures || opening == .preview
+            ? thumbnails.wish(of: request.caller, in: directory, look.program) : nil
+        if wish == nil, !configuration.isOffline, let key, let listing = tree.catalog.listings.loaded(key),
+            directory.knowsExtras(in: tree)
+        {
+            let extras = tree.shown(directory.extras(of: listing, in: tree), to: request.caller)
+            let view = DirectoryView(
+                directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, glancedFrom: glancedFrom)
+            if isWatch { tree.desktops.noteWatch(of: directory, by: request.caller) }
+            return open(view, reply)
+        }
+        later(reply, subject: { directory.path.text }) { () async throws(Failure) in
+            let found = await RequestUrgency.$isBackground.withValue(look.isNobodys) {
+                // Typed errors do not pass through.
+                do throws(Failure) {
+                    return Result<Listing?, Failure>.success(try await directory.currentListing(in: self.tree))
+                } catch { return .failure(error) }
+            }
+            guard case .success(let listing?) = found else {
+                if let glancedFrom { self.tree.desktops.endGlance(at: directory, from: glancedFrom) }
+                _ = try found.get()
+                throw .noSuchName
+            }
+            if let wish, glancedFrom != nil {
+                await self.thumbnails.seedPreview(of: listing, wish)
+            } else if let wish {
+                self.thumbnails.seed(listing, wish, isWhole: true)
+            }
+            await directory.learnExtras(in: self.tree)
+            let extras = self.tree.shown(directory.extras(of: listing, in: self.tree), to: request.caller)
+            let content = DirectoryView.Content.listing(
+                extras: self.configuration.isOffline ? await self.tree.opening(extras) : extras, listing)
+            let view = DirectoryView(
+                directory, content, isNobodys: look.isNobodys, glancedFrom: glancedFrom, discoverer: look.discoverer)
+            if isWatch { self.tree.desktops.noteWatch(of: directory, by: request.caller) }
+            self.open(view, reply)
+        }
+    }
+
+    /// Whether nothing is known of a listing.
+    private func isUnknown(_ key: ListingKey?) -> Bool {
+        key.map { tree.catalog.listings.loaded($0) == nil && !tree.catalog.listings.isStored($0) } ?? true
+    }
+
+    package func releaseDirectory(_ request: ReleaseRequest) {
+        memory.noteWork()
+        guard case .directory(let view) = handles.remove(request.handle) else { return }
+        endGlance(view, isClosed: true)
+        view.discoverer.map(tree.desktops.closed)
+        guard view.wasRead, case .listing(_, let listing) = view.content else { return }
+        sizes.endedReading(listing.key, by: view.reader)
+    }
+
+    /// Records that a reader of a directory reached the end, or closes it.
+    func endGlance(_ view: DirectoryView, isClosed: Bool = false) {
+        if let parent = view.endGlance(isClosed: isClosed) { tree.desktops.endGlance(at: view.directory, from: parent) }
+    }
+
+    private func open(_ view: DirectoryView, _ reply: OpenReply) {
+        guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
+        // `latest` shows another listing when the next day appears, even if this listing is frozen.
+        let isFrozen =
+            listing.isFrozen && listing.isComplete && !configuration.isOffline
+            && view.directory.longestName == TreeLimits.frozen
+        open(view, isFrozen: isFrozen, reply)
+    }
+
+    private func open(_ view: DirectoryView, isFrozen: Bool, _ reply: OpenReply) {
+        let handle = handles.insert(.directory(view))
+        reply.opened(handle: handle, keepCache: isFrozen, directIO: false, cacheDirectory: isFrozen)
+    }
+}

@@ -1,0 +1,337 @@
+import Catalog
+import Dispatch
+package import Fuse
+import Glibc
+import ImageCache
+import Posix
+import Rankings
+import Render
+
+extension OpenRequest {
+    /// Whether the opener copies or packs: `cp -r`, `rsync`, `tar` and backup programs follow no links, viewers do.
+    var isBulk: Bool { flags & O_NOFOLLOW != 0 }
+
+    /// Whether the opener only determines the type of the file, as libmagic does for `file`.
+    ///
+    /// GNU tar, which also sets O_NONBLOCK so as not to wait for devices, follows no links.
+    var isSniffing: Bool { flags & O_NONBLOCK != 0 && !isBulk }
+}
+
+extension RankFileSystem {
+    package func open(_ request: OpenRequest, reply: OpenReply) {
+        guard let node = inodes.node(request.inode) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
+        }
+        if let failure = tree.refusal(of: node, to: request.caller) {
+            return refuse(reply, failure, subject: node.path.text)
+        }
+        guard request.flags & (O_ACCMODE | O_TRUNC) == O_RDONLY else {
+            return refuse(reply, .readOnly, subject: node.path.text)
+        }
+        switch node {
+        case .picture(let listing, let index):
+            let entry = listing.entries[Int(index)]
+            if entry.isWithheld { return refuse(reply, .withheld, subject: node.path.text) }
+            let name = tree.desktops.furtherName(of: node, openedBy: request.caller)
+            // The thumbnail made from the preview would belong to the name in the listing.
+            if name == nil, let reading = thumbnails.reading(listing, Int(index), node.path.text, request.caller) {
+                return later(reply, subject: { node.path.text }) { () async throws(Failure) in
+                    try await self.thumbnails.prepare(reading, of: listing, at: node.path.text)
+                    try await self.openAsking(listing, Int(index), as: name, request, reply)
+                }
+            }
+            if let size = sizes.known(listing, Int(index)), let location = tree.knownLocation(of: entry) {
+                do throws(Failure) {
+                    return serve(try opened(listing, Int(index), as: name, location, size, request), request, reply)
+                } catch {
+                    return refuse(reply, error, subject: node.path.text)
+                }
+            }
+            later(reply, subject: { node.path.text }) { () async throws(Failure) in
+                try await self.openAsking(listing, Int(index), as: name, request, reply)
+            }
+        case .file(let file): open(file, request, reply)
+        case .directory, .link: refuse(reply, .isADirectory, subject: node.path.text)
+        }
+    }
+
+    /// Opens a file that is no picture of a listing.
+    private func open(_ file: any TreeFile, _ request: OpenRequest, _ reply: OpenReply) {
+        if let opened = file.openedNow(in: tree, toOwner: tree.isOwner(request.caller)) {
+            return serve(opened, as: .file(file), request, reply)
+        }
+        later(reply, subject: { file.path.text }) { () async throws(Failure) in
+            let opened = try await file.opened(in: self.tree)
+            if case .picture(let picture, let size) = opened {
+                return await self.serveLater(Opened(picture, .file(file), (size, false)), request, reply)
+            }
+            self.serve(opened, as: .file(file), request, reply)
+        }
+    }
+
+    private func serve(_ opened: OpenedFile, as node: Node, _ request: OpenRequest, _ reply: OpenReply) {
+        switch opened {
+        case .text(let text, let isLive):
+            let handle = handles.insert(.text(text))
+            reply.opened(handle: handle, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
+        case .animation(let animation, let isAsTold):
+            // The file contains the title, which authors change: the kernel must not cut the file to its former length.
+            if !isAsTold { invalidateAttributes(request.inode) }
+            let handle = handles.insert(.animation(animation, node))
+            reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
+        case .picture(let picture, let size):
+            serve(Opened(picture, node, (size, false)), request, reply)
+        }
+    }
+
+    /// A picture that is open in the cache and ready for the caller.
+    private struct Opened {
+        let picture: OpenPicture
+        let node: Node
+        let size: KnownSize
+        /// Whether reading it moves it to the front of `recent/`.
+        let isNoted: Bool
+
+        init(_ picture: OpenPicture, _ node: Node, _ size: KnownSize, isNoted: Bool = false) {
+            self.picture = picture
+            self.node = node
+            self.size = size
+            self.isNoted = isNoted
+        }
+    }
+
+    /// Opens a picture after a request for its size.
+    private func openAsking(
+        _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ request: OpenRequest, _ reply: OpenReply
+    ) async throws(Failure) {
+        let size = try await sizes.asked(listing, index, isGlance: false)
+        let location = try tree.location(of: listing.entries[index])
+        await serveLater(try opened(listing, index, as: name, location, size, request), request, reply)
+    }
+
+    /// Opens a picture by its name in a directory of its listing, or by a further name, which starts no preloads.
+    private func opened(
+        _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ location: PictureLocation,
+        _ size: KnownSize, _ request: OpenRequest
+    ) throws(Failure) -> Opened {
+        let node = Node.picture(listing, Int32(clamping: index))
+        let picture = PictureRequest(
+            id: listing.entries[index].picture, location: location, size: size.isAnnounced ? nil : size.bytes,
+            isPrivate: configuration.isPrivate(listing.key), path: { node.path.text })
+        let isNoted =
+            configuration.notesRecent && name != .recent && Rendition.ofListings.contains(picture.id.rendition)
+        let note: @Sendable () -> Void = { [catalog = tree.catalog] in catalog.recents.note(node.path.text) }
+        do throws(ImageCacheError) {
+            let isAlone = name != nil || request.isSniffing
+            let opened = try tree.cache.open(
+                picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
+                onRead: isNoted ? note : nil)
+            return Opened(opened, node, size, isNoted: isNoted)
+        } catch {
+            throw .picture(error)
+        }
+    }
+
+    /// Answers with an open picture.
+    private func serve(_ opened: Opened, _ request: OpenRequest, _ reply: OpenReply) {
+        let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
+        guard case .dropping = opening else { return serve(opened, opening, reply) }
+        later(reply, subject: { opened.node.path.text }) { () async throws(Failure) in
+            await self.drop(request.inode, opening)
+            self.serve(opened, opening, reply)
+        }
+    }
+
+    /// Answers with an open picture, from a task of the reply.
+    private func serveLater(_ opened: Opened, _ request: OpenRequest, _ reply: OpenReply) async {
+        let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
+        await drop(request.inode, opening)
+        serve(opened, opening, reply)
+    }
+
+    private func serve(_ opened: Opened, _ opening: PageVersions.Opening, _ reply: OpenReply) {
+        let isDirect = opening == .direct
+        let handle = handles.insert(
+            .picture(
+                PictureHandle(
+                    opened.picture, node: opened.node, size: opened.size.bytes, isAnnounced: opened.size.isAnnounced,
+                    isDirect: isDirect, isNoted: opened.isNoted)))
+        // Pages are always kept: the kernel would drop them during the open and wait for pages that other readers wait for, and
+        // no signal would interrupt that. Invalid pages have been dropped before.
+        reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
+    }
+
+    /// Makes the kernel drop the pages of an inode if the open requires it.
+    private func drop(_ inode: UInt64, _ opening: PageVersions.Opening) async {
+        guard case .dropping(let epoch) = opening else { return }
+        await withCheckedContinuation { continuation in
+            // Not on a task's thread: the kernel waits for pages that are being read, if an earlier reader left some unfinished.
+            DispatchQueue.global().async {
+                self.configuration.invalidate(inode)
+                continuation.resume()
+            }
+        }
+        pages.dropped(inode, epoch: epoch)
+    }
+
+    package func release(_ request: ReleaseRequest) {
+        memory.noteWork()
+        switch handles.remove(request.handle) {
+        case .picture(let handle):
+            handle.picture.close()
+            if !handle.isDirect { pages.closed(request.inode) }
+            // The picture was read before, and now without a request: the kernel had its pages.
+            if handle.isUnread, handle.isNoted { tree.catalog.recents.noteAgain(handle.node.path.text) }
+        case .animation(let file, _): file.close()
+        case .text, .directory, nil: break
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension RankFileSystem {
+    package func part(of request: ReadRequest) -> FilePart? {
+        guard case .picture(let handle) = handles[request.handle],
+            let count = handle.count(at: request.offset, wanted: request.size)
+        else { return nil }
+        guard let (file, version) = handle.picture.settledBytes(offset: request.offset, count: count),
+            handle.isAdmitted(version, for: request, by: pages), let open = try? file.opened()
+        else { return nil }
+        return FilePart(of: open, descriptor: open.descriptor, offset: request.offset, count: count)
+    }
+
+    package func read(_ request: ReadRequest, reply: DataReply) {
+        switch handles[request.handle] {
+        case .text(let bytes):
+            let start = min(max(0, Int(request.offset)), bytes.count)
+            reply.bytes(Array(bytes[start..<min(bytes.count, start + request.size)]))
+        case .picture(let handle):
+            read(handle, request, reply)
+        case .animation(let file, let node): read(file, node, request, reply)
+        case .directory, nil:
+            refuse(reply, .unknownHandle, subject: "inode \(request.inode)")
+        }
+    }
+
+    private func read(_ file: AnimationFile, _ node: Node, _ request: ReadRequest, _ reply: DataReply) {
+        let count = Int(max(0, min(Int64(request.size), file.layout.length - request.offset)))
+        later(reply, subject: { node.path.text }) { () async throws(Failure) in
+            do throws(Failure) {
+                reply.bytes(try await file.bytes(offset: request.offset, count: count))
+            } catch {
+                self.noteDamage(error, of: file.archive, request.inode)
+                throw error
+            }
+        }
+    }
+
+    private func read(
+        _ handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
+    ) {
+        let (picture, node, offset) = (handle.picture, handle.node, request.offset)
+        guard let count = handle.count(at: offset, wanted: request.size) else { return reply.bytes([]) }
+        let pending: PendingBytes
+        do throws(Failure) {
+            let reading: OpenPicture.Reading
+            do throws(ImageCacheError) {
+                reading = try picture.read(offset: offset, count: count)
+            } catch {
+                throw .picture(error)
+            }
+            switch reading {
+            case .bytes(let bytes): return try give(bytes, count, of: handle, request, reply)
+            case .later(let later): pending = later
+            }
+        } catch {
+            noteDamage(error, of: picture, request.inode)
+            return refuse(reply, error, subject: node.path.text)
+        }
+        later(reply, subject: { node.path.text }) { () async throws(Failure) in
+            do throws(Failure) {
+                let bytes: PictureBytes
+                do throws(ImageCacheError) {
+                    bytes = try await pending.bytes()
+                } catch {
+                    throw .picture(error)
+                }
+                try self.give(bytes, count, of: handle, request, reply)
+            } catch {
+                self.noteDamage(error, of: picture, request.inode)
+                throw error
+            }
+        }
+    }
+
+    /// Answers with exactly `count` bytes, or with fewer at the end of a picture of unknown length.
+    ///
+    /// The kernel treats a shorter answer as the end of the file.
+    private func give(
+        _ bytes: PictureBytes, _ count: Int, of handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
+    ) throws(Failure) {
+        guard case .file(let file, let place, let given) = bytes, given == count || handle.isAnnounced else {
+            if handle.isAnnounced { return reply.bytes([]) }
+            throw .picture(.damaged("the picture ends before its announced length"))
+        }
+        let goesPastPages = handle.isDirect && !request.isForPages
+        guard goesPastPages || handle.picture.version.map({ pages.admits($0, to: request.inode) }) ?? false else {
+            throw .picture(.damaged("the picture changed at the source while others had it open"))
+        }
+        let open: OpenFile
+        do throws(ImageCacheError) { open = try file.picture() } catch { throw .picture(error) }
+        handle.noteRead()
+        withExtendedLifetime(open) { reply.file(open.descriptor, offset: place, count: given) }
+    }
+
+    /// Handles wrong data: a wrong size is queried again, and wrong bytes are dropped at the next open.
+    private func noteDamage(_ failure: Failure, of picture: OpenPicture, _ inode: UInt64) {
+        switch failure {
+        case .picture(.damaged), .picture(.lengthContradicts): tree.doubtSize(of: picture, after: failure)
+        default: return
+        }
+        pages.spoil(inode)
+        invalidateAttributes(inode)
+    }
+
+    /// Makes the kernel request the attributes of an inode again; wrong pages are dropped at the next open.
+    func invalidateAttributes(_ inode: UInt64) {
+        tree.invalidateAttributes(inode)
+    }
+}
+
+// MARK: - Neighbours
+
+extension RankFileSystem {
+    /// The pictures around an open one, counted without the withheld ones.
+    func neighbours(_ listing: Listing, _ index: Int, isBulk: Bool = false) -> Neighbours {
+        let orders = listing.browsingOrders
+        let place = Int(orders.places[index])
+        let isPrivate = configuration.isPrivate(listing.key)
+        return Neighbours(
+            directory: inodes.number(of: .directory(listing.directory)), index: place,
+            byTime: PictureOrder(places: orders.timePlaces, indices: orders.byTime), isBulk: isBulk
+        ) { [self] wanted in
+            guard let index = entry(of: listing, steps: wanted - place, from: index) else { return nil }
+            let entry = listing.entries[index]
+            return tree.knownLocation(of: entry).map {
+                PictureRequest(
+                    id: entry.picture, location: $0, size: listing.size(at: index), isPrivate: isPrivate,
+                    path: { listing.path(of: entry) })
+            }
+        }
+    }
+
+    /// Returns the index of the entry some readable entries before or after another one, among the shown entries.
+    private func entry(of listing: Listing, steps: Int, from start: Int) -> Int? {
+        let entries = listing.entries
+        let direction = steps.signum()
+        var left = abs(steps)
+        var index = start
+        while left > 0 {
+            index += direction
+            guard entries.indices.contains(index) else { return nil }
+            if entries[index].isBrowsed { left -= 1 }
+        }
+        return index
+    }
+}

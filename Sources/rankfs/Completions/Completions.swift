@@ -1,0 +1,226 @@
+import Fuse
+import Glibc
+
+/// The words that can stand where the cursor is in a command line of `rankfs`.
+///
+/// `rankfs complete WORDS…` prints them for the shells' scripts, which know none of the commands.
+enum Completions {
+    /// A whole word that can stand in the place of the last one, and one line of help; empty where there is none.
+    struct Candidate: Hashable, Sendable {
+        let word: String
+        var help = ""
+    }
+
+    /// The folders and files that candidates are taken from.
+    struct Places: Sendable {
+        /// The folders on which rankfs is mounted.
+        var mounted: @Sendable () -> [String]
+        /// The paths that begin with a text, as written; folders alone if requested.
+        var paths: @Sendable (_ beginning: String, _ foldersOnly: Bool) -> [String]
+    }
+
+    /// The candidates for the last of some words.
+    ///
+    /// - Parameters:
+    ///   - words: The words after the program's name, up to the cursor; the last one may be empty.
+    ///   - places: The folders and files.
+    /// - Returns: Words that begin with the last one, in the order of help.
+    static func candidates(for words: [String], _ places: Places) -> [Candidate] {
+        guard let current = words.last else { return [] }
+        if words.count == 1 {
+            return commands.filter { $0.word.hasPrefix(current) }
+        }
+        let command = CommandTable.definition(named: words[0])?.name
+        guard let synopsis = Synopsis.all.first(where: { $0.command == command }) else { return [] }
+        let line = Line(synopsis: synopsis, words: words.dropFirst().dropLast(), current: current, places: places)
+        return line.candidates().filter { $0.word.hasPrefix(current) }
+    }
+
+    fileprivate static var commands: [Candidate] {
+        Synopsis.all.map { Candidate(word: $0.command, help: $0.help) }
+    }
+}
+
+/// A command line whose last word is completed.
+private struct Line {
+    let synopsis: Synopsis
+    /// The words between the command and the last one.
+    let words: ArraySlice<String>
+    let current: String
+    let places: Completions.Places
+
+    func candidates() -> [Completions.Candidate] {
+        if synopsis.takesOptions, words.last == "-o" { return list(current, after: "") }
+        if synopsis.takesOptions, current.hasPrefix("-o"), current != "-o" {
+            return list(String(current.dropFirst(2)), after: "-o")
+        }
+        if let equals = current.firstIndex(of: "="), current.hasPrefix("--") {
+            let flag = String(current[..<equals])
+            return values(of: flag, String(current[equals...].dropFirst()), after: "\(flag)=")
+        }
+        if let flag = words.last, takesValue(flag) { return values(of: flag, current, after: "") }
+        if current.hasPrefix("-") { return flags }
+        return operands.flatMap(candidates)
+    }
+
+    /// The flags of the command, and the options if it takes them.
+    private var flags: [Completions.Candidate] {
+        let own = synopsis.flags.map { Completions.Candidate(word: $0.name + ($0.value == nil ? "" : "=")) }
+        let table = OptionTable.all.map { Completions.Candidate(word: $0.flag + "=", help: $0.help) }
+        let options = synopsis.takesOptions ? [.init(word: "-o", help: "options, as a list")] + table : []
+        return own + options + [.init(word: "--help")]
+    }
+
+    /// The last item of a list such as `ro,images=small`.
+    private func list(_ list: String, after beginning: String) -> [Completions.Candidate] {
+        let item = list.split(separator: ",", omittingEmptySubsequences: false).last ?? ""
+        let head = beginning + list.dropLast(item.count)
+        guard let equals = item.firstIndex(of: "=") else {
+            return OptionTable.all.map { .init(word: "\(head)\($0.name)=", help: $0.help) }
+                + MountOptions.offered.map { .init(word: head + $0) }
+        }
+        let name = String(item[..<equals])
+        return values(of: name, String(item[equals...].dropFirst()), after: "\(head)\(name)=")
+    }
+
+    private func takesValue(_ flag: String) -> Bool {
+        synopsis.flags.contains { $0.name == flag && $0.value != nil } || (synopsis.takesOptions && option(flag) != nil)
+    }
+
+    /// The option of the table that a flag or a name in a list means.
+    private func option(_ written: String) -> OptionDefinition? {
+        OptionTable.all.first { $0.flag == written || $0.name == written }
+    }
+
+    /// The values of a flag or an option that begin with a text.
+    private func values(of name: String, _ text: String, after head: String) -> [Completions.Candidate] {
+        if let flag = synopsis.flags.first(where: { $0.name == name }), let value = flag.value {
+            return paths(text, foldersOnly: value == .folder, after: head)
+        }
+        guard synopsis.takesOptions, let option = option(name) else { return [] }
+        if option.isPath { return paths(text, foldersOnly: option.placeholder == "DIR", after: head) }
+        return option.words.map { .init(word: head + $0) }
+    }
+
+    private func paths(_ text: String, foldersOnly: Bool, after head: String) -> [Completions.Candidate] {
+        places.paths(text, foldersOnly).map { .init(word: head + $0) }
+    }
+
+    /// The kinds of operands that can stand in this place; a source may be left out, and the next one stands there then.
+    private var operands: ArraySlice<Synopsis.Operand> {
+        var place = 0
+        var isValue = false
+        for word in words {
+            if isValue {
+                isValue = false
+            } else if word == "-o" || (takesValue(word) && word.hasPrefix("--")) {
+                isValue = true
+            } else if !word.hasPrefix("-") {
+                place += 1
+            }
+        }
+        let all = synopsis.operands
+        guard !all.isEmpty else { return [] }
+        let index = min(place, all.count - 1)
+        return all[index..<min(all.count, index + (all[index] == .source ? 2 : 1))]
+    }
+
+    private func candidates(for operand: Synopsis.Operand) -> [Completions.Candidate] {
+        switch operand {
+        case .words(let words): words.map { .init(word: $0) }
+        case .source: SourceName.all.map { .init(word: $0.rawValue) }
+        case .folder: paths(current, foldersOnly: true, after: "")
+        case .mounted: places.mounted().map { .init(word: $0) }
+        case .command: Completions.commands
+        case .file: paths(current, foldersOnly: false, after: "")
+        }
+    }
+}
+
+// MARK: - Files and mounts
+
+extension Completions.Places {
+    /// Those of this machine.
+    static let system = Completions.Places(
+        mounted: { MountTable.current().mountPoints(of: geteuid()) },
+        paths: { beginning, foldersOnly in
+            let slash = beginning.lastIndex(of: "/").map { beginning.index(after: $0) } ?? beginning.startIndex
+            let folder = String(beginning[..<slash])
+            let name = beginning[slash...]
+            let names = (try? LocalFiles.names(in: folder.isEmpty ? "." : folder)) ?? []
+            return names.filter { $0.hasPrefix(name) && ($0.first != "." || name.first == ".") }.map { folder + $0 }
+                .filter { path in !foldersOnly || (try? LocalFiles.isDirectory(path)) == true }.sorted()
+        })
+}
+
+// MARK: - Scripts
+
+extension Completions {
+    /// The script by which a shell hands its words over; it needs no other package.
+    static func script(for shell: CompletionShell) -> String {
+        switch shell {
+        case .bash: bash
+        case .zsh: zsh
+        case .fish: fish
+        }
+    }
+
+    private static let bash = #"""
+        # bash completion of rankfs, printed by `rankfs completions bash`.
+
+        _rankfs() {
+            # The line up to the cursor without bash's cuts at = and :, of which only the last piece is replaced.
+            local line=${COMP_LINE:0:COMP_POINT} words kept= word
+            read -ra words <<<"$line"
+            if [[ $line == *[[:blank:]] ]]; then words+=(''); fi
+            if [[ $COMP_WORDBREAKS == *=* ]]; then kept=${words[-1]%"${words[-1]##*[=:]}"}; fi
+            COMPREPLY=()
+            while IFS=$'\t' read -r word _; do
+                COMPREPLY+=("${word#"$kept"}")
+            done < <(rankfs complete "${words[@]:1}")
+            if [[ ${COMPREPLY[*]} == */* ]]; then compopt -o filenames; fi
+            # A value or a further option may follow.
+            if [[ ${COMPREPLY[*]} == *= || ${words[-1]} == -o?* || ${words[-2]} == -o ]]; then compopt -o nospace; fi
+        }
+
+        complete -F _rankfs rankfs
+
+        """#
+
+    private static let zsh = #"""
+        #compdef rankfs
+        # zsh completion of rankfs, printed by `rankfs completions zsh`.
+
+        _rankfs() {
+            local line
+            local -a plain open folders shown
+            for line in "${(@f)$(rankfs complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}")}"; do
+                case ${line%%$'\t'*} in
+                '') ;;
+                */*) folders+=("$line") ;;
+                *=) open+=("${line%%$'\t'*}") ;;
+                *) plain+=("${line%%$'\t'*}"); shown+=("${line/$'\t'/  }") ;;
+                esac
+            done
+            compadd -d shown -a plain
+            compadd -S '' -a open
+            compadd -f -a folders
+        }
+
+        _rankfs "$@"
+
+        """#
+
+    private static let fish = #"""
+        # fish completion of rankfs, printed by `rankfs completions fish`.
+
+        function __rankfs_complete
+            set -l words (commandline -opc)
+            set -e words[1]
+            rankfs complete $words (commandline -ct)
+        end
+
+        complete -c rankfs -f -a '(__rankfs_complete)'
+
+        """#
+}

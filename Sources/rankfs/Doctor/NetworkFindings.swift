@@ -1,0 +1,371 @@
+import Glibc
+import HTTP
+import ObjectStore
+import Rankings
+import Sourcing
+import Synchronization
+import Tier
+
+/// The findings on the network.
+extension Finding {
+    /// The result of one request to a host.
+    enum HostLook: Hashable, Sendable {
+        /// The host's name cannot be resolved.
+        case unresolved
+        /// No connection: the reason, as a clause.
+        case unreachable(String)
+        case timedOut
+        case untrusted(String)
+        /// An answer that is not HTTP, or a refusal by rankfs's own rules: the reason, as a clause.
+        case nonsense(String)
+        /// Any answer; the seconds by which the local clock is ahead of the answer's date.
+        case answered(status: Int, ahead: Int64?)
+        /// Something in front of the host turns programs away: a sentence without its full stop.
+        case turnedAway(String)
+
+        /// The part of a sentence that fits in brackets: without the host, which is named already, and without a full stop.
+        static func clause(_ reason: String, of host: String) -> String {
+            let prefix = host + ": "
+            let rest = reason.hasPrefix(prefix) ? reason.dropFirst(prefix.count) : reason[...]
+            return String(rest.hasSuffix(".") ? rest.dropLast() : rest)
+        }
+
+        /// Whether a missing network can be the cause.
+        fileprivate var isSilence: Bool {
+            switch self {
+            case .unresolved, .unreachable, .timedOut: true
+            case .untrusted, .nonsense, .answered, .turnedAway: false
+            }
+        }
+    }
+
+    /// A host and the result of its request.
+    struct Asked: Hashable, Sendable {
+        var host: String
+        var look: HostLook
+    }
+
+    /// Seconds that a clock may be wrong: days appear at a moment, so a larger error shows a wrong newest day for a while.
+    static let clockTolerance: Int64 = 300
+
+    /// The findings on both hosts; without a network they are one.
+    static func network(api: Asked, image: Asked) -> [Finding] {
+        guard api.look.isSilence, image.look.isSilence else {
+            return [host("API host", api, isAPI: true), host("image host", image, isAPI: false)] + clock(api, image)
+        }
+        let hosts = api.host == image.host ? "\(api.host) cannot" : "neither \(api.host) nor \(image.host) can"
+        let why =
+            switch (api.look, image.look) {
+            case (.unresolved, .unresolved):
+                "no name can be resolved; check the network, the name server and the option proxy."
+            case (.unreachable(let reason), _), (_, .unreachable(let reason)): sentence(reason)
+            default: "nothing answers in time; check the network, the name server and the option proxy."
+            }
+        return [.wrong("network", "\(hosts) be reached: \(why) What is stored works meanwhile.")]
+    }
+
+    /// A clause with its remedy, as the end of a sentence.
+    private static func sentence(_ clause: String) -> String {
+        LogText.escaped(clause, limit: LogText.longestLine) + (clause.hasSuffix("?") ? "" : ".")
+    }
+
+    private static func host(_ subject: String, _ asked: Asked, isAPI: Bool) -> Finding {
+        let host = asked.host
+        switch asked.look {
+        case .unresolved: return .wrong(subject, "the name \(host) cannot be resolved: check the name server.")
+        case .unreachable(let reason):
+            return .wrong(
+                subject, "\(host) cannot be reached: \(sentence(reason))")
+        case .timedOut:
+            return .wrong(subject, "\(host) does not answer in time: check the network and firewalls, or set proxy.")
+        case .untrusted(let reason):
+            return .wrong(
+                subject,
+                "\(host) does not prove who it is: \(sentence(reason))")
+        case .nonsense(let reason):
+            return .wrong(
+                subject,
+                "\(host) does not answer as it should (\(LogText.escaped(reason))): does the network want a sign-in first?"
+            )
+        case .turnedAway(let reason): return .wrong(subject, sentence(reason))
+        case .answered(let status, _): return answer(subject, host, status: status, isAPI: isAPI)
+        }
+    }
+
+    private static func answer(_ subject: String, _ host: String, status: Int, isAPI: Bool) -> Finding {
+        switch status {
+        case 407: .wrong(subject, "the proxy wants a password (status 407): put it into the configuration file.")
+        case 429: .wrong(subject, "\(host) asks to be left alone (status 429): wait, and leave `rate` as it is.")
+        case 500...: .wrong(subject, "\(host) is in trouble (status \(status)): try again later.")
+        case 200..<300: .ok(subject, "\(host) answers.")
+        // The image host shows its root to no client.
+        case _ where !isAPI: .ok(subject, "\(host) answers.")
+        case 403:
+            .wrong(subject, "\(host) refuses this address (status 403): wait an hour, or ask over another network.")
+        default:
+            .wrong(
+                subject,
+                "\(host) answers with status \(status) where a ranking was asked for: check api_url, or look for a newer "
+                    + "rankfs.")
+        }
+    }
+
+    private static func clock(_ asked: Asked...) -> [Finding] {
+        let offsets = asked.compactMap { asked -> Int64? in
+            if case .answered(_, let ahead) = asked.look { ahead } else { nil }
+        }
+        guard let ahead = offsets.first else { return [] }
+        guard abs(ahead) > clockTolerance else { return [.ok("clock", "it agrees with the service's.")] }
+        return [
+            .wrong(
+                "clock",
+                "it is \(DisplayText.duration(abs(ahead))) \(ahead > 0 ? "fast" : "slow"), so that the newest day is "
+                    + "wrong: set it, for example with `timedatectl set-ntp true`.")
+        ]
+    }
+
+    // MARK: - Around it
+
+    /// The finding on the proxy.
+    ///
+    /// - Parameters:
+    ///   - option: The host and the port of the proxy that the option names.
+    ///   - variables: The variables of the environment that name a proxy for other programs.
+    /// - Returns: Nil without any proxy.
+    static func proxy(option: String?, variables: [String]) -> Finding? {
+        if let option { return .ok("proxy", "requests go through \(LogText.escaped(option)).") }
+        guard !variables.isEmpty else { return nil }
+        return .note(
+            "proxy",
+            "\(variables.joined(separator: ", ")) is set, which rankfs does not ask: set the option proxy if one is needed."
+        )
+    }
+
+    /// The finding on a cool-down that the service requested; both times are Unix seconds.
+    static func coolDown(until end: Int64?, now: Int64) -> Finding? {
+        guard let end, end > now else { return nil }
+        return .note(
+            "cool-down",
+            "the service asked to be left alone for another \(DisplayText.duration(end - now)), so that no host was "
+                + "asked: stored listings are shown, new ones wait.")
+    }
+
+    /// The finding on a host that gets no request because its front turns programs away: a sentence without its full stop.
+    static func turnedAway(_ reason: String) -> Finding { .wrong("network", sentence(reason)) }
+
+    static let offline = Finding.note(
+        "network", "the option offline lets no request leave, so that no host was asked: set offline=off for more.")
+
+    /// The finding for the source `demo`, which draws its pictures itself.
+    static let embedded = Finding.ok("network", "the source is inside the program and needs none.")
+
+    /// The finding on the metered state of the network.
+    ///
+    /// - Parameters:
+    ///   - rule: The value of the option.
+    ///   - told: NetworkManager's property; nil without an answer.
+    /// - Returns: The current state and its origin.
+    static func metered(_ rule: MeteredRule, told: UInt32?) -> Finding {
+        let isMetered = rule.isMetered(told: told)
+        return switch rule {
+        case .auto where isMetered:
+            .note("metered", "NetworkManager says so, and nothing is preloaded: metered=no overrules it.")
+        case .auto where told == nil: .ok("metered", "NetworkManager tells nothing; the network counts as free.")
+        case .auto: .ok("metered", "the network is free, as NetworkManager says.")
+        case .yes: .note("metered", "the option says so, and nothing is preloaded.")
+        case .no: .ok("metered", "the option says that the network is free.")
+        }
+    }
+}
+
+// MARK: - Network probe
+
+/// Sends one request to each host, by rankfs's own rules, and queries NetworkManager on the system bus.
+struct NetworkProbe {
+    let settings: Settings
+    let source: SourceName
+    let variables: [String: String]
+    let place: CachePlace
+
+    /// The time limit: connecting and answering take a second; a black hole is detected by then.
+    private static let patience: Duration = .seconds(6)
+    /// The limit of an answer in bytes: a ranking's page has some 100 KB, a captive portal's page may have any size.
+    private static let longestAnswer: Int64 = 4 << 20
+    private static let variableNames = ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"]
+
+    func findings(isEmbedded: Bool) -> [Finding] {
+        if isEmbedded { return [Finding.embedded] }
+        if settings.isOffline { return [Finding.offline] }
+        let now = WallClock.now()
+        let around = [
+            Finding.proxy(
+                option: settings.proxy?.authority,
+                variables: Self.variableNames.filter { !(variables[$0] ?? "").isEmpty }),
+            Finding.metered(settings.metered, told: settings.metered == .auto ? MeteredNetwork.ask() : nil),
+        ].compactMap { $0 }
+        // A cool-down that the service requested is kept.
+        if let coolDown = Finding.coolDown(until: place.storedCoolDown(), now: now) { return around + [coolDown] }
+        let fronts = place.storedFronts(of: [api, image]).map { host, pause in
+            Finding.turnedAway(Parts.frontSentence(host, pause, settings, source: source))
+        }
+        if !fronts.isEmpty { return around + fronts }
+        return around + ask()
+    }
+
+    private var api: String { settings.apiURL?.text ?? source.description.access.apiURL }
+    private var image: String { settings.imageURL?.text ?? source.description.access.imageURL }
+
+    private func ask() -> [Finding] {
+        let transport: CurlTransport
+        do throws(ProgramError) {
+            transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
+        } catch {
+            return [.wrong("network", error.message)]
+        }
+        defer { transport.shutdown() }
+        let results = Results()
+        // Once: repeated requests find out no more.
+        let client = HTTPClient(transport: transport, policy: .once)
+        BlockingCall.wait { [plugIn = source.plugIn, api = api, image = image] in
+            async let first = Self.send(.get, api + plugIn.plainRequest, plugIn.headers, client)
+            async let second = Self.send(.head, image + "/", plugIn.headers, client)
+            let answers = await (first, second)
+            results.put(answers.0, answers.1)
+        }
+        let looks = results.take()
+        return Finding.network(
+            api: Finding.Asked(host: Self.authority(of: api), look: look(looks.0, at: api)),
+            image: Finding.Asked(host: Self.authority(of: image), look: look(looks.1, at: image)))
+    }
+
+    private static func send(
+        _ method: HTTPRequest.Method, _ url: String, _ headers: [String], _ client: HTTPClient
+    ) async -> Result<HTTPResponse, HTTPError> {
+        do throws(HTTPError) {
+            return .success(
+                try await client.send(
+                    HTTPRequest(
+                        method: method, url: url, headers: headers, transferClass: .metadata,
+                        deadline: MonotonicClock.now + patience, bodyLimit: longestAnswer, acceptsCompression: true)))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func look(_ result: Result<HTTPResponse, HTTPError>, at url: String) -> Finding.HostLook {
+        switch result {
+        case .success(let response):
+            if let refusal = response.frontRefusal {
+                let front = FrontStop(refusal: refusal, step: 0, mark: "")
+                return .turnedAway(
+                    Parts.frontSentence(
+                        Self.authority(of: url), HostPause(end: 0, front: front), settings, source: source))
+            }
+            let head = response.head
+            return .answered(status: head.status, ahead: head.date.map { WallClock.now() - $0 })
+        // With a proxy, names are resolved by the proxy.
+        case .failure(.unreachable) where settings.proxy == nil && !Self.isResolved(Self.host(of: url)):
+            return .unresolved
+        case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
+            return .unreachable(Finding.HostLook.clause(reason, of: Self.host(of: url)))
+        case .failure(.turnedAway(let reason)), .failure(.exhausted(let reason)): return .turnedAway(reason)
+        case .failure(.timedOut), .failure(.cancelled), .failure(.offline), .failure(.limited): return .timedOut
+        case .failure(.untrusted(let reason)):
+            return .untrusted(Finding.HostLook.clause(reason, of: Self.host(of: url)))
+        case .failure(.invalidAnswer(let reason)), .failure(.redirectRefused(let reason)),
+            .failure(.refused(let reason)):
+            return .nonsense(Finding.HostLook.clause(reason, of: Self.host(of: url)))
+        case .failure(.tooLarge): return .nonsense("the answer has no end")
+        }
+    }
+
+    /// The host, with the port unless it is the default of the scheme.
+    private static func authority(of url: String) -> String {
+        (try? OriginURL(url))?.authority ?? url
+    }
+
+    private static func host(of url: String) -> String {
+        (try? OriginURL(url))?.host ?? url
+    }
+
+    /// Whether the system can resolve a name.
+    private static func isResolved(_ host: String) -> Bool {
+        BlockingCall.run(within: .seconds(3)) {
+            var found: UnsafeMutablePointer<addrinfo>?
+            guard unsafe getaddrinfo(host, nil, nil, &found) == 0 else { return false }
+            unsafe freeaddrinfo(found)
+            return true
+        } ?? false
+    }
+
+    /// Two answers on their way from a task to the waiting thread.
+    private final class Results: Sendable {
+        private let answers = Mutex<[Result<HTTPResponse, HTTPError>]>([])
+
+        func put(_ api: Result<HTTPResponse, HTTPError>, _ image: Result<HTTPResponse, HTTPError>) {
+            answers.withLock { $0 = [api, image] }
+        }
+
+        func take() -> (Result<HTTPResponse, HTTPError>, Result<HTTPResponse, HTTPError>) {
+            answers.withLock { $0.count == 2 ? ($0[0], $0[1]) : (.failure(.timedOut), .failure(.timedOut)) }
+        }
+    }
+}
+
+// MARK: - Tier probe
+
+/// Tests the object store that the settings name, with an object of its own.
+enum TierProbe {
+    /// The difference of clocks that is reported, in seconds; from there on requests are signed with the time of the store.
+    ///
+    /// It is the tolerance of a store (Amazon S3: fifteen minutes), less a margin for drift.
+    private static let mostAhead: Int64 = 600
+
+    /// The finding on the tier; nil if no tier is set.
+    static func finding(_ settings: Settings, home: Home) -> Finding? {
+        guard settings.tier != nil else { return nil }
+        let means: TierMeans
+        do throws(ProgramError) {
+            guard let found = try TierMeans(settings, home: home) else { return nil }
+            means = found
+        } catch { return .wrong(subject, error.message) }
+        defer { means.transport.shutdown() }
+        let result = Mutex<(ability: TierInspection.Ability, ahead: Int64?)?>(nil)
+        let name = ChanceName.make()
+        BlockingCall.wait { [store = means.store] in
+            let found = await TierInspection(store).examine(name: name, now: WallClock.now())
+            result.withLock { $0 = found }
+        }
+        guard let (ability, ahead) = result.withLock({ $0 }) else { return nil }
+        return finding(ability, ahead: ahead, address: means.store.place.address)
+    }
+
+    private static let subject = "shared tier"
+
+    static func finding(_ ability: TierInspection.Ability, ahead: Int64?, address: String) -> Finding {
+        switch ability {
+        case .all:
+            if let ahead, abs(ahead) > mostAhead {
+                return .note(
+                    subject,
+                    "\(address) works, though its clock and this machine's are \(abs(ahead)) s apart: set the clock.")
+            }
+            return .ok(subject, "\(address) is read and written, and says who does what.")
+        case .withoutConditions:
+            return .note(
+                subject,
+                "\(address) writes what is there already (it knows no If-None-Match): machines may download the same twice."
+            )
+        case .readOnly(let reason):
+            return .note(
+                subject,
+                "\(address) is read, and nothing is brought there, for \(LogText.escaped(reason)): give the key the right to write."
+            )
+        case .none(let reason):
+            return .wrong(
+                subject,
+                "\(address) cannot be used, for \(LogText.escaped(reason)): look after tier_url, the bucket and the key."
+            )
+        }
+    }
+}

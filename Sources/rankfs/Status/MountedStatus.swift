@@ -1,0 +1,62 @@
+import Fuse
+import Glibc
+import Posix
+import RankFS
+import Rankings
+
+/// The status documents of running mounts, read by other processes.
+enum MountedStatus {
+    /// A wait longer than a mount's own deadline for any answer is pointless.
+    private static let patience: Duration = .seconds(5)
+    /// Bytes; a status has a few kilobytes.
+    static let longest = 4 << 20
+    /// The path below the mount point.
+    static let documentPath = HelperFile.statusPath.text
+
+    /// The status document of a mount; nil if there is none that this version understands.
+    ///
+    /// Blocks for some seconds if the mount does not answer.
+    static func document(of mountPoint: String) -> StatusDocument? {
+        (try? read(mountPoint)).flatMap(StatusDocument.init)
+    }
+
+    /// The text of a mount's status, or the reason why it has none.
+    static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
+        let result = BlockingCall.run(within: patience) {
+            Result { () throws(LocalFiles.Failure) in
+                try LocalFiles.read("\(mountPoint)/\(documentPath)", limit: longest)
+            }
+        }
+        switch result {
+        case .success(let text): return text
+        case .failure(let error): throw explanation(of: error, at: mountPoint)
+        case nil:
+            let shown = LogText.escaped(mountPoint)
+            throw ProgramError(.unavailable, "\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
+        }
+    }
+
+    /// The error that explains why a mount returns no status.
+    static func explanation(of failure: LocalFiles.Failure, at mountPoint: String) -> ProgramError {
+        let shown = LogText.escaped(mountPoint)
+        let reason =
+            switch failure.code {
+            case ENOTCONN: "the process behind \(shown) has died; `rankfs unmount \(shown)` clears the folder."
+            case ENOENT: "\(shown) is not a mount of rankfs; `rankfs status` alone lists those there are."
+            default: "\(shown) does not tell its status: \(failure.text)."
+            }
+        return ProgramError(.unavailable, reason)
+    }
+
+    /// Parses the text of a mount's status.
+    ///
+    /// - Throws: `.unavailable` if the text comes from another version.
+    static func document(in text: [UInt8], of path: String) throws(ProgramError) -> StatusDocument {
+        guard let document = StatusDocument(json: text) else {
+            throw ProgramError(
+                .unavailable,
+                "\(LogText.escaped(path)) is served by another version of rankfs; mount it again, or try --json.")
+        }
+        return document
+    }
+}
