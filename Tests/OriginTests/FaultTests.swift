@@ -19,7 +19,7 @@ import Testing
     @Test func countsAndConditions() throws {
         let line =
             "{\"action\":\"empty\",\"prefix\":\"/a\",\"suffix\":\".jpg\",\"path\":\"b\",\"method\":\"GET\",\"skip\":1,\"count\":2}"
-        var rule = try #require(FaultRule(Array(line.utf8)))
+        var rule = try #require(Fault(Array(line.utf8)))
         func applies(_ method: String, _ target: String) -> Bool {
             rule.applies(to: Request(method: method, target: target))
         }
@@ -37,7 +37,7 @@ import Testing
         "{}", "[]", "{\"action\":\"no such\"}", "{\"action\":\"status\"}", "{\"action\":\"slow\",\"rate\":0}",
     ])
     func refusesWhatIsNoRule(line: String) async throws {
-        #expect(FaultRule(Array(line.utf8)) == nil)
+        #expect(Fault(Array(line.utf8)) == nil)
         let server = try OriginServer.start()
         defer { server.stop() }
         #expect(await post(server, line) == 400)

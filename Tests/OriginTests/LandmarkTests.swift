@@ -96,7 +96,7 @@ import TestSupport
         let count = universe.delays(of: found.work).count
         #expect((8...40).contains(count))
         let picture = try #require(universe.picture(at: found.path))
-        let bytes = try #require(picture.file()).bytes
+        let bytes = try #require(picture.file())
         #expect(bytes.count == picture.bytes)
         #expect(StoredEntry.all(in: bytes).count == count)
         let first = PageRendition.original.path(found.work, 0)

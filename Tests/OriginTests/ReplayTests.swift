@@ -60,16 +60,6 @@ import Testing
         }
     }
 
-    @Test func pagesHaveTheirRecordedSizes() throws {
-        let recordings = try RecordedWorks(directory: Self.directory, Universe(seed: 1))
-        let first = "/img-original/img/2021/10/02/18/47/29/93172108_p0.jpg"
-        #expect(recordings.picture(at: first)?.pixels == PixelSize(width: 6000, height: 7000))
-        let second = recordings.picture(at: first.replacing("_p0", with: "_p1"))
-        #expect(second?.pixels == PixelSize(width: 1645, height: 1920))
-        #expect(recordings.picture(at: first.replacing("_p0", with: "_p5")) == nil)
-        #expect(recordings.picture(at: first.replacing(".jpg", with: ".png")) == nil)
-    }
-
     @Test func shortRecordsAreTheRecordedOnes() async throws {
         let server = try start()
         defer { server.stop() }

@@ -116,15 +116,6 @@ import Testing
         #expect(plainDifferences(ours, theirs) == ["$.body.users[].illusts[].aiType is extra"])
     }
 
-    @Test func theFeed() throws {
-        let theirs = try recorded("ajax-follow-latest/daydreamer-json-pixiv-ajax-api-docs-mode_all_p_1.json")
-        let ours = try answer("/ajax/follow_latest/illust?p=1&mode=all", .signedIn(Landmarks.visitor))
-        #expect(
-            plainDifferences(ours, theirs) == [
-                "$.body.tagTranslation: array", "$.body.thumbnails.illust[].aiType is extra",
-            ])
-    }
-
     @Test func animations() throws {
         let theirs = try recorded("ajax-ugoira-meta/item4-ugoira-74442143.json")
         let ours = try answer("/ajax/illust/\(Landmarks.id("longAnimation", .pixiv))/ugoira_meta")

@@ -8,7 +8,7 @@ import Testing
     private let cookie = "Cookie: device_token=x; PHPSESSID=1000_visitorsecret; yuid_b=y"
     private let accountOnly = [
         "/ajax/user/1000/illusts/bookmarks?tag=&offset=0&limit=48&rest=show",
-        "/ajax/user/1000/following?offset=0&limit=24&rest=show", "/ajax/follow_latest/illust?p=1&mode=all",
+        "/ajax/user/1000/following?offset=0&limit=24&rest=show",
     ]
 
     private func text(_ received: Received) -> String? {

@@ -146,14 +146,6 @@ extension Universe {
     func picture(at path: String) -> Picture? { picture(at: path) { post($0.work, now: noon) } }
 }
 
-extension PictureFile {
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        append(0..<length, to: &bytes)
-        return bytes
-    }
-}
-
 extension Pixiv {
     /// The answer of the API to a path.
     func get(_ target: String, _ viewer: Viewer = .anonymous, now: Int64 = noon) -> Response? {

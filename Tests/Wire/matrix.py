@@ -47,7 +47,7 @@ def by(chance):
     return {"by": chance.randrange(1, 90_000)}
 
 
-# rankfs-origin's, by the names of FaultAction. What nginx answers with 502 itself is no kind behind it.
+# rankfs-origin's, by the names of its actions (Fault). What nginx answers with 502 itself is no kind behind it.
 ORIGIN = [
     plain("stallhdr"), plain("stallbody", chance=after), plain("slowloris", action="slow", rate=1, listing=False),
     plain("fin0", behind=False), plain("rst0", behind=False), plain("garbage", behind=False),

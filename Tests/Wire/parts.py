@@ -131,7 +131,7 @@ class Origin:
         return self.opener.open(urllib.request.Request(self.url + path, headers=self.service.headers), timeout=30).read()
 
     def spoil(self, rules):
-        """Puts rules in force instead of those before: see FaultRule and FaultAction."""
+        """Puts rules in force instead of those before: see Fault."""
         text = "\n".join(json.dumps(rule, ensure_ascii=False) for rule in rules).encode()
         request = urllib.request.Request(
             self.url + "/_control", data=text, headers={"Content-Type": "text/plain"}, method="POST")

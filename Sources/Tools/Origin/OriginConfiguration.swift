@@ -30,8 +30,6 @@ package struct OriginConfiguration: Sendable {
     package var large = false
     /// Whether Danbooru answers with posts of every rating, as danbooru.donmai.us does and safebooru does not.
     package var allRatings = false
-    /// Whether Moebooru's records have the 36 keys of 2015 to 2023 instead of 44.
-    package var oldRecords = false
     /// Wall clock in Unix seconds.
     package var now: @Sendable () -> Int64
 

@@ -36,8 +36,8 @@ struct BenchProgram {
     private static func run(_ wire: Wire, _ workloads: [Workload], programs: String, alone: Bool) {
         let site = Site(programs: programs, wire: wire)
         defer { site.close() }
-        let own = Rankfs(site)
-        let peers: [(any Subject)?] = alone ? [] : [Rclone(site), Httpdirfs(site)]
+        let own = Subject.rankfs(site)
+        let peers = alone ? [] : [Subject.rclone(site), Subject.httpdirfs(site)]
         let subjects = [own] + peers.compactMap { $0 }
         site.prepare(with: own)
         let table = Table(wire: wire, subjects: subjects.map(\.name))

@@ -87,31 +87,3 @@ struct Child {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 }
-
-/// Ends the benchmark with a sentence.
-func fatal(_ message: String) -> Never {
-    let line = "rankfs-bench: \(message)\n"
-    _ = unsafe write(2, line, line.utf8.count)
-    exit(1)
-}
-
-/// Writes text to standard output at once, so that a long run shows how far it is.
-func say(_ text: String) {
-    let bytes = Array(text.utf8)
-    _ = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
-}
-
-/// A whole small file, or nothing.
-func contents(of path: String) -> String {
-    let file = unsafe open(path, O_RDONLY)
-    guard file >= 0 else { return "" }
-    defer { close(file) }
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while true {
-        let got = unsafe buffer.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress, $0.count) }
-        guard got > 0 else { break }
-        text.append(contentsOf: buffer.prefix(got))
-    }
-    return String(decoding: text, as: UTF8.self)
-}

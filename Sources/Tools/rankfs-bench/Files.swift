@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 import Posix
 import Synchronization
@@ -93,38 +94,54 @@ func directReads(of path: String, readers: Int) -> Double {
 
 /// Runs one function for each number on threads of their own and waits for all.
 func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
-    final class Start {
-        let work: @Sendable (Int) -> Void
-        let number: Int
-
-        init(_ work: @escaping @Sendable (Int) -> Void, _ number: Int) {
-            self.work = work
-            self.number = number
-        }
-    }
-    let threads = (0..<count).map { number -> pthread_t in
-        var thread = pthread_t()
-        // The box is retained here and released by the one thread that takes it.
-        let box = unsafe Unmanaged.passRetained(Start(work, number)).toOpaque()
-        unsafe pthread_create(
-            &thread, nil,
-            { pointer in
-                guard let pointer = unsafe pointer else { return nil }
-                // Taken exactly once, by the thread it was retained for.
-                let start = unsafe Unmanaged<Start>.fromOpaque(pointer).takeRetainedValue()
-                start.work(start.number)
-                return nil
-            }, box)
-        return thread
-    }
-    for thread in threads { pthread_join(thread, nil) }
+    let group = DispatchGroup()
+    // Each queue of its own has a thread, however few processors there are.
+    for number in 0..<count { DispatchQueue(label: "reader \(number)").async(group: group) { work(number) } }
+    group.wait()
 }
 
 /// Writes a small file.
 func save(_ text: String, as path: String) {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    let bytes = Array(text.utf8)
-    let written = unsafe bytes.withUnsafeBytes { unsafe write(file, $0.baseAddress, $0.count) }
-    guard file >= 0, written == bytes.count else { fatal("\(path) cannot be written; is the disk full?") }
+    guard file >= 0, FileBytes.write(Array(text.utf8), to: file) else {
+        fatal("\(path) cannot be written; is the disk full?")
+    }
     close(file)
+}
+
+/// Ends the benchmark with a sentence.
+func fatal(_ message: String) -> Never {
+    FileBytes.write(Array("rankfs-bench: \(message)\n".utf8), to: 2)
+    exit(1)
+}
+
+/// Writes text to standard output at once, so that a long run shows how far it is.
+func say(_ text: String) { FileBytes.write(Array(text.utf8), to: 1) }
+
+/// A whole small file, or nothing.
+func contents(of path: String) -> String {
+    String(decoding: (try? FileBytes.read(path, upTo: .max)) ?? [], as: UTF8.self)
+}
+
+/// Whether a program is in the usual places.
+func isInstalled(_ program: String) -> Bool {
+    ["/usr/local/bin", "/usr/bin"].contains { unsafe access("\($0)/\(program)", X_OK) == 0 }
+}
+
+/// Waits until something is so, or ends the benchmark.
+func wait(for what: String, _ condition: () -> Bool) {
+    for _ in 0..<3000 {
+        if condition() { return }
+        usleep(5000)
+    }
+    fatal("\(what) did not come within 15 s; run it by hand to see why")
+}
+
+/// Empties the page cache, so that what is read next comes from the disk; needs root.
+func dropPageCache() {
+    sync()
+    let file = unsafe open("/proc/sys/vm/drop_caches", O_WRONLY)
+    guard file >= 0 else { return }
+    _ = unsafe write(file, "3", 1)
+    Glibc.close(file)
 }

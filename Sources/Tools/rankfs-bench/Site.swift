@@ -50,11 +50,14 @@ final class Site {
     /// The address that subjects are given.
     var url: String { front?.url ?? address }
 
+    /// Where thumbnails go, in place of the user's own store.
+    var home: String { "\(directory)/home" }
+
     /// The certificate to trust; nil where none is needed.
     var authority: String? { front?.authority }
 
     /// Learns the pictures of the day, and has the origin draw those that will be read: that must not be timed.
-    func prepare(with subject: any Subject) {
+    func prepare(with subject: Subject) {
         subject.start()
         pictures = subject.files().map { (rank: $0.rank, size: size(of: $0.path)) }.filter { $0.size > 0 }
         let wanted = Set(pictures.prefix(130).map(\.rank) + largest.prefix(2).map(\.rank))
@@ -108,22 +111,4 @@ final class Site {
         origin.terminate()
         Child(["rm", "-rf", directory]).wait()
     }
-}
-
-/// Waits until something is so, or ends the benchmark.
-func wait(for what: String, _ condition: () -> Bool) {
-    for _ in 0..<3000 {
-        if condition() { return }
-        usleep(5000)
-    }
-    fatal("\(what) did not come within 15 s; run it by hand to see why")
-}
-
-/// Empties the page cache, so that what is read next comes from the disk; needs root.
-func dropPageCache() {
-    sync()
-    let file = unsafe open("/proc/sys/vm/drop_caches", O_WRONLY)
-    guard file >= 0 else { return }
-    _ = unsafe write(file, "3", 1)
-    Glibc.close(file)
 }

@@ -2,24 +2,73 @@ import CLinux
 import Glibc
 
 /// A file system that shows the day's pictures: rankfs, or one of its peers.
-protocol Subject: AnyObject {
+final class Subject {
     /// What the table calls it.
-    var name: String { get }
-    var mountPoint: String { get }
+    let name: String
+    let mountPoint: String
     /// Where the pictures are.
-    var dayDirectory: String { get }
+    let dayDirectory: String
     /// What it keeps over restarts.
-    var cache: String { get }
-    /// The daemon; ended before the first start.
-    var daemon: Child { get set }
+    let cache: String
     /// The command that mounts in the foreground.
-    var command: [String] { get }
+    let command: [String]
     /// Whether it asks for the listing and the sizes before the mount answers, which then is part of listing.
-    var listsAtStart: Bool { get }
-}
+    let listsAtStart: Bool
+    /// The daemon; ended before the first start.
+    private(set) var daemon = Child.ended
 
-extension Subject {
-    var listsAtStart: Bool { false }
+    /// A subject with its pictures at a place below its mount point.
+    private init(
+        _ name: String, _ site: Site, at place: String = "", listsAtStart: Bool = false,
+        _ command: (_ mountPoint: String, _ cache: String) -> [String]
+    ) {
+        self.name = name
+        self.listsAtStart = listsAtStart
+        mountPoint = "\(site.directory)/\(name)"
+        cache = "\(mountPoint).cache"
+        dayDirectory = mountPoint + place
+        self.command = command(mountPoint, cache)
+    }
+
+    /// The file system of this project; thumbnails go below the site's home, not into the user's own store.
+    static func rankfs(_ site: Site) -> Subject {
+        Subject("rankfs", site, at: "/ranking/daily/\(Site.day)") { mountPoint, cache in
+            let authority = site.authority.map { ",ca_file=\($0)" } ?? ""
+            return [
+                "env", "XDG_CACHE_HOME=\(site.home)", "\(site.programs)/rankfs", "mount", "-f", "pixiv", mountPoint,
+                "-o",
+                "api_url=\(site.url),image_url=\(site.url),cache_dir=\(cache),rate=1000,cache_free=0\(authority)",
+            ]
+        }
+    }
+
+    /// rclone's mount of the origin's list of the day, with what makes it fast: files kept whole, many checkers, long time-outs;
+    /// nil where it is not installed.
+    static func rclone(_ site: Site) -> Subject? {
+        guard isInstalled("rclone") else { return nil }
+        let help = "\(site.directory)/rclone.help"
+        Child(["rclone", "mount", "--help"], output: help).wait()
+        // Since 1.67: several ranges of a file at a time.
+        let streams = contents(of: help).contains("--vfs-read-chunk-streams") ? ["--vfs-read-chunk-streams", "16"] : []
+        return Subject("rclone", site) { mountPoint, cache in
+            [
+                "rclone", "mount", ":http:", mountPoint, "--http-url", "\(site.url)/index/daily/\(Site.day)/",
+                "--config", "/dev/null", "--cache-dir", cache, "--vfs-cache-mode", "full", "--checkers", "128",
+                "--transfers", "16", "--read-only", "--dir-cache-time", "24h", "--attr-timeout", "24h",
+                "--vfs-cache-max-age", "24h", "--vfs-read-ahead", "4M",
+            ] + streams + (site.authority.map { ["--ca-cert", $0] } ?? [])
+        }
+    }
+
+    /// httpdirfs on the origin's list of the day, with its cache; nil where it is not installed.
+    static func httpdirfs(_ site: Site) -> Subject? {
+        guard isInstalled("httpdirfs") else { return nil }
+        return Subject("httpdirfs", site, listsAtStart: true) { mountPoint, cache in
+            ["httpdirfs", "-f", "--cache", "--cache-location", cache, "--no-range-check"]
+                + (site.authority.map { ["--cacert", $0] } ?? [])
+                + ["\(site.url)/index/daily/\(Site.day)/", mountPoint]
+        }
+    }
 
     /// Mounts with what an earlier start left, and waits for the answer; returns the seconds that took.
     @discardableResult
@@ -73,96 +122,4 @@ extension Subject {
         var status = stat()
         return unsafe lstat(path, &status) == 0 ? status.st_dev : 0
     }
-}
-
-/// The file system of this project.
-final class Rankfs: Subject {
-    let name = "rankfs"
-    let mountPoint: String
-    let cache: String
-    var daemon = Child.ended
-    private let site: Site
-
-    init(_ site: Site) {
-        self.site = site
-        mountPoint = "\(site.directory)/rankfs"
-        cache = "\(site.directory)/rankfs.cache"
-    }
-
-    var dayDirectory: String { "\(mountPoint)/ranking/daily/\(Site.day)" }
-    /// Where thumbnails go, in place of the user's own store.
-    var home: String { "\(site.directory)/home" }
-
-    var command: [String] {
-        let authority = site.authority.map { ",ca_file=\($0)" } ?? ""
-        return [
-            "env", "XDG_CACHE_HOME=\(home)", "\(site.programs)/rankfs", "mount", "-f", "pixiv", mountPoint, "-o",
-            "api_url=\(site.url),image_url=\(site.url),cache_dir=\(cache),rate=1000,cache_free=0\(authority)",
-        ]
-    }
-}
-
-/// rclone's mount of the origin's list of the day, with what makes it fast: files kept whole, many checkers, long time-outs.
-final class Rclone: Subject {
-    let name = "rclone"
-    let mountPoint: String
-    let cache: String
-    var daemon = Child.ended
-    private let site: Site
-    private let extras: [String]
-
-    /// Nil where rclone is not installed.
-    init?(_ site: Site) {
-        self.site = site
-        mountPoint = "\(site.directory)/rclone"
-        cache = "\(site.directory)/rclone.cache"
-        let help = "\(site.directory)/rclone.help"
-        guard isInstalled("rclone") else { return nil }
-        Child(["rclone", "mount", "--help"], output: help).wait()
-        // Since 1.67: several ranges of a file at a time.
-        extras = contents(of: help).contains("--vfs-read-chunk-streams") ? ["--vfs-read-chunk-streams", "16"] : []
-    }
-
-    var dayDirectory: String { mountPoint }
-
-    var command: [String] {
-        let authority = site.authority.map { ["--ca-cert", $0] } ?? []
-        return [
-            "rclone", "mount", ":http:", mountPoint, "--http-url", "\(site.url)/index/daily/\(Site.day)/", "--config",
-            "/dev/null",
-            "--cache-dir", cache, "--vfs-cache-mode", "full", "--checkers", "128", "--transfers", "16", "--read-only",
-            "--dir-cache-time", "24h", "--attr-timeout", "24h", "--vfs-cache-max-age", "24h", "--vfs-read-ahead", "4M",
-        ] + extras + authority
-    }
-}
-
-/// httpdirfs on the origin's list of the day, with its cache.
-final class Httpdirfs: Subject {
-    let name = "httpdirfs"
-    let mountPoint: String
-    let cache: String
-    var daemon = Child.ended
-    private let site: Site
-
-    /// Nil where httpdirfs is not installed.
-    init?(_ site: Site) {
-        self.site = site
-        mountPoint = "\(site.directory)/httpdirfs"
-        cache = "\(site.directory)/httpdirfs.cache"
-        guard isInstalled("httpdirfs") else { return nil }
-    }
-
-    var dayDirectory: String { mountPoint }
-    var listsAtStart: Bool { true }
-
-    var command: [String] {
-        [
-            "httpdirfs", "-f", "--cache", "--cache-location", cache, "--no-range-check",
-        ] + (site.authority.map { ["--cacert", $0] } ?? []) + ["\(site.url)/index/daily/\(Site.day)/", mountPoint]
-    }
-}
-
-/// Whether a program is in the usual places.
-func isInstalled(_ program: String) -> Bool {
-    ["/usr/local/bin", "/usr/bin"].contains { unsafe access("\($0)/\(program)", X_OK) == 0 }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 extension Workload {
     /// What is stored, read again and again.
-    @Sendable static func warm(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+    @Sendable static func warm(_ subject: Subject, _ site: Site) -> [Row: Double] {
         let paths = Array(subject.paths(site).prefix(60))
         let bytes = Double(paths.reduce(0) { $0 + readFile($1) })
         let largest = subject.path(ofRank: site.largest[0].rank)
@@ -32,7 +32,7 @@ extension Workload {
     }
 
     /// What is stored, after the daemon was ended and started again.
-    @Sendable static func restart(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+    @Sendable static func restart(_ subject: Subject, _ site: Site) -> [Row: Double] {
         Child(["ls", "-l", subject.dayDirectory]).wait()
         let paths = Array(subject.paths(site).prefix(60))
         let bytes = Double(paths.reduce(0) { $0 + readFile($1) })

@@ -4,7 +4,7 @@ import Glibc
 struct Workload: Sendable {
     /// The word that chooses it.
     let name: String
-    let run: @Sendable (any Subject, Site) -> [Row: Double]
+    let run: @Sendable (Subject, Site) -> [Row: Double]
 
     static let all = [
         Workload(name: "listing", run: listing), Workload(name: "first", run: first),
@@ -14,7 +14,7 @@ struct Workload: Sendable {
     ]
 
     /// The names of the day, and its `ls -l`: cold, and once more.
-    @Sendable private static func listing(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+    @Sendable private static func listing(_ subject: Subject, _ site: Site) -> [Row: Double] {
         var figures: [Row: Double] = [:]
         let list = ["ls", "-l", subject.dayDirectory]
         func cold(_ work: () -> Void) -> Double {
@@ -34,7 +34,7 @@ struct Workload: Sendable {
     }
 
     /// The first picture that somebody opens: all of it, knowing its name only, and its first bytes, knowing its size too.
-    @Sendable private static func first(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+    @Sendable private static func first(_ subject: Subject, _ site: Site) -> [Row: Double] {
         let whole = median(of: 3) {
             subject.startEmpty()
             let path = subject.path(ofRank: site.pictures[0].rank)
@@ -50,7 +50,7 @@ struct Workload: Sendable {
     }
 
     /// Looks at the beginnings, and at an end.
-    @Sendable private static func heads(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+    @Sendable private static func heads(_ subject: Subject, _ site: Site) -> [Row: Double] {
         Child(["ls", "-l", subject.dayDirectory]).wait()
         let paths = subject.paths(site).prefix(100)
         let before = site.sentBytes
@@ -68,7 +68,7 @@ struct Workload: Sendable {
     }
 
     /// Eight readers at a time.
-    @Sendable private static func together(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+    @Sendable private static func together(_ subject: Subject, _ site: Site) -> [Row: Double] {
         var figures: [Row: Double] = [:]
         Child(["ls", "-l", subject.dayDirectory]).wait()
         let ranks = site.pictures.prefix(120).filter { $0.size > 1_000_000 }.suffix(8).map(\.rank)
@@ -90,7 +90,7 @@ struct Workload: Sendable {
     }
 
     /// A person at an image viewer: forty pictures whole and in order, with a look of 300 ms at each.
-    @Sendable private static func paging(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+    @Sendable private static func paging(_ subject: Subject, _ site: Site) -> [Row: Double] {
         var waits: [Double] = []
         for path in subject.paths(site).prefix(40) {
             _ = size(of: path)
@@ -102,7 +102,7 @@ struct Workload: Sendable {
         return [.pagingMedian: percentile(paged, 0.5), .paging: percentile(paged, 0.95)]
     }
 
-    @Sendable private static func copying(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+    @Sendable private static func copying(_ subject: Subject, _ site: Site) -> [Row: Double] {
         var figures: [Row: Double] = [:]
         for (program, time, bytes) in [
             (["cp", "-r"], Row.copy, Row.copyBytes), (["rsync", "-a"], .synchronise, .synchroniseBytes),

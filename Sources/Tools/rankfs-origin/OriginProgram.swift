@@ -14,18 +14,17 @@ struct OriginProgram {
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
         signal(SIGPIPE, SIG_IGN)
 
+        let words = CommandLine.arguments.dropFirst()
+        if words.contains("--help") || words.contains("-h") {
+            write(String(decoding: PackageResources.help_txt, as: UTF8.self), to: STDOUT_FILENO)
+            exit(EXIT_SUCCESS)
+        }
         let options: Options
         do {
-            options = try Options(Array(CommandLine.arguments.dropFirst()))
+            options = try Options(words)
         } catch {
-            switch error {
-            case .help:
-                write(Options.help, to: STDOUT_FILENO)
-                exit(EXIT_SUCCESS)
-            case .usage(let sentence):
-                write("rankfs-origin: \(sentence)\n", to: STDERR_FILENO)
-                exit(EX_USAGE)
-            }
+            write("rankfs-origin: \(error.message)\n", to: STDERR_FILENO)
+            exit(EX_USAGE)
         }
         if let parent = options.parent { leaveCaller(for: parent) }
         let server: OriginServer

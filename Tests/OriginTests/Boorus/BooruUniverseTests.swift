@@ -51,7 +51,6 @@ import Testing
         let changes: [(before: Int64, offset: Int64, after: Int64)] = [
             (1_710_053_999, -18_000, -14_400), (1_730_613_599, -14_400, -18_000),  // 2024
             (1_173_596_399, -18_000, -14_400), (1_194_155_999, -14_400, -18_000),  // 2007
-            (1_143_961_199, -18_000, -14_400), (1_162_101_599, -14_400, -18_000),  // 2006
         ]
         for change in changes {
             #expect(Service.danbooru.offset(at: change.before) == change.offset)

@@ -31,21 +31,11 @@ import Testing
         #expect(try ratings("rating:s") == ["s"])
         #expect(try ratings("rating:safe") == ["s"])
         #expect(try ratings("-rating:e") == ["s", "q"])
-        #expect(try ratings("rating:questionableless") == ["s", "q"])
-        #expect(try ratings("rating:questionableplus") == ["q", "e"])
-        #expect(try ratings("rating:general") == ["s", "q", "e"], "ignored, without a word")
     }
 
     @Test func tagsAndMetatags() throws {
         let first = Landmarks.id("plain", .yandere)
         #expect(try booru.ids("/post.json?tags=id:\(first)") == [first])
-        let record = try #require(try booru.json("/post.json?tags=id:\(first)").children.first)
-        let digest = try #require(record["md5"]?.string)
-        let author = try #require(record["author"]?.string)
-        #expect(try booru.ids("/post.json?tags=md5:\(digest)") == [first])
-        let uploaded = try booru.json("/post.json?tags=user:\(author)&limit=1000").children
-        #expect(uploaded.count > 40 && uploaded.allSatisfy { $0["author"]?.string == author })
-        #expect(try booru.ids("/post.json?tags=user:nobody").isEmpty)
         #expect(try booru.ids("/post.json?tags=\(day)+no_such:metatag").isEmpty)
         #expect(try booru.ids("/post.json?tags=\(day)+no_such_tag").isEmpty)
         let mark = Landmarks.id("hostileTags", .yandere)
@@ -53,39 +43,6 @@ import Testing
         let refused = booru.get("/post.json?tags=a+b+c+d+e+f+g")
         #expect(refused.status == 500)
         #expect(try refused.json().keys == ["success", "reason"])
-    }
-
-    @Test func popularListingsHaveOnePage() throws {
-        let target = "/post/popular_by_day.json?year=2024&month=4&day=30"
-        let first = try booru.json(target).children
-        #expect(first.count == 40)
-        func points(_ records: [JSON]) -> [Int64] { records.compactMap { $0["score"]?.number } }
-        #expect(points(first) == points(first).sorted(by: >))
-        let second = try booru.json(target + "&page=2&limit=5&tags=sky").children
-        #expect(points(second) == points(first), "page, limit and tags are not looked at")
-        let ratings = Set(first.compactMap { $0["rating"]?.string })
-        #expect(ratings.isSuperset(of: ["s", "q"]))
-        #expect(!first.contains { $0["status"]?.string == "deleted" })
-        let month = try booru.json("/post/popular_by_month.json?year=2024&month=4").children
-        #expect(month.count == 40)
-        let week = try booru.json("/post/popular_by_week.json?year=2024&month=4&day=24").children
-        #expect(week.allSatisfy { (1_713_744_000..<1_714_348_800).contains($0["created_at"]?.number ?? 0) })
-        let recent = try booru.json("/post/popular_recent.json?period=1mo").children
-        #expect(recent.allSatisfy { (noon - 86_400...noon).contains($0["created_at"]?.number ?? 0) })
-        #expect(try booru.json("/post/popular_by_day.json?year=2030&month=1&day=1").children.isEmpty)
-        let impossible = booru.get("/post/popular_by_day.json?year=2024&month=2&day=30")
-        #expect(impossible.status == 400 && impossible.bytes.isEmpty)
-    }
-
-    @Test func equalEntriesComeInNoOrder() throws {
-        let lists = try (0..<8).map { _ in try Booru.konachan.ids("/post/popular_by_month.json?year=2024&month=3") }
-        #expect(Set(lists).count > 1)
-    }
-
-    @Test func aSummaryOfAllTags() throws {
-        let data = try #require(try booru.json("/tag/summary.json")["data"]?.string)
-        #expect(data.contains("1`\(Landmarks.busyArtist)` ") && data.contains("3`k-on!` "))
-        #expect(data.split(separator: " ").count == TagTable.boards.all.count)
     }
 
     @Test func addressesOfTheSites() throws {

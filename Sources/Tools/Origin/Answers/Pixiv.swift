@@ -69,8 +69,6 @@ final class Pixiv: ServedAPI {
         let now: Int64
         /// The number in the path; 0 in a route without one.
         var id: Int64 = 0
-        /// The last part of the path.
-        var word = ""
     }
 
     /// The answer of the API; nil for a path that is none of its routes.
@@ -78,29 +76,24 @@ final class Pixiv: ServedAPI {
         var call = Call(universe: universe, request: request, viewer: viewer, now: now)
         var path = request.segments
         if path == ["ranking.php"] { return call.ranking() }
-        guard path.first == "ajax", let word = path.last else { return nil }
+        guard path.first == "ajax" else { return nil }
         if viewer == .rejected { return .failure("An unknown error occurred", status: 400) }
         // An account set to English, as one in ten is, is refused what it asks for without `lang`.
         if let user = viewer.user, user % 10 == 1, request.value("lang") == nil { return Call.badRequest }
-        call.word = word
-        if path.count > 2, path[1] == "user" || path[1] == "illust" {
+        if path.count == 4, path[1] == "search", path[2] == "artworks" { return call.search(path[3]) }
+        if path.count > 2 {
             // Anything that is no number is a bad request, as with the service.
             call.id = Int64(path.remove(at: 2)) ?? 0
             if call.id <= 0 { return Call.badRequest }
         }
-        let route = path.dropFirst().prefix(path.count == 4 && path[1] == "search" ? 2 : 9).joined(separator: "/")
-        let isForSignedIn = ["user/illusts/bookmarks", "user/following", "follow_latest/illust"].contains(route)
-        guard viewer.isSignedIn || !isForSignedIn else { return Call.badRequest }
+        let route = path.dropFirst().joined(separator: "/")
         switch route {
+        case "user/illusts/bookmarks", "user/following":
+            guard viewer.isSignedIn else { return Call.badRequest }
+            return route == "user/following" ? call.following() : call.bookmarks()
         case "user": return call.profile()
-        case "user/illusts/bookmarks": return call.bookmarks()
-        case "user/following": return call.following()
         case "user/profile/all": return call.allWorks()
         case "user/profile/illusts": return call.briefWorks()
-        case "follow_latest/illust": return call.feed()
-        case "search/artworks": return call.search("illustManga", [.illustration, .manga, .animation])
-        case "search/illustrations": return call.search("illust", [.illustration, .animation])
-        case "search/manga": return call.search("manga", [.manga])
         case "illust": return call.details()
         case "illust/pages": return call.pages()
         case "illust/ugoira_meta": return call.animation()

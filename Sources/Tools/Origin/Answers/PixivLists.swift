@@ -8,20 +8,9 @@ extension Pixiv.Call {
     private static let gone = Response.failure(
         "該当ユーザーは既に退会したか、存在しないユーザーIDです", status: 404)
 
-    private func brief(_ slots: some Sequence<Slot>) -> JSONText {
-        .list(slots.map { facts(universe.post($0)).brief })
-    }
-
     /// What answers carry for pixiv's own pages and no client reads: titles and descriptions for search engines.
-    private func furniture(_ title: String, _ text: String = "pixiv", page: String) -> (String) -> JSONText? {
-        { name in
-            switch name {
-            case "pageTitle": .text(title)
-            case "pageText": .text(text)
-            case "page": .text(page)
-            default: nil
-            }
-        }
+    func furniture(_ title: String, _ text: String = "pixiv", page: String) -> [String: JSONText] {
+        ["pageTitle": .text(title), "pageText": .text(text), "page": .text(page)]
     }
 
     // MARK: - Users
@@ -59,7 +48,7 @@ extension Pixiv.Call {
         func numbers(_ isManga: Bool) -> JSONText {
             .mapping((kinds[isManga] ?? []).map { ("\($0.id(universe.service))", .null) })
         }
-        let bookmarks = universe.bookmarks(of: id, hidden: false, now: now).count
+        let bookmarks = universe.bookmarks(of: id, now: now).count
         return .envelope(
             Shapes.fill(
                 "all", ["illusts": numbers(false), "manga": numbers(true), "bookmarks": .int(bookmarks)]))
@@ -78,8 +67,9 @@ extension Pixiv.Call {
             }
             return (text, facts(work).brief)
         }
-        let furniture = furniture("\(universe.name(of: id)) - pixiv", "", page: "users/\(id)")
-        return .envelope(Shapes.fill("works") { $0 == "works" ? .mapping(works) : furniture($0) })
+        var values = furniture("\(universe.name(of: id)) - pixiv", "", page: "users/\(id)")
+        values["works"] = .mapping(works)
+        return .envelope(Shapes.fill("works", values))
     }
 
     // MARK: - What users like
@@ -87,94 +77,42 @@ extension Pixiv.Call {
     private static let largestPart = 100
     /// The service shows four works with each followed author.
     private static let worksOfAuthor = 4
-    /// Works on a page of the feed, the last page, and works of one author in it: enough for its pages.
-    private static let feedPage = 60
-    private static let feedPages = 34
-    private static let feedWorksOfAuthor = 200
 
-    /// Offset, limit and whether the hidden part is asked for; nil for what makes no sense or is somebody else's.
-    private func part() -> (offset: Int, limit: Int, hidden: Bool)? {
+    /// A part of all rows by offset and limit, each as `row` tells it.
+    private func part<Row>(_ shape: String, of all: [Row], _ title: String, _ row: (Row) -> JSONText) -> Response {
         guard let offset = Int(request.value("offset") ?? "0"), offset >= 0, let limit = request.number("limit"),
-            (1...Self.largestPart).contains(limit)
-        else { return nil }
-        switch request.value("rest") ?? "show" {
-        case "show": return (offset, limit, false)
-        case "hide" where viewer.user == id: return (offset, limit, true)
-        default: return nil
-        }
+            (1...Self.largestPart).contains(limit), request.value("rest") ?? "show" == "show"
+        else { return Self.badRequest }
+        var values = furniture("\(universe.name(of: id))の\(title)", page: "users/\(id)")
+        values["rows"] = .list(all.dropFirst(offset).prefix(limit).map(row))
+        values["total"] = .int(all.count)
+        return .envelope(Shapes.fill(shape, values))
     }
 
     /// `/ajax/user/<id>/illusts/bookmarks?tag=&offset=&limit=48&rest=show`.
     func bookmarks() -> Response {
         guard universe.slots(of: id) != nil else { return Self.gone }
-        guard let (offset, limit, hidden) = part() else { return Self.badRequest }
-        var all = universe.bookmarks(of: id, hidden: hidden, now: now)
-        if let tag = request.value("tag"), !tag.isEmpty {
-            let place = universe.tags.find(tag)
-            all = all.filter { bookmark in
-                guard !bookmark.isGone, let place else { return false }
-                return universe.tags(of: universe.post(bookmark.slot)).contains(place)
-            }
-        }
-        let works = all.dropFirst(offset).prefix(limit).map { bookmark -> JSONText in
+        return part("bookmarks", of: universe.bookmarks(of: id, now: now), "ブックマーク") { bookmark in
             var facts = facts(universe.post(bookmark.slot))
-            if viewer.user == id { facts.bookmark = Self.data(bookmark, hidden: hidden) }
+            if viewer.user == id { facts.bookmark = bookmark.json }
             // Of a deleted work the number is a number, not a string (payloads/ajax-user-bookmarks).
-            return bookmark.isGone ? Shapes.fill("gone", facts.value) : facts.brief
+            return bookmark.isGone ? facts.fill("gone") : facts.brief
         }
-        return list("bookmarks", works, total: all.count, "\(universe.name(of: id))のブックマーク")
     }
 
     /// `/ajax/user/<id>/following?offset=&limit=24&rest=show`.
     func following() -> Response {
         guard universe.slots(of: id) != nil else { return Self.gone }
-        guard let (offset, limit, hidden) = part() else { return Self.badRequest }
-        let all = universe.following(of: id, hidden: hidden)
         let own = Set(viewer.user.map { universe.following(of: $0) } ?? [])
-        let users = all.dropFirst(offset).prefix(limit).map { author -> JSONText in
-            let works = universe.works(of: author, now: now, for: viewer) ?? []
-            return Shapes.fill(
-                "followed",
-                [
-                    "id": .integer(author), "name": .text(universe.name(of: author)),
-                    "image": .text(universe.portrait(of: author, side: 170)), "following": .flag(own.contains(author)),
-                    "works": brief(works.prefix(Self.worksOfAuthor)),
-                ])
+        return part("following", of: universe.following(of: id), "フォローユーザー") { author in
+            let works = (universe.works(of: author, now: now, for: viewer) ?? []).prefix(Self.worksOfAuthor)
+            let values: [String: JSONText] = [
+                "id": .integer(author), "name": .text(universe.name(of: author)),
+                "image": .text(universe.portrait(of: author, side: 170)), "following": .flag(own.contains(author)),
+                "works": .list(works.map { facts(universe.post($0)).brief }),
+            ]
+            return Shapes.fill("followed", values)
         }
-        return list("following", users, total: all.count, "\(universe.name(of: id))のフォローユーザー")
-    }
-
-    private func list(_ shape: String, _ rows: [JSONText], total: Int, _ title: String) -> Response {
-        let furniture = furniture(title, page: "users/\(id)")
-        return .envelope(
-            Shapes.fill(shape) { name in
-                name == "rows" ? .list(rows) : name == "total" ? .int(total) : furniture(name)
-            })
-    }
-
-    /// `/ajax/follow_latest/illust?p=1&mode=all`: the newest works of the authors whom the viewer follows.
-    func feed() -> Response {
-        let (page, mode) = (Int(request.value("p") ?? "1") ?? 0, request.value("mode") ?? "all")
-        guard let user = viewer.user, (1...Self.feedPages).contains(page), mode == "all" || mode == "r18" else {
-            return Self.badRequest
-        }
-        let authors = [false, true].flatMap { universe.following(of: user, hidden: $0) }
-        let works = authors.flatMap { author in
-            (universe.works(of: author, now: now, for: viewer) ?? []).lazy.map { universe.post($0) }
-                .filter { $0.seconds <= now && (mode == "all" || $0.rating == .explicit) }
-                .prefix(Self.feedWorksOfAuthor)
-        }.sorted { ($0.seconds, $0.id) > ($1.seconds, $1.id) }
-        let shown = works.dropFirst((page - 1) * Self.feedPage).prefix(Self.feedPage)
-        let records = shown.map { work -> JSONText in
-            var facts = facts(work)
-            facts.isInFeed = true
-            return facts.brief
-        }
-        let isLast = page * Self.feedPage >= works.count || page == Self.feedPages
-        return .envelope(
-            Shapes.fill(
-                "feed",
-                ["ids": .list(shown.map { .integer($0.id) }), "isLast": .flag(isLast), "works": .list(records)]))
     }
 
     // MARK: - Search
@@ -185,17 +123,16 @@ extension Pixiv.Call {
     private static let mostAnonymousPages = 10
     private static let mostPages = 1000
 
-    /// `/ajax/search/artworks/<word>` and its siblings for some kinds of works; `list` is the name that the answer gives its list.
+    /// `/ajax/search/artworks/<word>`: works by words of their tags, or by whole tags with `s_mode=s_tag_full`.
     ///
     /// A page has 60 entries, one of which may be an advertisement; a page past the end is the last one again.
-    func search(_ list: String, _ kinds: Set<WorkKind>) -> Response {
-        let order = request.value("order") ?? "date_d"
+    func search(_ word: String) -> Response {
         // Only members who pay may order by popularity.
-        guard let asked = Int(request.value("p") ?? "1"), asked >= 1, ["date", "date_d"].contains(order) else {
+        guard let asked = Int(request.value("p") ?? "1"), asked >= 1, request.value("order") ?? "date_d" == "date_d"
+        else {
             return Self.badRequest
         }
-        var found = hits(kinds)
-        if order == "date" { found.reverse() }
+        let found = hits(word)
         func start(_ page: Int) -> Int { (page - 1) * Self.slots - page / 2 }
         let most = viewer.isSignedIn ? Self.mostPages : Self.mostAnonymousPages
         let last = (1...most).first { start($0 + 1) >= found.count } ?? most
@@ -205,58 +142,31 @@ extension Pixiv.Call {
         if page % 2 == 1, data.count == Self.slots - 1 {
             data.insert(.object([("isAdContainer", true)]), at: Self.advertisement)
         }
-        var tags: [String] = []
-        for tag in shown.flatMap(\.tags).map({ universe.tags.all[$0].name }) where !tags.contains(tag) {
-            tags.append(tag)
-        }
+        let tags = Set(shown.flatMap(\.tags)).sorted().map { universe.tags.all[$0].name }
         let translations: Members = tags.compactMap { tag in
             Words.all["readings"][tag]["english"].string.map { (tag, .object([("en", .text($0))])) }
         }
-        let furniture = furniture("#\(word) - pixiv", page: "tags/\(word)")
-        let answer = Shapes.fill("search") { name in
-            switch name {
-            case "data": .list(data)
-            case "total": .int(found.count)
-            case "last": .int(last)
-            case "related": .texts(tags.prefix(16))
-            case "translations": .mapping(translations)
-            default: furniture(name)
-            }
-        }
-        guard case .object(let members) = answer else { return Self.badRequest }
-        let named = members.map { ($0.name == "list" ? list : $0.name, $0.value) }
+        var values = furniture("#\(word) - pixiv", page: "tags/\(word)")
+        values["data"] = .list(data)
+        values["total"] = .int(found.count)
+        values["last"] = .int(last)
+        values["related"] = .texts(tags.prefix(16))
+        values["translations"] = .mapping(translations)
         // There is no `message` in this envelope.
-        return .json(.object([("error", false), ("body", .object(named))]))
+        return .json(.object([("error", false), ("body", Shapes.fill("search", values))]))
     }
 
-    private func hits(_ kinds: Set<WorkKind>) -> [SearchedWork] {
-        let types: [String: Set<WorkKind>] = [
-            "illust": [.illustration], "ugoira": [.animation], "illust_and_ugoira": [.illustration, .animation],
-            "manga": [.manga],
-        ]
-        let kinds = kinds.intersection(types[request.value("type") ?? "all"] ?? kinds)
-        let words = word.lowercased().split(whereSeparator: \.isWhitespace).map { String($0) }
+    private func hits(_ word: String) -> [SearchedWork] {
+        let words = word.lowercased().split(whereSeparator: \.isWhitespace).map { Array($0.utf8) }
         guard !words.isEmpty else { return [] }
-        let (mode, field) = (request.value("mode") ?? "all", request.value("s_mode") ?? "s_tag")
+        let isWhole = request.value("s_mode") == "s_tag_full"
         // There are some hundred tags only, so that a search compares few texts.
         let names = universe.tags.all.map { Array($0.name.lowercased().utf8) }
-        let parts = words.map { Array($0.utf8) }
-        let tagged = parts.map { part in
-            Set(
-                names.indices.filter {
-                    field == "s_tag_full" ? names[$0] == part : names[$0].firstRange(of: part) != nil
-                })
+        let tagged = words.map { word in
+            Set(names.indices.filter { isWhole ? names[$0] == word : names[$0].firstRange(of: word) != nil })
         }
         return universe.searchedWorks(now: now).filter { hit in
-            let work = hit.work
-            guard kinds.contains(work.kind), !viewer.isKept(from: work),
-                mode == "all" || (mode == "r18") == (work.rating == .explicit),
-                request.value("ai_type") != "1" || work.aiType < 2
-            else { return false }
-            return words.indices.allSatisfy { index in
-                field != "s_tc" && hit.tags.contains(where: tagged[index].contains)
-                    || field != "s_tag_full" && hit.title.firstRange(of: parts[index]) != nil
-            }
+            !viewer.isKept(from: hit.work) && tagged.allSatisfy { hit.tags.contains(where: $0.contains) }
         }
     }
 }

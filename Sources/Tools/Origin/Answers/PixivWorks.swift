@@ -13,61 +13,49 @@ struct WorkFacts {
     var previousRank = 0
     /// What is told of the viewer's bookmark.
     var bookmark = JSONText.null
-    /// Whether a list of new works tells more addresses.
-    var isInFeed = false
     /// Whether what the viewer may not see is left out, as lists do.
     var isBrief = true
 
     private var isKept: Bool { viewer.isKept(from: work) }
     /// Whether the author chose the part that the thumbnail shows.
     private var isCustom: Bool { work.id % 10 == 3 }
-    private var hides: Bool { isBrief && isKept }
-    private static let dashes: JSONText = "-----"
 
-    /// The value of a name; nil where there is none.
-    func value(_ name: String) -> JSONText? {
-        switch name {
-        case "id": .integer(work.id)
-        case "title": hides ? Self.dashes : .text(universe.title(of: work))
-        case "description": hides ? Self.dashes : ""
-        case "tags": .texts(hides ? [] : tags)
-        case "firstTag": .text(tags.first ?? "")
-        case "kind": .int(work.kind.rawValue)
-        case "bookStyle": work.kind == .manga ? 1 : 0
-        case "xRestrict": .int(xRestrict)
-        case "sl": xRestrict > 0 ? 6 : 2
-        case "isAdult": xRestrict > 0 ? 2 : 0
-        case "author": .integer(work.account)
-        case "authorName": .text(universe.name(of: work.account))
-        case "portrait": .text(universe.portrait(of: work.account, side: 50))
-        case "width": .int(hides ? 100 : work.pages[page].width)
-        case "height": .int(hides ? 100 : work.pages[page].height)
-        case "pageCount": .int(hides ? 1 : work.pages.count)
-        case "likes": .int(work.upScore)
-        case "bookmarkCount": .int(work.upScore * 3 / 2)
-        case "comments": .int(work.upScore / 100)
-        case "views": .int(work.views)
-        case "isKept": .flag(isKept)
-        case "isSeen": .flag(!isKept)
-        case "whyKept": !isKept ? nil : xRestrict > 0 ? "r18" : "login_only"
-        case "attribute": work.flags.contains(.original) ? "original" : ""
-        case "aiType": .integer(work.aiType)
-        case "bookmark": bookmark
-        case "rank": .int(rank)
-        case "before": .int(previousRank)
-        default: Post.Flag(fact: name).map { .flag(work.flags.contains($0)) } ?? timesAndAddresses(name)
+    /// A shape with what is told of the work.
+    func fill(_ shape: String, _ more: [String: JSONText] = [:]) -> JSONText {
+        let plain = plain
+        return Shapes.fill(shape) { name in
+            more[name] ?? plain[name] ?? Post.Flag(fact: name).map { .flag(work.flags.contains($0)) } ?? other(name)
         }
+    }
+
+    /// What takes no time to tell.
+    private var plain: [String: JSONText] {
+        let hides = isBrief && isKept
+        let xRestrict = work.rating == .explicit ? (work.flags.contains(.grotesque) ? 2 : 1) : 0
+        let tags = tags
+        let size = hides ? PixelSize(width: 100, height: 100) : work.pages[page]
+        var plain: [String: JSONText] = [
+            "id": .integer(work.id), "title": .text(hides ? "-----" : universe.title(of: work)),
+            "description": hides ? "-----" : "", "tags": .texts(hides ? [] : tags), "firstTag": .text(tags.first ?? ""),
+            "kind": .int(work.kind.rawValue), "bookStyle": work.kind == .manga ? 1 : 0, "xRestrict": .int(xRestrict),
+            "sl": xRestrict > 0 ? 6 : 2, "isAdult": xRestrict > 0 ? 2 : 0, "author": .integer(work.account),
+            "authorName": .text(universe.name(of: work.account)), "width": .int(size.width),
+            "height": .int(size.height),
+            "pageCount": .int(hides ? 1 : work.pages.count), "likes": .int(work.upScore), "views": .int(work.views),
+            "bookmarkCount": .int(work.upScore * 3 / 2), "comments": .int(work.upScore / 100), "isKept": .flag(isKept),
+            "isSeen": .flag(!isKept), "attribute": work.flags.contains(.original) ? "original" : "",
+            "aiType": .integer(work.aiType), "bookmark": bookmark, "rank": .int(rank), "before": .int(previousRank),
+            "seconds": .integer(work.seconds),
+        ]
+        if isKept { plain["whyKept"] = xRestrict > 0 ? "r18" : "login_only" }
+        return plain
     }
 
     private var tags: [String] { universe.tags(of: work).map { universe.tags.all[$0].name } }
 
-    private var xRestrict: Int {
-        work.rating == .explicit ? (work.flags.contains(.grotesque) ? 2 : 1) : 0
-    }
-
-    private func timesAndAddresses(_ name: String) -> JSONText? {
+    private func other(_ name: String) -> JSONText? {
         switch name {
-        case "seconds": .integer(work.seconds)
+        case "portrait": .text(universe.portrait(of: work.account, side: 50))
         case "display":
             // 6 of 103 recorded entries show another date than the upload's.
             .text(Moment.text(shown + Moment.japan, "%Y年%m月%d日 %H:%M"))
@@ -78,27 +66,31 @@ struct WorkFacts {
             isKept
                 ? "https://s.pximg.net/common/images/limit_unviewable_360.png"
                 : .text(PageRendition.square(size: "250x250_80_a2", custom: isCustom).url(work, 0))
-        case "feedURLs": isInFeed ? Shapes.fill("feedAddresses", value) : nil
         case "preview": .text(PageRendition.preview(size: "480x960").url(work, 0))
         case "urlMini": url(.square(size: "48x48", custom: isCustom))
         case "urlThumbMini": url(.square(size: "128x128", custom: false))
         case "url250": url(.square(size: "250x250_80_a2", custom: isCustom))
-        case "url360": url(.square(size: "360x360_70", custom: isCustom))
-        case "url540": url(.square(size: "540x540_70", custom: isCustom))
         case "urlSmall": url(.preview(size: "540x540_70"))
         case "urlRegular": url(.regular)
         case "urlOriginal": url(.original)
         case "urlArchive": url(.archive(size: "600x600"))
         case "urlLargeArchive": url(.archive(size: "1920x1080"))
-        case "series": series
-        case "seriesPlace": seriesPlace
+        case "series": universe.series(of: work).map { fill("series", Self.values($0)) } ?? false
+        case "seriesPlace":
+            universe.series(of: work).map { series in
+                // The first has no neighbour before it, the last none after it.
+                let neighbours = ["next": neighbour(series, 1), "previous": neighbour(series, -1)]
+                return Shapes.fill("seriesPlace", Self.values(series).merging(neighbours) { $1 })
+            } ?? .null
         case "frames":
             .list(
                 universe.delays(of: work).enumerated().map { index, delay in
                     .object([("file", .text(Archive.name(index))), ("delay", .int(delay))])
                 })
         case "tagRecords": .list(tags.enumerated().map(tagRecord))
-        case "neighbours": neighbours
+        case "neighbours":
+            .mapping(
+                (universe.works(of: work.account, now: now, for: viewer) ?? []).map { ("\($0.id(.pixiv))", .null) })
         default: nil
         }
     }
@@ -114,68 +106,33 @@ struct WorkFacts {
 
     /// The author's own tags are locked; visitors may add others.
     private func tagRecord(_ index: Int, _ tag: String) -> JSONText {
-        let known = Words.all["readings"][tag]
-        let isOwn = index < 5
-        return Shapes.fill("tag") { name in
-            switch name {
-            case "tag": .text(tag)
-            case "isLocked": .flag(isOwn)
-            case "isDeletable": .flag(!isOwn)
-            case "romaji": known["romaji"].string.map(JSONText.text)
-            case "translation": known["english"].string.map { .object([("en", .text($0))]) }
-            case "author": isOwn ? .text("\(work.account)") : nil
-            case "authorName": isOwn ? value(name) : nil
-            default: nil
-            }
-        }
+        let (known, isOwn) = (Words.all["readings"][tag], index < 5)
+        var values: [String: JSONText] = ["tag": .text(tag), "isLocked": .flag(isOwn), "isDeletable": .flag(!isOwn)]
+        values["romaji"] = known["romaji"].string.map { .text($0) }
+        values["translation"] = known["english"].string.map { .object([("en", .text($0))]) }
+        values["author"] = isOwn ? .text("\(work.account)") : nil
+        values["authorName"] = isOwn ? .text(universe.name(of: work.account)) : nil
+        return Shapes.fill("tag", values)
     }
 
-    /// Every work of the author, with short records of the neighbours.
-    private var neighbours: JSONText {
-        let slots = universe.works(of: work.account, now: now, for: viewer) ?? []
-        let place = slots.firstIndex(of: work.slot) ?? 0
-        return .mapping(
-            slots.enumerated().map { index, slot in
-                let id = "\(slot.id(universe.service))"
-                guard abs(index - place) <= 1 else { return (id, .null) }
-                return (id, WorkFacts(universe: universe, work: universe.post(slot), viewer: viewer, now: now).brief)
-            })
+    private static func values(_ series: Universe.Series) -> [String: JSONText] {
+        let started = Moment.text(series.started + Moment.japan, "%Y-%m-%d %H:%M:%S")
+        return [
+            "seriesID": .int(series.id), "seriesTitle": .text(series.title), "count": .int(series.count),
+            "order": .int(series.order), "started": .text(started),
+        ]
     }
 
-    private var series: JSONText {
-        guard let series = universe.series(of: work) else { return false }
-        return Shapes.fill("series") { name in
-            switch name {
-            case "seriesID": .int(series.id)
-            case "seriesTitle": .text(series.title)
-            case "count": .int(series.count)
-            case "order": .int(series.order)
-            case "started": .text(Moment.text(series.started + Moment.japan, "%Y-%m-%d %H:%M:%S"))
-            default: value(name)
-            }
-        }
-    }
-
-    /// The neighbours in a series; the first has none before it, the last none after it.
-    private var seriesPlace: JSONText {
-        guard let series = universe.series(of: work) else { return .null }
-        func neighbour(_ step: Int) -> JSONText {
-            let order = series.order + step
-            guard (1...series.count).contains(order) else { return .null }
-            return Shapes.fill(
-                "neighbour",
-                ["title": .text("\(series.title) \(order)"), "order": .int(order), "id": .int(work.id + Int64(step))])
-        }
+    private func neighbour(_ series: Universe.Series, _ step: Int) -> JSONText {
+        let order = series.order + step
+        guard (1...series.count).contains(order) else { return .null }
         return Shapes.fill(
-            "seriesPlace",
-            [
-                "id": .int(series.id), "title": .text(series.title), "order": .int(series.order),
-                "next": neighbour(1), "previous": neighbour(-1),
-            ])
+            "neighbour",
+            ["title": .text("\(series.title) \(order)"), "order": .int(order), "id": .int(work.id + Int64(step))])
     }
 
     /// The work as lists of works give it; what is withheld keeps its number and loses the rest.
-    var brief: JSONText { Shapes.fill("brief", value) }
+    var brief: JSONText { fill("brief") }
 }
 
 /// The routes for works and rankings.
@@ -195,24 +152,13 @@ extension Pixiv.Call {
         guard let work = universe.post(id, now: now) else { return Self.unknown }
         var facts = facts(work)
         facts.isBrief = false
-        if let user = viewer.user {
-            for hidden in [false, true] {
-                let all = universe.bookmarks(of: user, hidden: hidden, now: now)
-                guard let found = all.first(where: { $0.slot == work.slot && !$0.isGone }) else { continue }
-                facts.bookmark = Self.data(found, hidden: hidden)
-                break
-            }
-        }
+        let bookmarks = viewer.user.map { universe.bookmarks(of: $0, now: now) } ?? []
+        if let found = bookmarks.first(where: { $0.slot == work.slot && !$0.isGone }) { facts.bookmark = found.json }
         let (title, author) = (universe.title(of: work), universe.name(of: work.account))
-        return .envelope(
-            Shapes.fill("work") { name in
-                switch name {
-                case "pageTitle": .text("\(title) - \(author)のイラスト - pixiv")
-                case "pageText": .text("この作品 「\(title)」 は「\(author)」さんのイラストです。")
-                case "page": .text("artworks/\(work.id)")
-                default: facts.value(name)
-                }
-            })
+        let furniture = furniture(
+            "\(title) - \(author)のイラスト - pixiv", "この作品 「\(title)」 は「\(author)」さんのイラストです。",
+            page: "artworks/\(work.id)")
+        return .envelope(facts.fill("work", furniture))
     }
 
     /// `/ajax/illust/<id>/pages`: the addresses of every page.
@@ -224,7 +170,7 @@ extension Pixiv.Call {
             .list(
                 work.pages.indices.map { page in
                     facts.page = page
-                    return Shapes.fill("page", facts.value)
+                    return facts.fill("page")
                 }))
     }
 
@@ -234,7 +180,7 @@ extension Pixiv.Call {
         guard work.kind == .animation else {
             return .failure("指定されたIDはうごイラではありません", status: 404)
         }
-        return .envelope(Shapes.fill("animation", facts(work).value))
+        return .envelope(facts(work).fill("animation"))
     }
 
     /// `ranking.php`: one page of a day's ranking, without the envelope of the `/ajax` routes.
@@ -251,13 +197,8 @@ extension Pixiv.Call {
         guard let day = date.map({ Day(compact: $0) }) ?? newest, mode.firstDay <= day, day <= newest,
             (1...mode.ranks).contains(page), let (entries, total) = entries(mode, day, content, page)
         else { return Self.outOfRange }
-        func neighbour(_ step: Int, _ isThere: Bool) -> JSONText {
-            isThere ? .text(day.advanced(by: step).compact) : false
-        }
         let bookmarked = viewer.user.map { user in
-            Set(
-                [false, true].flatMap { universe.bookmarks(of: user, hidden: $0, now: now) }
-                    .filter { !$0.isGone }.map(\.slot))
+            Set(universe.bookmarks(of: user, now: now).filter { !$0.isGone }.map(\.slot))
         }
         return .json(
             Shapes.fill(
@@ -266,7 +207,8 @@ extension Pixiv.Call {
                     "entries": .list(entries.map { entry($0, bookmarked) }), "mode": .text(name),
                     "content": .text(content), "number": .int(page), "previous": page > 1 ? .int(page - 1) : false,
                     "next": page * Self.perPage < total ? .int(page + 1) : false, "date": .text(day.compact),
-                    "dayBefore": neighbour(-1, day > mode.firstDay), "dayAfter": neighbour(1, day < newest),
+                    "dayBefore": day > mode.firstDay ? .text(day.advanced(by: -1).compact) : false,
+                    "dayAfter": day < newest ? .text(day.advanced(by: 1).compact) : false,
                     "total": .int(total),
                 ]))
     }
@@ -291,18 +233,14 @@ extension Pixiv.Call {
         facts.rank = entry.rank
         facts.previousRank = entry.previousRank
         // An author may limit a work to people who are signed in: others see no more than its number.
-        if viewer.isKept(from: entry.work) { return Shapes.fill("masked", facts.value) }
-        return Shapes.fill("entry") { name in
-            switch name {
-            case "isBookmarked": bookmarked.map { .flag($0.contains(entry.work.slot)) }
-            case "isBookmarkable": bookmarked.map { _ in true }
-            default: facts.value(name)
-            }
-        }
+        if viewer.isKept(from: entry.work) { return facts.fill("masked") }
+        guard let bookmarked else { return facts.fill("entry") }
+        let isBookmarked = JSONText.flag(bookmarked.contains(entry.work.slot))
+        return facts.fill("entry", ["isBookmarked": isBookmarked, "isBookmarkable": true])
     }
+}
 
-    /// A bookmark as records tell of it.
-    static func data(_ bookmark: Universe.Bookmark, hidden: Bool) -> JSONText {
-        .object([("id", .text("\(bookmark.id)")), ("private", .flag(hidden))])
-    }
+extension Universe.Bookmark {
+    /// As records tell of it.
+    var json: JSONText { .object([("id", .text("\(id)")), ("private", false)]) }
 }

@@ -20,11 +20,6 @@ enum Shapes {
         fill(name) { values[$0] }
     }
 
-    /// A list of texts by its name.
-    static func names(_ name: String) -> [String] {
-        all[name].elements.compactMap(\.string)
-    }
-
     private static let mark = UInt8(ascii: "$")
 
     private static func filled(_ shape: JSON, _ values: (String) -> JSONText?) -> JSONText? {
@@ -87,11 +82,6 @@ extension JSONText: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Exp
     /// A number.
     static func int(_ value: some BinaryInteger) -> JSONText {
         .integer(Int64(value))
-    }
-
-    /// A number or null.
-    static func optional(_ number: Int64?) -> JSONText {
-        number.map(JSONText.integer) ?? .null
     }
 
     /// A list of texts.

@@ -1,8 +1,14 @@
-/// How an answer goes out, when it does not simply go out.
+import Rankings
+
+/// An answer and how it goes out, when it does not simply go out.
 struct Delivery: Sendable {
+    var answer: Response
+    let request: Request
+    /// What a script says of its going wrong.
+    var script = JSON.null
     /// Bytes a second, below the configured rate.
     var rate: Int?
-    /// Positions in the body where it ends in a closed connection, in a reset, or in silence.
+    /// Positions in the body where it ends in a closed connection, in a reset, or in silence; at -1 not even the header is sent.
     var cutAt: Int?
     var resetAt: Int?
     var stallAt: Int?
@@ -27,19 +33,13 @@ struct Delivery: Sendable {
         min(cutAt ?? .max, resetAt ?? .max, stallAt ?? .max)
     }
 
+    /// A number of the script's.
+    func number(_ name: String) -> Int? { script[name].number.map { Int($0) } }
+
     /// Changes the bytes of a block from a place on, where the body's byte `offset` stands.
     func spoil(_ block: inout [UInt8], from start: Int, at offset: Int) {
         let here = offset..<offset + block.count - start
         for position in changed?.clamped(to: here) ?? 0..<0 { block[start + position - offset] ^= 0xff }
         for position in blank?.clamped(to: here) ?? 0..<0 { block[start + position - offset] = 0 }
     }
-}
-
-/// What becomes of a request.
-enum Outcome: Sendable {
-    case answer(Response, Delivery)
-    /// Nothing is sent for so long, then the connection closes.
-    case silence(milliseconds: Int64)
-    case close
-    case reset
 }

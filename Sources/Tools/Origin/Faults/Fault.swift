@@ -1,14 +1,19 @@
 import CZlib
 import Rankings
 
-/// What goes wrong with an answer, by the name and the values that a script gives it.
+/// One line of a script: which requests go wrong, how often, and in which way.
+///
+/// A line is an object: `{"action": "trunc", "path": "master1200", "method": "GET", "skip": 1, "count": 2}`. A request
+/// matches if its path with query contains `path`, begins with `prefix`, ends with `suffix` and has the `method`, as far
+/// as these are given. The first `skip` matches are spared; `count` ones go wrong, or all without `count`. The first
+/// rule that applies decides.
 ///
 /// In place of an answer:
 /// * `status`: that status code with an HTML page; `retry_after` sets Retry-After as it stands.
 /// * `challenge`: what stands in front of a service wants to see a browser: with `status` (403), by the marks of its `kind`: a header
 ///   (`cloudflare`), the page of older set-ups alone (`old`), another front's (`ddos-guard`); or it blocks for good (`blocked`).
 ///   With `lets` it lets in whoever sends that in a cookie or as the User-Agent.
-/// * `redirect`: 302 to `location`. `stallhdr`: nothing is sent, for `ms` or until the client gives up.
+/// * `redirect`: 302 to `location`. `stallhdr`: nothing is sent until the client gives up.
 /// * `fin0`, `rst0`: the connection is closed or reset without an answer. `garbage`: bytes that are no HTTP.
 /// * `html200`, `json200`, `placeholder`: a page, an object or the picture that stands for a withheld one, where a picture is meant.
 /// * `nohead`: HEAD is answered with 405.
@@ -30,147 +35,159 @@ import Rankings
 struct Fault: Sendable {
     let action: String
     private let node: JSON
+    private var skip: Int64
+    private var left: Int64?
 
-    private static let actions: Set = [
-        "status", "challenge", "redirect", "stallhdr", "fin0", "rst0", "garbage", "html200", "json200", "placeholder",
-        "nohead", "cllong", "clshort", "headlies", "cltwo", "clneg", "chunked", "closedelim", "gzip", "hdr1m", "hdr10k",
-        "rangeignored", "rangewrong", "modified", "unnamed", "replaced", "trunc", "rst", "stallbody", "slow", "flip",
-        "notrailer", "endless", "empty", "rangebytes", "rangezero",
-    ]
-
-    /// The fronts that want to see browsers: rebuilt from descriptions, since nobody published a recorded page: Cloudflare's
-    /// documentation ("Detect a Challenge Page response"), the marks by which gallery-dl tells such pages, and their headers.
-    private static let fronts = JSON(PackageResources.fronts_json) ?? .null
-
-    /// Nil for an unknown action or one that lacks what it needs.
-    init?(_ node: JSON) {
-        guard let action = node["action"].string, Self.actions.contains(action) else { return nil }
-        self.action = action
-        self.node = node
+    /// Nil for a line that is no rule, names an unknown action or lacks what it needs.
+    init?(_ line: [UInt8]) {
+        guard let node = JSON(line), let action = node["action"].string, Self.changes[action] != nil else { return nil }
         let isComplete =
             switch action {
             case "status": (200...599).contains(node["status"].number ?? 0)
-            case "challenge": !front.isNull && (400...599).contains(node["status"].number ?? 403)
+            case "challenge":
+                !Self.front(node).isNull && (400...599).contains(node["status"].number ?? 403)
             case "redirect": node["location"].string != nil
             case "slow": (node["rate"].number ?? 0) > 0
             default: true
             }
         guard isComplete else { return nil }
+        self.action = action
+        self.node = node
+        skip = node["skip"].number ?? 0
+        left = node["count"].number
+    }
+
+    /// Whether a request goes wrong; counts it.
+    mutating func applies(to request: Request) -> Bool {
+        guard left != 0, (node["method"].string ?? request.method) == request.method,
+            request.target.hasPrefix(node["prefix"].string ?? ""),
+            request.target.hasSuffix(node["suffix"].string ?? ""),
+            request.contains(node["path"].string ?? ""), !admits(request)
+        else { return false }
+        if skip > 0 {
+            skip -= 1
+            return false
+        }
+        left = left.map { $0 - 1 }
+        return true
     }
 
     /// Whether a front lets a request in.
-    func admits(_ request: Request) -> Bool {
+    private func admits(_ request: Request) -> Bool {
         guard action == "challenge", let pass = node["lets"].string else { return false }
         return request["cookie"]?.contains(pass) == true || request["user-agent"] == pass
     }
 
-    /// What becomes of a request.
-    func outcome(_ request: Request, _ service: OriginService) -> Outcome {
-        let status = Int(node["status"].number ?? 403)
-        switch action {
-        case "stallhdr": return .silence(milliseconds: node["ms"].number ?? .max / 2)
-        case "fin0": return .close
-        case "rst0": return .reset
-        case "status":
-            let page = Response.html("\(status)", status: status)
-            return .answer(page.with(node["retry_after"].text.map { [("Retry-After", $0)] } ?? []), Delivery())
-        case "challenge": return .answer(challenge(status), Delivery())
-        case "redirect":
-            let location = ("Location", node["location"].string ?? "")
-            return .answer(.html("302 Found", status: 302).with([location]), Delivery())
-        case "html200": return .answer(.html("Please wait", status: 200), Delivery())
-        case "json200": return .answer(.failure("An unknown error occurred", status: 200), Delivery())
-        case "placeholder": return .answer(service.placeholder, Delivery())
-        case "nohead" where request.method == "HEAD": return .answer(.html("405", status: 405), Delivery())
-        default:
-            // Of what has no name, If-Range cannot ask for a part.
-            let isWhole = action == "rangeignored" || isUnnamed && request["if-range"] != nil
-            let right = service.answer(isWhole ? request.withoutRange : request, laterBy: seconds)
-            let answer = header(of: right, request)
-            return .answer(answer, delivery(of: answer))
-        }
+    /// What becomes of a request: of its right answer with pictures younger by some seconds, or, for `placeholder`, of that.
+    func delivery(
+        _ request: Request, placeholder: Response, right: (_ request: Request, _ later: Int64) -> Response
+    ) -> Delivery {
+        let isUnnamed = action == "unnamed" || action == "replaced" && node["unnamed"].number == 1
+        // Of what has no name, If-Range cannot ask for a part.
+        let isWhole = action == "rangeignored" || isUnnamed && request["if-range"] != nil
+        // Seconds by which pictures seem to be younger.
+        let later: Int64 = action == "modified" ? 86_400 : action == "replaced" && !isUnnamed ? 2 * 86_400 : 0
+        let right = right(isWhole ? request.withoutRange : request, later)
+        var delivery = Delivery(
+            answer: action == "placeholder" ? placeholder : right, request: request, script: node)
+        if isUnnamed { delivery.answer.headers.removeAll { $0.0 == "Last-Modified" || $0.0 == "ETag" } }
+        Self.changes[action]?(&delivery)
+        return delivery
     }
 
     // MARK: -
 
-    private var front: JSON { Self.fronts[node["kind"].string ?? "cloudflare"] }
-    private var isUnnamed: Bool { action == "unnamed" || action == "replaced" && node["unnamed"].number == 1 }
+    private typealias Change = @Sendable (inout Delivery) -> Void
 
-    /// Seconds by which pictures seem to be younger.
-    private var seconds: Int64 { action == "modified" ? 86_400 : action == "replaced" && !isUnnamed ? 2 * 86_400 : 0 }
-
-    /// By how much lengths are wrong.
-    private var by: Int { node["by"].number.map { Int($0) } ?? 1000 }
-
-    private func challenge(_ status: Int) -> Response {
-        let caching = "private, max-age=0, no-store, no-cache, must-revalidate, post-check=0, pre-check=0"
-        return Response(
-            status: status,
-            headers: [("Content-Type", "text/html; charset=UTF-8"), ("Cache-Control", caching)]
-                + front["headers"].members.map { ($0.name, $0.value.string ?? "") },
-            body: .bytes(Array((front["page"].string ?? "").utf8)))
-    }
-
-    /// The answer with a header gone wrong.
-    private func header(of right: Response, _ request: Request) -> Response {
-        var answer = right
-        switch action {
-        case "chunked", "endless": answer.tellsLength = false
-        case "empty": answer.body = .bytes([])
-        case "gzip":
-            answer.body = .bytes(Self.compressed(right.bytes))
-            answer.headers.append(("Content-Encoding", "gzip"))
-        case "headlies" where request.method == "HEAD":
+    /// What each action changes of the right answer.
+    private static let changes: [String: Change] = [
+        "status": { spoilt in
+            let (status, wait) = (spoilt.number("status") ?? 403, spoilt.script["retry_after"].text)
+            spoilt.answer = .html("\(status)", status: status).with(wait.map { [("Retry-After", $0)] } ?? [])
+        },
+        "challenge": { challenge(&$0) },
+        "redirect": { spoilt in
+            let location = ("Location", spoilt.script["location"].string ?? "")
+            spoilt.answer = .html("302 Found", status: 302).with([location])
+        },
+        "stallhdr": { $0.stallAt = -1 }, "fin0": { $0.cutAt = -1 }, "rst0": { $0.resetAt = -1 },
+        "garbage": { $0.isGarbage = true }, "html200": { $0.answer = .html("Please wait", status: 200) },
+        "json200": { $0.answer = .failure("An unknown error occurred", status: 200) }, "placeholder": { _ in },
+        "nohead": { if $0.request.method == "HEAD" { $0.answer = .html("405", status: 405) } },
+        "cllong": { $0.lengths = [$0.answer.length + ($0.number("by") ?? 1000)] },
+        "clshort": { $0.lengths = [$0.answer.length - ($0.number("by") ?? 1000)] },
+        "headlies": { spoilt in
             // Never sent: of a HEAD's body only the length counts.
-            answer.body = .bytes(Array(repeating: 0, count: answer.length + by))
-            answer.tellsLength = true
-        case "rangewrong", "rangezero":
-            guard answer.status == 206, case .picture(let picture, let range) = answer.body else { break }
-            if action == "rangezero" {
-                answer.body = .picture(picture, range: 0..<range.count)
-            } else {
-                answer.headers.removeAll { $0.0 == "Content-Range" }
-                let wrong = "bytes \(range.lowerBound + 1)-\(range.upperBound)/\(picture.bytes)"
-                answer.headers.append(("Content-Range", wrong))
+            guard spoilt.request.method == "HEAD" else { return }
+            let lie = spoilt.answer.length + (spoilt.number("by") ?? 1000)
+            spoilt.answer.body = .bytes(Array(repeating: 0, count: lie))
+            spoilt.answer.tellsLength = true
+        },
+        "cltwo": { $0.lengths = [$0.answer.length, $0.answer.length / 2] }, "clneg": { $0.lengths = [-1] },
+        "chunked": { $0.answer.tellsLength = false }, "closedelim": { $0.lengths = [] },
+        "gzip": {
+            $0.answer.body = .bytes(compressed($0.answer.bytes))
+            $0.answer.headers.append(("Content-Encoding", "gzip"))
+        },
+        "hdr1m": { $0.headers = [("X-Large", String(repeating: "a", count: 1 << 20))] },
+        "hdr10k": { $0.headers = (0..<10_000).map { ("X-Number-\($0)", "\($0)") } },
+        "rangeignored": { _ in }, "modified": { _ in }, "unnamed": { _ in },
+        "rangewrong": { spoilt in
+            guard spoilt.answer.status == 206, case .picture(let picture, let range) = spoilt.answer.body else {
+                return
             }
-        default: if isUnnamed { answer.headers.removeAll { $0.0 == "Last-Modified" || $0.0 == "ETag" } }
-        }
-        return answer
-    }
-
-    private func delivery(of answer: Response) -> Delivery {
-        var delivery = Delivery()
-        let length = answer.length
-        let after = node["after"].number.map { Int($0) } ?? length / 2
-        switch action {
-        case "slow": delivery.rate = node["rate"].number.map { Int($0) }
-        case "trunc": delivery.cutAt = after
-        case "rst": delivery.resetAt = after
-        case "stallbody": delivery.stallAt = after
-        case "flip":
-            let place = node["at"].number.map { Int($0) } ?? length / 2
-            delivery.changed = place..<place + 1
-        case "rangebytes" where answer.status == 206: delivery.changed = 0..<length
-        case "replaced": delivery.changed = answer.between(ends: Self.ends)
-        case "notrailer": delivery.blank = max(0, length - Self.trailer)..<length
-        case "endless": delivery.isEndless = true
-        case "cllong": delivery.lengths = [length + by]
-        case "clshort": delivery.lengths = [length - by]
-        case "cltwo": delivery.lengths = [length, length / 2]
-        case "clneg": delivery.lengths = [-1]
-        case "closedelim": delivery.lengths = []
-        case "hdr1m": delivery.headers = [("X-Large", String(repeating: "a", count: 1 << 20))]
-        case "hdr10k": delivery.headers = (0..<10_000).map { ("X-Number-\($0)", "\($0)") }
-        case "garbage": delivery.isGarbage = true
-        default: break
-        }
-        return delivery
-    }
+            spoilt.answer.headers.removeAll { $0.0 == "Content-Range" }
+            let wrong = "bytes \(range.lowerBound + 1)-\(range.upperBound)/\(picture.bytes)"
+            spoilt.answer.headers.append(("Content-Range", wrong))
+        },
+        "rangezero": { spoilt in
+            guard spoilt.answer.status == 206, case .picture(let picture, let range) = spoilt.answer.body else {
+                return
+            }
+            spoilt.answer.body = .picture(picture, range: 0..<range.count)
+        },
+        "rangebytes": { if $0.answer.status == 206 { $0.changed = 0..<$0.answer.length } },
+        "replaced": { spoilt in
+            guard case .picture(let picture, let range) = spoilt.answer.body else { return }
+            let middle = (ends..<max(ends, picture.bytes - ends)).clamped(to: range)
+            spoilt.changed = middle.lowerBound - range.lowerBound..<middle.upperBound - range.lowerBound
+        },
+        "trunc": { $0.cutAt = $0.number("after") ?? $0.answer.length / 2 },
+        "rst": { $0.resetAt = $0.number("after") ?? $0.answer.length / 2 },
+        "stallbody": { $0.stallAt = $0.number("after") ?? $0.answer.length / 2 },
+        "slow": { $0.rate = $0.number("rate") },
+        "flip": { spoilt in
+            let place = spoilt.number("at") ?? spoilt.answer.length / 2
+            spoilt.changed = place..<place + 1
+        },
+        "notrailer": { $0.blank = max(0, $0.answer.length - trailer)..<$0.answer.length },
+        "endless": {
+            $0.answer.tellsLength = false
+            $0.isEndless = true
+        },
+        "empty": { $0.answer.body = .bytes([]) },
+    ]
 
     /// Bytes at both ends that all versions of a picture have: more than any format begins or ends with.
     private static let ends = 64
     /// At least what any picture format ends with.
     private static let trailer = 16
+
+    /// The fronts that want to see browsers: rebuilt from descriptions, since nobody published a recorded page: Cloudflare's
+    /// documentation ("Detect a Challenge Page response"), the marks by which gallery-dl tells such pages, and their headers.
+    private static let fronts = JSON(PackageResources.fronts_json) ?? .null
+
+    private static func front(_ script: JSON) -> JSON { fronts[script["kind"].string ?? "cloudflare"] }
+
+    private static func challenge(_ spoilt: inout Delivery) {
+        let front = front(spoilt.script)
+        let caching = "private, max-age=0, no-store, no-cache, must-revalidate, post-check=0, pre-check=0"
+        spoilt.answer = Response(
+            status: spoilt.number("status") ?? 403,
+            headers: [("Content-Type", "text/html; charset=UTF-8"), ("Cache-Control", caching)]
+                + front["headers"].members.map { ($0.name, $0.value.string ?? "") },
+            body: .bytes(Array((front["page"].string ?? "").utf8)))
+    }
 
     /// Bytes in gzip format; empty only without memory.
     private static func compressed(_ bytes: [UInt8]) -> [UInt8] {
@@ -190,14 +207,5 @@ struct Fault: Sendable {
             }
         }
         return Array(output.dropLast(left))
-    }
-}
-
-extension Response {
-    /// The places in the body that belong to a picture's bytes between its ends.
-    fileprivate func between(ends: Int) -> Range<Int>? {
-        guard case .picture(let picture, let range) = body else { return nil }
-        let middle = (ends..<max(ends, picture.bytes - ends)).clamped(to: range)
-        return middle.lowerBound - range.lowerBound..<middle.upperBound - range.lowerBound
     }
 }

@@ -21,51 +21,61 @@ extension Universe {
         post.format == .zip || post.format.isStill && post.pages[0].width > BoardRendition.sampleWidth
     }
 
-    /// Whether Moebooru makes a sample: of every PNG, of pictures far larger, and of large files.
-    func hasWide(_ post: Post) -> Bool {
-        guard post.format != .png else { return true }
-        guard post.format.isStill, let length = original(post)?.length else { return false }
-        let side = max(post.pages[0].width, post.pages[0].height)
-        return side > 1875 || side > 1500 && length > 512 << 10
+    /// Whether Moebooru makes a sample: of every PNG, and of other pictures that are larger.
+    private func hasWide(_ post: Post) -> Bool {
+        post.format == .png || post.format.isStill && max(post.pages[0].width, post.pages[0].height) > 1500
     }
 
     /// The files of a post, those made from it first; all that a recorded one may have.
-    func renditions(of post: Post, isRecorded: Bool = false) -> [BoardRendition] {
-        let (size, format) = (post.pages[0], post.format)
+    func renditions(of post: Post) -> [BoardRendition] {
+        let (size, format, isRecorded) = (post.pages[0], post.format, post.recorded != nil)
         func made(_ name: String, _ pixels: PixelSize, _ weight: Weight, _ format: Format = .jpg) -> BoardRendition {
             BoardRendition(name: name, format: format, pixels: pixels, weight: weight)
         }
-        let whole: Weight = size.width * size.height > 2_000_000 ? .original(.jpg) : .regular
-        var all: [BoardRendition] = []
-        if service == .danbooru {
-            all = [
-                made("180x180", size.fitted(into: 180), .square), made("360x360", size.fitted(into: 360), .preview),
-                made("720x720", size.fitted(into: 720), .preview, .webp),
-            ]
-            let sample = PixelSize(width: BoardRendition.sampleWidth, height: .max >> 16)
-            if isRecorded || hasSample(post) {
-                all.append(made("sample", size.fitted(into: sample), .regular, format == .zip ? .webm : .jpg))
-            }
-            if format == .webp || format == .avif { all.append(made("full", size, whole)) }
-        } else {
-            all = [made("preview", size.fitted(into: 300), .preview)]
-            if isRecorded || hasWide(post) { all.append(made("sample", size.fitted(into: 1500), .regular)) }
-            if isRecorded || format == .png { all.append(made("jpeg", size.fitted(into: 3500), whole)) }
+        let whole = size.width * size.height > 2_000_000 ? Weight.original(.jpg, size) : .regular
+        guard service == .danbooru else {
+            return [made("preview", size.fitted(into: 300), .preview)]
+                + (isRecorded || hasWide(post) ? [made("sample", size.fitted(into: 1500), .regular)] : [])
+                + (isRecorded || format == .png ? [made("jpeg", size.fitted(into: 3500), whole)] : [])
+                + [made("image", size, whole, format)]
         }
-        return all + [made(service == .danbooru ? "original" : "image", size, whole, format)]
+        let sample = size.fitted(into: PixelSize(width: BoardRendition.sampleWidth, height: .max >> 16))
+        // WebP files are larger.
+        let webp = Weight(median: 110_000, sigma: 0.2, bounds: 80_000...180_000)
+        return [
+            made("180x180", size.fitted(into: 180), .square), made("360x360", size.fitted(into: 360), .preview),
+            made("720x720", size.fitted(into: 720), webp, .webp),
+        ]
+            + (isRecorded || hasSample(post) ? [made("sample", sample, .regular, format == .zip ? .webm : .jpg)] : [])
+            + (format == .webp || format == .avif ? [made("full", size, whole)] : [])
+            + [made("original", size, whole, format)]
+    }
+
+    /// A model; nil without memory.
+    func drawn(_ model: Int) -> DrawnModel? {
+        models.value("\(model)") { DrawnModel(Model.all[model], seed: seed) }
+    }
+
+    /// Draws the models of posts on all processors, the largest first: nobody waits for one that was left for last.
+    func prepareModels(of posts: some Sequence<Post>) {
+        let wanted = Set(posts.compactMap(\.file?.model)).sorted {
+            Model.all[$0].pixels.width * Model.all[$0].pixels.height > Model.all[$1].pixels.width
+                * Model.all[$1].pixels.height
+        }
+        DispatchQueue.concurrentPerform(iterations: wanted.count) { _ = drawn(wanted[$0]) }
     }
 
     /// The bytes of a post's original and their digest; nil without memory.
     func original(_ post: Post) -> (model: DrawnModel, length: Int, digest: String)? {
-        guard let file = post.file, let model = models.drawn(file.model) else { return nil }
-        return (model, model.file(file).length, model.digest(file))
+        guard let file = post.file, let model = drawn(file.model) else { return nil }
+        return (model, model.length(file), model.digest(file))
     }
 
-    /// Bytes of a rendition, decided before it is drawn, so that a listing can tell them.
+    /// Bytes of a rendition, decided before it is drawn, so that a listing can tell them; those that a recording tells.
     func bytes(_ rendition: BoardRendition, of post: Post) -> Int {
-        let bytes = rendition.weight.bytes(seed: seed, path: key(rendition, post), rendition.pixels)
-        // WebP files are in units of two bytes, and are larger.
-        return rendition.format == .webp ? 2 * (30_000 + bytes / 2) : bytes
+        let told = post.recorded?["\(rendition.name)_file_size"].number(in: 1...64 << 20)
+        // WebP files are in units of two bytes.
+        return told.map { Int($0) } ?? rendition.weight.bytes(seed, key(rendition, post)) & ~1
     }
 
     private func key(_ rendition: BoardRendition, _ post: Post) -> String {
@@ -75,19 +85,19 @@ extension Universe {
     /// A file of a post; nil without memory.
     func picture(_ rendition: BoardRendition, of post: Post) -> Picture? {
         guard let file = post.file else { return nil }
-        let content: Picture.Content
-        var length = bytes(rendition, of: post)
         if rendition.name == "original" || rendition.name == "image" {
-            guard let (model, bytes, _) = original(post) else { return nil }
-            (content, length) = (.model(model, file), bytes)
-        } else if rendition.format == .webm {
-            (content, length) = (.film, PackageResources.film_webm.count)
-        } else {
-            content = .drawn(Model.all[file.model].subject(seed: seed), rendition.format)
+            guard let (model, length, _) = original(post) else { return nil }
+            return Picture(format: post.format, pixels: rendition.pixels, bytes: length, modified: post.seconds) {
+                model.bytes(file)
+            }
         }
-        return Picture(
-            path: key(rendition, post), pixels: rendition.pixels, bytes: length, modified: post.seconds,
-            content: content, drawings: drawings)
+        if rendition.format == .webm {
+            let film = PackageResources.film_webm
+            return Picture(format: .webm, pixels: rendition.pixels, bytes: film.count, modified: post.seconds) { film }
+        }
+        return drawn(
+            Model.all[file.model].subject(seed: seed), key(rendition, post), rendition.pixels, rendition.format,
+            bytes: bytes(rendition, of: post), modified: post.seconds)
     }
 
     /// The 32 digits before the ending of a path's last part that is one, and nothing else in that part but what stands before `-` or `_`.
@@ -101,9 +111,6 @@ extension Universe {
 
     /// Digests remembered; about 20 MB.
     private static let mostDigests = 200_000
-    /// Days that a processor looks through at a time, and how many such parts there are.
-    private static let daysAtOnce = 100
-    private static let parts = 4
 
     /// Remembers whose a digest is.
     func learn(_ digest: String, _ id: Int64?) {
@@ -118,34 +125,35 @@ extension Universe {
     /// For a digest that was not told lately, as from before a restart, all days are looked through, the newest first: some seconds
     /// for one that no post has.
     func post(digest: String, now: Int64) -> Post? {
+        if let recorded { return recorded.first { original($0)?.digest == digest } }
         if let id = digests.withLock({ $0[digest] }) { return id.flatMap { post($0, now: now) } }
-        let id = search(digest, now: now)
+        let drawn = Model.all.indices.map { self.drawn($0) }
+        let days = (0...max(0, newest(at: now).ordinal - service.firstDay.ordinal)).reversed()
+        let slots = days.lazy.flatMap { day in
+            (0..<self.service.posts(onDay: day)).lazy.map { Slot(day: day, number: $0) }
+        }
+        let id = slots.first { slot in
+            let file = modelFile(slot)
+            return drawn[file.model]?.digest(file) == digest
+        }?.id(service)
         learn(digest, id)
         return id.flatMap { post($0, now: now) }
     }
 
-    private func search(_ digest: String, now: Int64) -> Int64? {
-        models.prepare(Set(Model.all.indices))
-        let drawn = Model.all.indices.map { models.drawn($0) }
-        var end = newest(at: now).ordinal - service.firstDay.ordinal + 1
-        while end > 0 {
-            let (begin, limit) = (max(0, end - Self.daysAtOnce * Self.parts), end)
-            let found = Mutex<Int64?>(nil)
-            DispatchQueue.concurrentPerform(iterations: Self.parts) { part in
-                let first = min(limit, begin + part * Self.daysAtOnce)
-                for day in first..<min(limit, first + Self.daysAtOnce) {
-                    for number in 0..<service.posts(onDay: day) {
-                        let slot = Slot(day: day, number: number)
-                        let file = models.file(slot, service)
-                        guard drawn[file.model]?.digest(file) == digest else { continue }
-                        found.withLock { $0 = slot.id(service) }
-                        return
-                    }
-                }
-            }
-            if let id = found.withLock({ $0 }) { return id }
-            end = begin
-        }
-        return nil
+    /// Which file a post has.
+    func modelFile(_ slot: Slot) -> ModelFile {
+        var chance = chance(service.salt ^ 0xf11e, slot.id(service))
+        let drawn = format(chance.below(1000))
+        let numbers = Landmarks.models(slot, service) ?? Model.numbers[drawn] ?? [0]
+        return ModelFile(model: chance.pick(numbers), &chance)
+    }
+
+    /// Danbooru: of the 200 best of a day 128 were JPEG, 61 PNG, 10 MP4 and 1 an archive (reference, 3.2).
+    private func format(_ draw: Int) -> Format {
+        let shares: [(Int, Format)] =
+            service == .danbooru
+            ? [(635, .jpg), (930, .png), (970, .mp4), (978, .webm), (985, .zip), (992, .gif), (998, .webp)]
+            : [(640, .jpg), (990, .png), (1000, .gif)]
+        return shares.first { draw < $0.0 }?.1 ?? .avif
     }
 }

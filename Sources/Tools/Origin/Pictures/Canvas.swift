@@ -4,7 +4,7 @@ import Media
 ///
 /// Coordinates are in the units of the scene, in which the long side is 1200.
 struct Canvas: Sendable {
-    let pixels: PixelSize
+    private(set) var pixels: PixelSize
     /// Rows of blue, green, red and an unused byte, without gaps, on little-endian machines.
     private var dots: [UInt32] = []
     /// Pixels of a unit.
@@ -30,12 +30,6 @@ struct Canvas: Sendable {
             let dot = Self.dot((mixed(above.0, below.0), mixed(above.1, below.1), mixed(above.2, below.2)))
             dots += repeatElement(dot, count: pixels.width)
         }
-    }
-
-    private init(empty pixels: PixelSize) {
-        self.pixels = pixels
-        scale = 1
-        dots.reserveCapacity(pixels.width * pixels.height)
     }
 
     // MARK: - Strokes
@@ -101,12 +95,14 @@ struct Canvas: Sendable {
     /// The same picture of some size, each dot of this one a square of several.
     func enlarged(to size: PixelSize, by factor: Int) -> Canvas {
         guard factor > 1 else { return self }
-        var large = Canvas(empty: size)
+        var large = self
+        (large.pixels, large.dots) = (size, [])
+        large.dots.reserveCapacity(size.width * size.height)
         for y in 0..<size.height {
+            let row = y / factor * pixels.width
             if y % factor > 0 {
                 large.dots += Array(large.dots.suffix(size.width))
             } else {
-                let row = y / factor * pixels.width
                 for x in 0..<size.width { large.dots.append(dots[row + x / factor]) }
             }
         }

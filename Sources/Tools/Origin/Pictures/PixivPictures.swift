@@ -19,6 +19,13 @@ enum PageRendition: Hashable, Sendable {
         "48x48": (48, 48), "1920x1080": (1920, 1080),
     ]
 
+    /// All that there are.
+    static let all: [PageRendition] =
+        [.regular, .original, .archive(size: "600x600"), .archive(size: "1920x1080")]
+        + boxes.keys.flatMap {
+            [.preview(size: $0), .square(size: $0, custom: false), .square(size: $0, custom: true)]
+        }
+
     /// The pixels of this picture of a page; nil for a size that the host does not have.
     func pixels(of page: PixelSize) -> PixelSize? {
         switch self {
@@ -64,8 +71,8 @@ struct PagePath: Sendable {
     /// Nil for names without `_p<N>`: old animations.
     let page: Int?
     let format: Format
-    /// The renditions that have such a path.
-    let renditions: [PageRendition]
+    /// Whether it is an archive of frames, or the first of them.
+    let isAnimation: Bool
 
     /// Takes a path apart; nil for anything that is none.
     init?(_ path: some StringProtocol) {
@@ -81,10 +88,7 @@ struct PagePath: Sendable {
         let words = name[..<dot].split(separator: "_" as Character)
         hash = words[0].split(separator: "-" as Character).dropFirst().first.map { String($0) }
         page = words.dropFirst().first.flatMap { $0.first == "p" ? Int($0.dropFirst()) : nil }
-        let size = parts[0] == "c" ? String(parts[1]) : nil
-        renditions =
-            size.map { [.preview(size: $0), .square(size: $0, custom: false), .square(size: $0, custom: true)] }
-            ?? [.regular, .original, .archive(size: "600x600"), .archive(size: "1920x1080")]
+        isAnimation = words.count > 1 && words[1].hasPrefix("ugoira")
     }
 }
 
@@ -95,7 +99,7 @@ extension Universe {
         guard let parsed = PagePath(path), let work = find(parsed) else { return nil }
         let page = parsed.page ?? 0
         guard work.pages.indices.contains(page),
-            let rendition = parsed.renditions.first(where: { $0.path(work, page) == path })
+            let rendition = PageRendition.all.first(where: { $0.path(work, page) == path })
         else { return nil }
         return picture(rendition, of: work, page)
     }
@@ -103,43 +107,38 @@ extension Universe {
     /// A picture of a page; nil for one that the work does not have.
     func picture(_ rendition: PageRendition, of work: Post, _ page: Int) -> Picture? {
         guard let pixels = rendition.pixels(of: work.pages[page]) else { return nil }
-        var chance = Chance(seed, 0xd1, UInt64(bitPattern: work.id), UInt64(page))
+        let (path, frames) = (rendition.path(work, page), work.kind == .animation ? delays(of: work).count : 0)
+        let scene = Chance(seed, 0xd1, UInt64(bitPattern: work.id), UInt64(page)).first
         let rank = Mode.place(work.slot).map { "\($0.rank)" } ?? ""
-        var subject = PictureSubject(scene: chance.next(), label: rank, page: page, pageCount: work.pages.count)
-        let path = rendition.path(work, page)
-        let frames = work.kind == .animation ? delays(of: work).count : 0
-        var weight = isLarge ? Weight.large : .regular
+        var subject = PictureSubject(scene: scene, label: rank, page: page, pageCount: work.pages.count)
+        let weight: Weight
         switch rendition {
-        case .regular: break
+        case .regular: weight = isLarge ? .large : .regular
         case .preview: weight = .preview
-        case .square: weight = .square
+        case .square: weight = pixels.width <= 128 ? .tiny : .square
         case .original:
-            weight = .original(work.format)
+            weight = .original(work.format, pixels)
             if frames > 0 { subject = subject.at(0, of: frames) }
         case .archive:
             guard frames > 0 else { return nil }
-            let lengths = (0..<frames).map { Weight.frame.bytes(seed: seed, path: "\(path)#\($0)", pixels) }
-            return Picture(
-                path: path, pixels: pixels, bytes: Archive.length(lengths), modified: work.seconds,
-                content: .archive(subject, lengths: lengths), drawings: drawings)
+            let lengths = (0..<frames).map { Weight.frame(pixels).bytes(seed, "\(path)#\($0)") }
+            return Picture(format: .zip, pixels: pixels, bytes: Archive.length(lengths), modified: work.seconds) {
+                [drawings, subject] in
+                drawings.value(path, cost: \.count) { Archive.file(subject, pixels, lengths: lengths) }
+            }
         }
-        let format = rendition == .original ? work.format : .jpg
-        return Picture(
-            path: path, pixels: pixels, bytes: weight.bytes(seed: seed, path: path, pixels), modified: work.seconds,
-            content: .drawn(subject, format), isBroken: rendition == .original && work.flags.contains(.broken),
-            drawings: drawings)
+        var picture = drawn(
+            subject, path, pixels, rendition == .original ? work.format : .jpg, bytes: weight.bytes(seed, path),
+            modified: work.seconds)
+        picture.isBroken = rendition == .original && work.flags.contains(.broken)
+        return picture
     }
-
-    private static let placeholders = [
-        "limit_unviewable_s.png": 100, "limit_unviewable_360.png": 360, "limit_unknown_360.png": 360,
-        "limit_unknown_s.png": 100, "limit_sanity_level_360.png": 360, "limit_mypixiv_360.png": 360,
-        "limit_r18_360.png": 360, "no_profile.png": 170, "no_profile_s.png": 50,
-    ]
 
     /// A picture that belongs to no work: a portrait, or a placeholder for what is withheld.
     func fixture(at path: String) -> Picture? {
         let parts = path.split(separator: "/" as Character).map { String($0) }
-        if parts.count == 3, parts[..<2] == ["common", "images"], let side = Self.placeholders[parts[2]] {
+        if parts.count == 3, parts[..<2] == ["common", "images"], parts[2].hasSuffix(".png") {
+            let side = parts[2].hasSuffix("_360.png") ? 360 : 100
             return fixture(path, side, .png, bytes: 60_000, service.begin(of: service.firstDay))
         }
         guard parts.first == "user-profile", let author = Int64(parts.last?.prefix(while: \.isNumber) ?? ""),
@@ -149,11 +148,23 @@ extension Universe {
         return fixture(path, side, .jpg, bytes: 6_000 + side * 20, seconds)
     }
 
+    // MARK: - Drawing
+
+    /// A picture that is drawn when its bytes are wanted; `path` is its name among all of the service.
+    func drawn(
+        _ subject: PictureSubject, _ path: String, _ pixels: PixelSize, _ format: Format, bytes: Int, modified: Int64
+    ) -> Picture {
+        Picture(format: format, pixels: pixels, bytes: bytes, modified: modified) { [drawings] in
+            let salt = Chance(subject.scene, text: path).first
+            return drawings.value(path, cost: \.count) { Scene.file(subject, pixels, format, upTo: bytes) }
+                .flatMap { format.padded($0, to: bytes, salt: salt) }
+        }
+    }
+
     /// A small square picture of its own.
     func fixture(_ path: String, _ side: Int, _ format: Format, bytes: Int, _ seconds: Int64) -> Picture {
-        var chance = Chance(seed, text: path)
-        return Picture(
-            path: path, pixels: PixelSize(width: side, height: side), bytes: bytes, modified: seconds,
-            content: .drawn(PictureSubject(scene: chance.next()), format), drawings: drawings)
+        drawn(
+            PictureSubject(scene: Chance(seed, text: path).first), path, PixelSize(width: side, height: side), format,
+            bytes: bytes, modified: seconds)
     }
 }

@@ -1,24 +1,42 @@
 import Glibc
 import Media
 
-/// What is painted: one of seven scenes in colours of its own, or the frames of an animation.
+/// What a picture shows; every rendition of a page shows the same.
+struct PictureSubject: Hashable, Sendable {
+    /// Decides the scene and its colours.
+    let scene: UInt64
+    /// `12` for the twelfth of a ranking; only what ``Canvas`` has signs for is seen.
+    var label = ""
+    /// Counted from 0.
+    var page = 0
+    var pageCount = 1
+    /// Which frame of an animation is shown, counted from 0, of how many; nil for what does not move.
+    var frame: Int?
+    var frames = 1
+
+    /// The same with another frame.
+    func at(_ frame: Int, of frames: Int) -> PictureSubject {
+        var subject = self
+        subject.frame = frame
+        subject.frames = frames
+        return subject
+    }
+}
+
+/// What is painted: one of six scenes in colours of its own, or the frames of an animation.
 enum Scene {
     /// Dots that are drawn at most, and the qualities that are tried until a picture fits.
     private static let mostDots = 3_000_000
     private static let qualities = [88, 77, 60, 40, 20, 5]
 
-    /// A picture of exactly so many bytes; nil without memory.
-    static func file(
-        _ subject: PictureSubject, _ pixels: PixelSize, _ format: Format, bytes: Int, path: String
-    ) -> PictureFile? {
-        var chance = Chance(subject.scene, text: path)
-        let salt = chance.next()
+    /// A picture that can be made so long; nil without memory.
+    static func file(_ subject: PictureSubject, _ pixels: PixelSize, _ format: Format, upTo most: Int) -> [UInt8]? {
         // Larger dots are quicker to draw and need fewer bytes.
         for dot in [1, 2, 4, 8] where pixels.width * pixels.height / (dot * dot) < mostDots {
             let canvas = paint(subject, pixels, dot: dot)
             for quality in format == .png ? [100] : qualities {
                 guard let file = canvas.file(format, quality: quality) else { return nil }
-                if let file = PictureFile(file, format, length: bytes, salt: salt) { return file }
+                if file.count + format.unit([]).count <= most { return file }
             }
         }
         return nil
@@ -28,12 +46,12 @@ enum Scene {
     static func paint(_ subject: PictureSubject, _ pixels: PixelSize, dot: Int) -> Canvas {
         let small = PixelSize(width: (pixels.width + dot - 1) / dot, height: (pixels.height + dot - 1) / dot)
         var chance = Chance(subject.scene)
-        let kind = chance.below(7)
+        let kind = chance.below(6)
         let base = Colour(
             hue: chance.unit(), saturation: chance.between(0.35, 0.7), value: chance.between(0.75, 0.98))
         var canvas =
             subject.frame.map { frame($0, subject.frames, base, small) }
-            ?? (kind < 5 ? landscape(kind, base, small, &chance) : discs(kind == 5, base, small, &chance))
+            ?? (kind < 5 ? landscape(kind, base, small, &chance) : lights(base, small, &chance))
         let unit = min(canvas.width, canvas.height) / 12
         canvas.letter(subject.label, unit * 0.7, unit * 0.7, size: unit * 1.8)
         if subject.pageCount > 1 {
@@ -52,7 +70,10 @@ enum Scene {
         let sky = base.moved(0, -0.1, isNight ? -0.6 : 0)
         var canvas = Canvas(pixels, sky: [sky, sky.moved(0.06, -0.1, 0.05), sky.moved(0.14, -0.3, 0.25)])
         let (width, height) = (canvas.width, canvas.height)
-        if isNight { stars(&canvas, &chance) }
+        for _ in 0..<(isNight ? 120 : 0) {
+            let (x, y) = (chance.unit() * width, chance.unit() * height * 0.7)
+            canvas.disc(x, y, radius: chance.between(0.6, 2.4), Colour.white.moved(alpha: chance.between(0.3, 1)))
+        }
         let (x, y) = (chance.between(0.15, 0.85) * width, chance.between(0.15, 0.35) * height)
         let light = base.moved(0.14, -0.4, 0.25)
         canvas.disc(x, y, radius: height * 0.4, soft: true, light.moved(alpha: 0.6))
@@ -81,36 +102,16 @@ enum Scene {
         return canvas
     }
 
-    /// Lights out of focus, or planets with their stars.
-    private static func discs(_ isNear: Bool, _ base: Colour, _ pixels: PixelSize, _ chance: inout Chance) -> Canvas {
-        var canvas = Canvas(
-            pixels, sky: [base.moved(0, 0, -0.75), base.moved(0.1, 0, -0.45), base.moved(0.2, 0, -0.65)])
-        if !isNear { stars(&canvas, &chance) }
-        for index in 0..<(isNear ? 40 : chance.within(2...4)) {
+    /// Lights out of focus.
+    private static func lights(_ base: Colour, _ pixels: PixelSize, _ chance: inout Chance) -> Canvas {
+        let sky = [base.moved(0, 0, -0.75), base.moved(0.1, 0, -0.45), base.moved(0.2, 0, -0.65)]
+        var canvas = Canvas(pixels, sky: sky)
+        for index in 0..<40 {
             let (x, y) = (chance.unit() * canvas.width, chance.unit() * canvas.height)
-            let colour = base.moved(chance.between(-0.2, 0.2), 0, 0.1)
-            if isNear {
-                let (radius, isSoft) = (chance.between(18, 170), index % 3 == 0)
-                canvas.disc(x, y, radius: radius, soft: isSoft, colour.moved(alpha: chance.between(0.1, 0.4)))
-                continue
-            }
-            let radius = chance.between(50, 230)
-            canvas.disc(x, y, radius: radius * 1.5, soft: true, colour.moved(alpha: 0.4))
-            canvas.disc(x, y, radius: radius, colour.moved(0, 0, -0.3))
-            for band in 0..<5 {
-                let inner = Double(band) * radius
-                let lit = colour.moved(0, 0, 0.1, alpha: 0.22)
-                canvas.disc(x - 0.07 * inner, y - 0.09 * inner, radius: radius * 0.86 - 0.13 * inner, lit)
-            }
+            let colour = base.moved(chance.between(-0.2, 0.2), 0, 0.1, alpha: chance.between(0.1, 0.4))
+            canvas.disc(x, y, radius: chance.between(18, 170), soft: index % 3 == 0, colour)
         }
         return canvas
-    }
-
-    private static func stars(_ canvas: inout Canvas, _ chance: inout Chance) {
-        for _ in 0..<120 {
-            let (x, y) = (chance.unit() * canvas.width, chance.unit() * canvas.height * 0.7)
-            canvas.disc(x, y, radius: chance.between(0.6, 2.4), Colour.white.moved(alpha: chance.between(0.3, 1)))
-        }
     }
 
     /// A disc on its way round the picture, a bar that grows, and the frame's number; flat enough to be small as a JPEG.

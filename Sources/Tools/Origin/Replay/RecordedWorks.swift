@@ -1,27 +1,21 @@
 import Rankings
 
-/// Recorded answers of pixiv's, found again by what they say themselves, and the works that they name, put together from whatever each
-/// answer tells of them.
+/// Recorded answers of pixiv's, found again by what they say themselves; the pictures that they name are drawn, whatever their paths.
 struct RecordedWorks: Sendable {
     private let universe: Universe
     /// By a path with what tells it from others.
     private var answers: [String: [UInt8]] = [:]
     private var briefs: [Int64: JSONText] = [:]
-    private var works: [Int64: Post] = [:]
-    private var titled: Set<Int64> = []
 
     /// Reads every `*.json` below a directory.
     ///
     /// Throws one sentence with cause and remedy.
     init(directory: String, _ universe: Universe) throws(OriginError) {
         self.universe = universe
-        let recorded = try RecordedFiles.answers(below: directory)
-        for (path, bytes, node) in recorded {
+        for (path, bytes, node) in try RecordedFiles.answers(below: directory) {
             if let key = Self.key(of: node, file: path) { answers[key] = bytes }
             learn(node)
         }
-        // The answers of `/pages` tell the sizes of all pages.
-        for (_, _, node) in recorded { learnPages(node["body"].elements) }
     }
 
     /// The recorded answer, or what the service says where it has nothing; nil for a path that is not the API's.
@@ -29,16 +23,29 @@ struct RecordedWorks: Sendable {
         let path = request.segments
         if path == ["ranking.php"] { return ranking(request) }
         guard path.first == "ajax" else { return nil }
-        guard path.count >= 3, Int64(path[2]) != nil else { return .failure("不正なリクエストです。", status: 400) }
-        if path[1] == "user", path.dropFirst(3) == ["profile", "illusts"] { return briefRecords(request) }
+        if path.count == 5, path[1] == "user", path.suffix(2) == ["profile", "illusts"] {
+            return briefRecords(request)
+        }
         var keys = [path.joined(separator: "/")]
         if path.count == 3 { keys.insert(keys[0] + "?full", at: request.value("full") == "1" ? 0 : 1) }
         return keys.lazy.compactMap { answers[$0] }.first.map(Self.verbatim) ?? .failure("", status: 404)
     }
 
-    /// The picture at a path, if a recording names its work.
+    /// The picture at a path of a work; what its path does not tell of the work is drawn by lot.
     func picture(at path: String) -> Picture? {
-        universe.picture(at: path) { works[$0.work] }
+        universe.picture(at: path) { path in
+            guard (path.page ?? 0) < 1000 else { return nil }
+            var chance = universe.chance(0xf1, path.work)
+            let pages = Array(repeating: Universe.pixels(path.format, &chance), count: (path.page ?? 0) + 1)
+            // A place that was never ranked.
+            var work = Post(
+                slot: Slot(day: 0, number: 0, author: 0), id: path.work, created: path.seconds * 1000,
+                kind: path.isAnimation ? .animation : .illustration, format: path.format, pages: pages, upScore: 0,
+                account: 0)
+            work.hash = path.hash
+            if path.page == nil { work.flags.insert(.unmarked) }
+            return work
+        }
     }
 
     // MARK: - Answers
@@ -66,6 +73,15 @@ struct RecordedWorks: Sendable {
         return .envelope(Shapes.fill("works", ["works": .mapping(known), "furniture": .object([])]))
     }
 
+    /// Takes in every short record below a node.
+    private mutating func learn(_ node: JSON) {
+        let keys = ["title", "illustType", "url", "userId", "pageCount", "isMasked"]
+        if let id = node["id"].number, keys.allSatisfy({ key in node.members.contains { $0.name == key } }) {
+            briefs[id] = JSONText(node)
+        }
+        for child in node.children { learn(child) }
+    }
+
     /// Which path has a recorded answer.
     private static func key(of node: JSON, file: String) -> String? {
         if !node["contents"].isNull, let mode = node["mode"].string, let date = node["date"].string {
@@ -77,83 +93,14 @@ struct RecordedWorks: Sendable {
             return "ajax/user/\(id)" + (body["partial"].number == 1 ? "?full" : "")
         }
         if !body["illusts"].isNull, !body["pickup"].isNull {
-            return owner(of: body, file: file).map { "ajax/user/\($0)/profile/all" }
-        }
-        return path(body.elements.first?["urls"]["regular"]).map { "ajax/illust/\($0.work)/pages" }
-    }
-
-    /// A list of works does not say whose it is, except in what it advertises: else its file's name must.
-    private static func owner(of body: JSON, file: String) -> Int64? {
-        for pickup in body["pickup"].children {
-            guard let url = pickup["contentUrl"].string, let mark = url.firstRange(of: "creator/") else { continue }
-            if let id = Int64(url[mark.upperBound...].prefix(while: \.isNumber)) { return id }
-        }
-        return Int64((file.split(separator: "/" as Character).last ?? "").split { !$0.isNumber }.last ?? "")
-    }
-
-    // MARK: - Works
-
-    /// The parts of an address on any host.
-    private static func path(_ url: JSON?) -> PagePath? {
-        let prefix = "https://i.pximg.net"
-        guard let text = url?.string, text.hasPrefix(prefix) else { return nil }
-        return PagePath(text.dropFirst(prefix.count))
-    }
-
-    private static func size(_ node: JSON) -> PixelSize? {
-        guard let width = node["width"].number, let height = node["height"].number else { return nil }
-        return PixelSize(width: max(1, Int(width)), height: max(1, Int(height)))
-    }
-
-    /// A work of an address; what no recording told of it is decided here.
-    private func work(_ path: PagePath, _ pages: [PixelSize]) -> Post {
-        var chance = universe.chance(0xf1, path.work)
-        // A place that was never ranked.
-        let slot = Slot(day: 0, number: 0, author: 0)
-        var work = Post(
-            slot: slot, id: path.work, created: path.seconds * 1000, format: chance.oneIn(3) ? .png : .jpg,
-            pages: pages, upScore: 0, account: 0)
-        work.hash = path.hash
-        if path.page == nil { work.flags.insert(.unmarked) }
-        return work
-    }
-
-    /// Takes in everything below a node: short records, and objects that have an address of a picture, a title and a size.
-    private mutating func learn(_ node: JSON) {
-        let keys = ["title", "illustType", "url", "userId", "pageCount", "isMasked"]
-        if let id = node["id"].number, keys.allSatisfy({ key in node.members.contains { $0.name == key } }) {
-            briefs[id] = JSONText(node)
-        }
-        let urls = node["urls"]
-        if let path = Self.path(node["url"]) ?? Self.path(urls["regular"]), let size = Self.size(node),
-            let title = node["title"].string ?? node["illustTitle"].string
-        {
-            // Rankings are right about what differs.
-            let isRanked = !node["rank"].isNull
-            if isRanked || !titled.contains(path.work) {
-                // The service allows 200 pages.
-                let count = min(max(1, node["illust_page_count"].number ?? node["pageCount"].number ?? 1), 1000)
-                let format = works[path.work]?.format
-                var work = work(path, Array(repeating: size, count: Int(count)))
-                let kind = node["illust_type"].number ?? node["illustType"].number ?? 0
-                work.kind = WorkKind(rawValue: Int(truncatingIfNeeded: kind)) ?? .illustration
-                work.format = format ?? work.format
-                works[path.work] = work
-                if !title.isEmpty { titled.insert(path.work) }
+            // A list of works does not say whose it is, except in what it advertises: else its file's name must.
+            let urls = body["pickup"].children.compactMap { $0["contentUrl"].string }
+            let advertised = urls.lazy.compactMap { url in url.firstRange(of: "creator/").map { url[$0.upperBound...] }
             }
-            if let original = Self.path(urls["original"]) { works[path.work]?.format = original.format }
+            let name = (file.split(separator: "/" as Character).last ?? "").split { !$0.isNumber }.last
+            return (advertised.first?.prefix(while: \.isNumber) ?? name).map { "ajax/user/\($0)/profile/all" }
         }
-        for child in node.children { learn(child) }
-    }
-
-    /// The answer of `/pages`: one element a page, with its size.
-    private mutating func learnPages(_ elements: [JSON]) {
-        guard let path = Self.path(elements.first?["urls"]["original"]) else { return }
-        let sizes = elements.compactMap(Self.size)
-        guard sizes.count == elements.count else { return }
-        var work = works[path.work] ?? work(path, sizes)
-        if sizes.count >= work.pages.count { work.pages = sizes }
-        work.format = path.format
-        works[path.work] = work
+        let page = body.elements.first?["urls"]["regular"].string?.dropFirst("https://i.pximg.net".count)
+        return page.flatMap { PagePath($0) }.map { "ajax/illust/\($0.work)/pages" }
     }
 }

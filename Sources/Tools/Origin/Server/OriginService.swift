@@ -16,19 +16,19 @@ final class OriginService: Sendable {
     /// Throws one sentence with cause and remedy.
     init(_ configuration: OriginConfiguration) throws(OriginError) {
         self.configuration = configuration
-        let universe = Universe(configuration)
-        var posts: RecordedPosts?
-        if let directory = configuration.replay, configuration.service.isBoard {
-            posts = try RecordedPosts(directory: directory, universe)
-        }
-        switch configuration.service {
-        case .pixiv:
-            let works = try configuration.replay.map { path throws(OriginError) in
-                try RecordedWorks(directory: path, universe)
+        let (replay, service) = (configuration.replay, configuration.service)
+        if service.isBoard {
+            let recorded = try replay.map { directory throws(OriginError) in
+                try RecordedPosts.posts(below: directory, configuration.seed, service)
             }
-            api = Pixiv(universe, works)
-        case .danbooru: api = Danbooru(universe, posts, showsAll: configuration.allRatings)
-        case .yandere, .konachan: api = Moebooru(universe, posts, isOld: configuration.oldRecords)
+            api = Board(Universe(configuration, recorded: recorded), showsAll: configuration.allRatings)
+        } else {
+            let universe = Universe(configuration)
+            api = Pixiv(
+                universe,
+                try replay.map { directory throws(OriginError) in
+                    try RecordedWorks(directory: directory, universe)
+                })
         }
         faults = FaultScript(file: configuration.faults)
         log = try configuration.log.map { path throws(OriginError) in try RequestLog(path: path) }
@@ -56,7 +56,7 @@ final class OriginService: Sendable {
     var placeholder: Response {
         let picture = api.placeholder
         return Response(
-            status: 200, headers: [("Content-Type", picture?.mediaType ?? "image/png")],
+            status: 200, headers: [("Content-Type", picture?.format.mediaType ?? "image/png")],
             body: picture.map { .picture($0, range: 0..<$0.bytes) } ?? .bytes([]))
     }
 
@@ -69,25 +69,43 @@ final class OriginService: Sendable {
         let path = request.path.dropFirst(Self.controlPath.count)
         guard path.isEmpty else { return api.control(path) ?? .html("404 Not Found", status: 404) }
         guard let count = faults.replace(with: request.body) else {
-            return .json(.object([("error", "a line is no rule: see FaultRule and Fault")]), status: 400)
+            return .json(.object([("error", "a line is no rule: see Fault")]), status: 400)
         }
         return .json(.object([("rules", .int(count))]))
     }
 
     /// What becomes of a request: the right answer, or what the script in force makes of it.
-    func outcome(_ exchange: inout Exchange) -> Outcome {
+    func delivery(_ exchange: inout Exchange) -> Delivery {
         exchange.isSignedIn = api.isSignedIn(exchange.request)
         guard let fault = faults.fault(for: exchange.request) else {
-            return .answer(answer(exchange.request), Delivery())
+            return Delivery(answer: answer(exchange.request), request: exchange.request)
         }
         exchange.fault = fault.action
-        return fault.outcome(exchange.request, self)
+        return fault.delivery(exchange.request, placeholder: placeholder) { answer($0, laterBy: $1) }
     }
 
     /// Notes that a request is over.
     func finished(_ exchange: Exchange) {
         log?.write(exchange)
     }
+}
+
+/// One request and what became of it, until the log entry.
+struct Exchange {
+    let connection: Int
+    let request: Request
+    /// Milliseconds of the monotonic clock.
+    let started = Pace.now
+    var status = 0
+    /// Bytes of the body handed out.
+    var sent = 0
+    var fault: String?
+    /// Whether the request was answered as a signed-in user's.
+    var isSignedIn = false
+    /// Whether the answer went out whole.
+    var completed = false
+    /// Whether the connection ends with this answer.
+    var closes = false
 }
 
 /// One JSON line per request, written when the request is over.

@@ -31,35 +31,29 @@ struct Response: Sendable {
     }
 
     /// All bytes of the body, drawn if need be.
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        if let content = content() { content.file.append(content.range, to: &bytes) }
-        return bytes
-    }
+    var bytes: [UInt8] { Array(content() ?? []) }
 
     /// What is to be sent, drawn if need be; nil without memory.
-    func content() -> (file: PictureFile, range: Range<Int>)? {
+    func content() -> ArraySlice<UInt8>? {
         switch body {
-        case .bytes(let bytes): (PictureFile(.jpg, head: bytes), 0..<bytes.count)
-        case .picture(let picture, let range): picture.file().map { ($0, range) }
+        case .bytes(let bytes): bytes[...]
+        case .picture(let picture, let range): picture.file()?[range]
         }
     }
 
-    /// JSON as the service sends it.
-    static func json(_ json: JSONText, status: Int = 200) -> Response {
-        Self.json(json.bytes(escapingSlashes: true), status, caching: "no-store")
+    /// JSON as pixiv sends it.
+    static func json(
+        _ json: JSONText, status: Int = 200, escapingSlashes: Bool = true, caching: String = "no-store"
+    ) -> Response {
+        Response(
+            status: status,
+            headers: [("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", caching)],
+            body: .bytes(json.bytes(escapingSlashes: escapingSlashes)))
     }
 
     /// JSON as Rails sends it: slashes as they are.
     static func rails(_ json: JSONText, status: Int = 200) -> Response {
-        Self.json(json.bytes(escapingSlashes: false), status, caching: "max-age=0, private, must-revalidate")
-    }
-
-    private static func json(_ bytes: [UInt8], _ status: Int, caching: String) -> Response {
-        Response(
-            status: status,
-            headers: [("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", caching)],
-            body: .bytes(bytes))
+        Self.json(json, status: status, escapingSlashes: false, caching: "max-age=0, private, must-revalidate")
     }
 
     /// A page for people.

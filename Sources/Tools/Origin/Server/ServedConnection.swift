@@ -70,30 +70,26 @@ struct ServedConnection: Sendable {
     /// Sends the answer; false if it did not go out whole.
     private func respond(_ exchange: inout Exchange) -> Bool {
         if exchange.request.path.hasPrefix(OriginService.controlPath) {
-            return send(service.control(exchange.request), Delivery(), &exchange)
+            return send(Delivery(answer: service.control(exchange.request), request: exchange.request), &exchange)
         }
         let latency = Int64(service.configuration.latency)
         guard Pace.wait(milliseconds: latency, isOver: { isOver }) else { return false }
-        switch service.outcome(&exchange) {
-        case .answer(let answer, let delivery): return send(answer, delivery, &exchange)
-        case .silence(let milliseconds):
-            _ = Pace.wait(milliseconds: milliseconds, isOver: { isOver })
-            return false
-        case .close: return false
-        case .reset:
-            reset()
-            return false
-        }
+        return send(service.delivery(&exchange), &exchange)
     }
 
-    private func send(_ answer: Response, _ delivery: Delivery, _ exchange: inout Exchange) -> Bool {
-        let hasBody = exchange.request.method != "HEAD" && answer.status != 304
-        guard let content = hasBody ? answer.content() : (PictureFile(.jpg, head: []), 0..<0) else { return false }
+    private func send(_ delivery: Delivery, _ exchange: inout Exchange) -> Bool {
+        guard delivery.stop >= 0 else {
+            breakOff(delivery, at: delivery.stop)
+            return false
+        }
+        let answer = delivery.answer
+        let hasBody = exchange.request.method != "HEAD"
+        guard let content = hasBody ? answer.content() : [] else { return false }
         exchange.status = answer.status
         let isChunked = !answer.tellsLength && exchange.request.isCurrent && delivery.lengths == nil
         exchange.closes =
             delivery.writesHeader || !exchange.request.isPersistent || !answer.tellsLength && !isChunked
-        var block = header(answer, delivery, isChunked: isChunked, closes: exchange.closes)
+        var block = header(delivery, isChunked: isChunked, closes: exchange.closes)
         let end = !hasBody ? 0 : delivery.isEndless ? Int.max : answer.length
         var limit = (delivery.rate ?? service.configuration.rate).map(RateLimit.init(bytesPerSecond:))
         var offset = 0
@@ -112,10 +108,9 @@ struct ServedConnection: Sendable {
             }
             if isChunked { block += "\(String(count, radix: 16))\r\n".utf8 }
             let start = block.count
-            let part = (offset..<offset + count).clamped(to: 0..<content.range.count)
-            let first = content.range.lowerBound
-            content.file.append(first + part.lowerBound..<first + part.upperBound, to: &block)
+            let part = content.dropFirst(offset).prefix(count)
             // Behind the end of an endless body there is noise.
+            block += part
             block += repeatElement(0x55, count: count - part.count)
             delivery.spoil(&block, from: start, at: offset)
             if isChunked { block += "\r\n".utf8 }
@@ -129,13 +124,14 @@ struct ServedConnection: Sendable {
         return send(block)
     }
 
-    private func header(_ answer: Response, _ delivery: Delivery, isChunked: Bool, closes: Bool) -> [UInt8] {
+    private func header(_ delivery: Delivery, isChunked: Bool, closes: Bool) -> [UInt8] {
+        let answer = delivery.answer
         if delivery.isGarbage { return Array("\u{1}\u{2}this is no HTTP\r\n\r\n".utf8) }
         var lines = ["HTTP/1.1 \(answer.status) \(answer.status == 200 ? "OK" : "")"]
         lines.append("Date: \(Moment.http(service.configuration.now()))")
         lines += (answer.headers + delivery.headers).map { "\($0.0): \($0.1)" }
         if isChunked { lines.append("Transfer-Encoding: chunked") }
-        let lengths = delivery.lengths ?? (answer.tellsLength && answer.status != 304 ? [answer.length] : [])
+        let lengths = delivery.lengths ?? (answer.tellsLength ? [answer.length] : [])
         lines += lengths.map { "Content-Length: \($0)" }
         if closes { lines.append("Connection: close") }
         return Array((lines + ["", ""]).joined(separator: "\r\n").utf8)
@@ -169,22 +165,4 @@ struct ServedConnection: Sendable {
         var address = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         _ = unsafe connect(socket, &address, socklen_t(MemoryLayout<sockaddr>.size))
     }
-}
-
-/// One request and what became of it, until the log entry.
-struct Exchange {
-    let connection: Int
-    let request: Request
-    /// Milliseconds of the monotonic clock.
-    let started = Pace.now
-    var status = 0
-    /// Bytes of the body handed out.
-    var sent = 0
-    var fault: String?
-    /// Whether the request was answered as a signed-in user's.
-    var isSignedIn = false
-    /// Whether the answer went out whole.
-    var completed = false
-    /// Whether the connection ends with this answer.
-    var closes = false
 }

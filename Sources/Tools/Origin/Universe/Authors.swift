@@ -9,17 +9,11 @@ struct SpecialAuthor: Sendable {
     let mangaEvery: Int
 
     /// Their place is part of their works' numbers: append only.
-    static let all = [
-        SpecialAuthor(id: 1001, name: "五千枚", works: 5000, mangaEvery: 10),
-        SpecialAuthor(id: 1002, name: "ひとつだけ", works: 1, mangaEvery: 2),
-        SpecialAuthor(id: 1003, name: "まだ何もない", works: 0, mangaEvery: 2),
-        SpecialAuthor(id: 1004, name: "漫画と絵", works: 2000, mangaEvery: 2),
-        SpecialAuthor(id: 1005, name: "絵百枚", works: 100, mangaEvery: 1000),
-        SpecialAuthor(id: 1006, name: "a/b\\c:*?\"<>|", works: 101, mangaEvery: 4),
-        SpecialAuthor(id: 1007, name: "見本", works: 7, mangaEvery: 1000),
-        SpecialAuthor(id: 1000, name: "訪問者", works: 0, mangaEvery: 1000),
-        SpecialAuthor(id: 1008, name: "二千人を追う", works: 0, mangaEvery: 1000),
-    ]
+    static let all = Landmarks.list["authors"].elements.map { author in
+        SpecialAuthor(
+            id: author["id"].number ?? 0, name: author["name"].string ?? "", works: Int(author["works"].number ?? 0),
+            mangaEvery: Int(author["mangaEvery"].number ?? 1000))
+    }
 
     /// The place of an author among them.
     static func place(_ id: Int64) -> Int? { all.firstIndex { $0.id == id } }
@@ -123,27 +117,6 @@ enum Viewer: Hashable, Sendable {
     }
 }
 
-/// Who uploads on Moebooru: the record's `author` is the uploader's name.
-enum Uploaders {
-    private static let each = 8
-    private static let names = ["FormX", "mash", "Reverse", "AltY", "otaku_", "Mr.", "sample_user", "木"]
-
-    /// The name of a number.
-    static func name(of number: Int64) -> String {
-        "\(names[Int(number) % names.count])\(Int(number) / names.count % each)"
-    }
-
-    /// The number that a post shows for one that is drawn by lot.
-    static func settled(_ number: Int64) -> Int64 {
-        number % Int64(names.count * each)
-    }
-
-    /// The number of a name; nil for nobody's.
-    static func number(of name: String) -> Int64? {
-        (0..<Int64(names.count * each)).first { Self.name(of: $0) == name }
-    }
-}
-
 /// What users of pixiv like: the works they bookmarked and the authors they follow, the same at every moment.
 extension Universe {
     /// One bookmark.
@@ -157,22 +130,16 @@ extension Universe {
 
     /// Draws, of which one in five finds no work: some 120 bookmarks, three requests of 48.
     private static let visitorsBookmarks = 150
-    private static let visitorsAuthors = 40
-    private static let visitorsHidden = 6
     /// Eighty-eight requests of 24.
     private static let fansAuthors = 2100
+    private static let visitorsAuthors = 40
     /// Days since the first ranking, 2015 to 2023.
     private static let bookmarkedDays = 2700...5900
-    /// The third row of each sixty is of a deleted work.
-    private static let goneEvery = 60
-    private static let firstGone = 2
 
-    /// The bookmarks of a user, newest first; hidden ones are shown to nobody else.
-    func bookmarks(of user: Int64, hidden: Bool, now: Int64) -> [Bookmark] {
-        var chance = Chance(seed, 0x14, UInt64(bitPattern: user), hidden ? 1 : 0)
-        let isVisitor = user == Landmarks.visitor
-        let count =
-            hidden ? (isVisitor ? Self.visitorsHidden : 0) : isVisitor ? Self.visitorsBookmarks : chance.below(70)
+    /// The bookmarks of a user, newest first.
+    func bookmarks(of user: Int64, now: Int64) -> [Bookmark] {
+        var chance = chance(0x14, user)
+        let count = user == Landmarks.visitor ? Self.visitorsBookmarks : chance.below(70)
         let newest = newest(at: now)
         var (seen, bookmarks): (Set<Slot>, [Bookmark]) = ([], [])
         for index in 0..<count {
@@ -181,22 +148,20 @@ extension Universe {
                 ? Slot(day: 0, number: chance.below(SpecialAuthor.all[0].works), author: 0)
                 : Mode.all[0].slot(chance.within(Self.bookmarkedDays), chance.within(1...500))
             guard exists(slot, newest: newest), author(of: slot) != user, seen.insert(slot).inserted else { continue }
-            let isGone = bookmarks.count % Self.goneEvery == Self.firstGone
+            // The third row of each sixty is of a deleted work.
+            let isGone = bookmarks.count % 60 == 2
             bookmarks.append(Bookmark(id: 15_832_784_479 - Int64(index) * 7_919, slot: slot, isGone: isGone))
         }
         return bookmarks
     }
 
-    /// The authors that a user follows, last followed first; hidden ones are shown to nobody else.
-    func following(of user: Int64, hidden: Bool = false) -> [Int64] {
-        var chance = Chance(seed, 0x15, UInt64(bitPattern: user), hidden ? 1 : 0)
+    /// The authors that a user follows, last followed first.
+    func following(of user: Int64) -> [Int64] {
+        var chance = chance(0x15, user)
         let isVisitor = user == Landmarks.visitor
-        var authors = isVisitor && !hidden ? SpecialAuthor.all.map(\.id).filter { $0 != user } : []
+        var authors = isVisitor ? SpecialAuthor.all.map(\.id).filter { $0 != user } : []
         var seen = Set(authors + [user])
-        let count =
-            hidden
-            ? (isVisitor ? Self.visitorsHidden : 0)
-            : isVisitor ? Self.visitorsAuthors : user == Landmarks.fan ? Self.fansAuthors : chance.below(41)
+        let count = isVisitor ? Self.visitorsAuthors : user == Landmarks.fan ? Self.fansAuthors : chance.below(41)
         while authors.count < count {
             // A rank that never is a carried one, of a day long ago: its author has a work at every moment.
             let slot = Mode.all[0].slot(chance.below(Self.bookmarkedDays.lowerBound), 1 + chance.below(9))

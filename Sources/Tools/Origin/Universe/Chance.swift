@@ -21,6 +21,12 @@ struct Chance: Sendable {
         self.init(seed, hash)
     }
 
+    /// The first 64 bits.
+    var first: UInt64 {
+        var copy = self
+        return copy.next()
+    }
+
     /// The next 64 bits.
     mutating func next() -> UInt64 {
         state &+= Self.increment

@@ -13,7 +13,8 @@ enum Landmarks {
     /// The works of author 1007, and the posts of boards, in the order of their numbers.
     static let works = list["works"].elements
     static let posts = list["posts"].elements
-    private static let list = JSON(PackageResources.landmarks_json) ?? .null
+    /// All lists by their names.
+    static let list = JSON(PackageResources.landmarks_json) ?? .null
 
     /// The visitor, who has bookmarks and follows authors, and a user who draws nothing and follows 2,100 authors.
     static let visitor: Int64 = 1000
@@ -41,92 +42,72 @@ enum Landmarks {
         return Slot(day: day.ordinal - service.firstDay.ordinal, number: place).id(service)
     }
 
-    /// The place of a slot among the works.
-    static func work(_ slot: Slot) -> Int? {
-        slot.author.flatMap { SpecialAuthor.all[$0].id == author ? slot.number : nil }
-    }
-
-    /// The place of a slot among the posts of a board.
-    static func post(_ slot: Slot, _ service: Service) -> Int? {
-        service.isBoard && slot.day == day.ordinal - service.firstDay.ordinal && slot.number < posts.count
-            ? slot.number : nil
+    /// The landmark at a slot, with its place in the list.
+    static func mark(_ slot: Slot, _ service: Service) -> (place: Int, node: JSON)? {
+        let isOne =
+            service.isBoard
+            ? slot.day == day.ordinal - service.firstDay.ordinal && slot.number < posts.count
+            : slot.author.map { SpecialAuthor.all[$0].id == author } == true
+        return isOne ? (slot.number, (service.isBoard ? posts : works)[slot.number]) : nil
     }
 
     /// Makes a post what it is for; leaves all others alone.
-    static func furnish(_ post: inout Post, _ universe: Universe) {
-        if let place = self.post(post.slot, universe.service) {
-            furnishPost(&post, place, universe.service)
-        } else if let place = work(post.slot) {
-            furnishWork(&post, place)
-        } else if !universe.service.isBoard, let (mode, rank) = Mode.place(post.slot), mode.index == 0 {
+    static func furnish(_ post: inout Post, _ service: Service) {
+        guard let (place, mark) = mark(post.slot, service) else {
+            guard !service.isBoard, let (mode, rank) = Mode.place(post.slot), mode.index == 0 else { return }
             if rank == brokenRank { post.flags.insert(.broken) }
             if rank == hiddenRank { post.flags.insert(.elsewhere) }
+            return
         }
-    }
-
-    private static func flags(_ list: JSON) -> [Post.Flag] {
-        list.elements.compactMap { $0.string.flatMap(Post.Flag.init(rawValue:)) }
-    }
-
-    private static func furnishPost(_ post: inout Post, _ place: Int, _ service: Service) {
-        let mark = posts[place]
-        let isDanbooru = service == .danbooru
-        post.rating = isDanbooru ? .general : .sensitive
-        post.upScore = 5000 - 10 * place
-        post.downScore = 0
-        post.parent = mark["name"].string == "child" ? id("plain", service) : nil
-        post.flags = Set(flags(mark["flags"]) + flags(mark[isDanbooru ? "danbooru" : "moebooru"]))
-        post.source =
-            switch mark["source"].string {
-            case "original": .pixivOriginal(118_000_001)
-            case "page": .pixivPage(118_000_002)
-            case "text": .text(0)
-            case "none": .none
-            default: .page(place)
-            }
-    }
-
-    private static func furnishWork(_ work: inout Post, _ place: Int) {
-        let mark = works[place]
+        let flags = mark["flags"].elements + mark[service == .danbooru ? "danbooru" : "moebooru"].elements
+        post.flags = Set(flags.compactMap { $0.string.flatMap(Post.Flag.init(rawValue:)) })
+        guard !service.isBoard else {
+            post.rating = service == .danbooru ? .general : .sensitive
+            (post.upScore, post.downScore) = (5000 - 10 * place, 0)
+            post.parent = mark["name"].string == "child" ? id("plain", service) : nil
+            let source = mark["source"]
+            post.source = source["text"].string.map { .init(text: $0, work: source["work"].number) } ?? .page(place)
+            return
+        }
         // From 2023-01-01 on, at noon.
-        let day = Day(ordinal: 19_358 + place)
-        work.created = (Service.pixiv.begin(of: day) + 43_200 + Int64(place)) * 1000
-        work.kind = WorkKind(rawValue: Int(mark["kind"].number ?? 0)) ?? .illustration
-        work.format = mark["format"].string.flatMap(Format.init(rawValue:)) ?? .jpg
-        work.pages = mark["pages"].elements.compactMap { size in
-            guard let width = size.elements.first?.number, let height = size.elements.last?.number else { return nil }
-            return PixelSize(width: Int(width), height: Int(height))
+        post.created = (service.begin(of: Day(ordinal: 19_358 + place)) + 43_200 + Int64(place)) * 1000
+        post.kind = WorkKind(rawValue: Int(mark["kind"].number ?? 0)) ?? .illustration
+        post.format = mark["format"].string.flatMap(Format.init(rawValue:)) ?? .jpg
+        post.pages = mark["pages"].elements.map { size in
+            let sides = size.elements.compactMap(\.number).map { Int($0) }
+            return PixelSize(width: sides.first ?? 1, height: sides.last ?? 1)
         }
-        work.hash = nil
-        work.aiType = mark["ai"].number ?? 1
-        work.flags = Set(flags(mark["flags"]))
+        post.hash = nil
+        post.aiType = mark["ai"].number ?? 1
     }
 
-    /// The format of a landmark's file, and its place among the models of that format; nil leaves the choice to the rank.
-    static func file(_ slot: Slot, _ service: Service) -> (format: Format, model: Int?, place: Int)? {
-        guard let place = post(slot, service) else { return nil }
-        let format = posts[place]["format"].string.flatMap(Format.init(rawValue:)) ?? .jpg
+    /// The numbers of the models that a landmark's file may be of; nil leaves the choice to the lot.
+    static func models(_ slot: Slot, _ service: Service) -> [Int]? {
+        guard let (place, mark) = mark(slot, service) else { return nil }
+        let format = mark["format"].string.flatMap(Format.init(rawValue:)) ?? .jpg
         // Moebooru has neither archives nor AVIF.
         let isNone = service != .danbooru && (format == .zip || format == .avif)
-        return (isNone ? .gif : format, posts[place]["model"].number.map { Int($0) }, place)
+        let numbers = Model.numbers[isNone ? .gif : format] ?? [0]
+        // JPEGs that are no smaller than samples, one after the other.
+        let chosen = mark["model"].number.map { Int($0) } ?? (format == .jpg ? 3 + place % 13 : numbers.count - 1)
+        return [numbers[chosen]]
     }
 
     /// Gives a landmark the tags that it is for.
     static func furnish(_ found: inout Set<Int>, _ post: Post, _ universe: Universe) {
-        guard let place = self.post(post.slot, universe.service) else { return }
+        guard let (place, mark) = mark(post.slot, universe.service) else { return }
         let tags = universe.tags
-        func only(_ kind: Tag.Kind, _ places: Int...) {
+        func only(_ kind: Tag.Kind, _ places: some Sequence<Int>) {
             found = found.filter { tags.all[$0].kind != kind }.union(places)
         }
-        switch posts[place]["name"].string {
-        case "withoutArtist": only(.artist)
-        case "threeArtists": only(.artist, tags.artists[0], tags.artists[1], tags.artists[2])
+        switch mark["name"].string {
         case "hostileTags": found = Set(tags.hostile)
         case "manyTags": found.formUnion(tags.general + tags.characters.joined())
         default:
-            only(.artist, tags.artists[place])
-            only(.copyright, tags.copyrights[0])
-            only(.character, tags.characters[0][0])
+            let artists = Int(mark["artists"].number ?? 1)
+            only(.artist, tags.artists[(artists == 1 ? place : 0)...].prefix(artists))
+            only(.copyright, [tags.copyrights[0]])
+            only(.character, [tags.characters[0][0]])
         }
         if place == 0, universe.service == .danbooru { found.insert(tags.place("highres")) }
     }

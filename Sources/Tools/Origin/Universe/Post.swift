@@ -62,7 +62,7 @@ struct Post: Sendable {
     /// The author on pixiv, the uploader on boards.
     var account: Int64
     var parent: Int64?
-    var source = Source.none
+    var source = Source()
     /// The digits that some newer paths of pixiv carry.
     var hash: String?
     /// 0 unknown, 1 drawn by hand, 2 made with AI.
@@ -70,6 +70,8 @@ struct Post: Sendable {
     var flags: Set<Flag> = []
     /// The original of a board's post.
     var file: ModelFile?
+    /// The record of one that was recorded.
+    var recorded: JSON?
 
     var score: Int { upScore + downScore }
     /// Unix seconds.
@@ -119,38 +121,16 @@ struct Post: Sendable {
     }
 
     /// Where a post says that it comes from.
-    enum Source: Sendable {
-        case none
-        /// A page elsewhere.
-        case page(Int)
-        /// An original on pixiv's image host, and a page of pixiv.
-        case pixivOriginal(Int64)
-        case pixivPage(Int64)
-        /// No address at all: a magazine or a fair.
-        case text(Int)
-
+    struct Source: Sendable {
         /// As the record has it.
-        var text: String {
-            switch self {
-            case .none: ""
-            case .page(let number):
-                Self.pages[number % Self.pages.count] + "\(1_700_000_000_000_000_000 + number * 7_919)"
-            case .pixivOriginal(let work):
-                "https://i.pximg.net/img-original/img/2024/04/\(11 + work % 19)/00/\(10 + work % 50)/12/\(work)_p0.png"
-            case .pixivPage(let work): "https://www.pixiv.net/artworks/\(work)"
-            case .text(let number): Self.texts[number % Self.texts.count]
-            }
-        }
+        var text = ""
+        /// The work of pixiv's that it names.
+        var work: Int64?
 
-        /// The work of pixiv's that the source names.
-        var work: Int64? {
-            switch self {
-            case .pixivOriginal(let work), .pixivPage(let work): work
-            case .none, .page, .text: nil
-            }
+        /// A page elsewhere.
+        static func page(_ number: Int) -> Source {
+            let pages = Words.list("sources.pages")
+            return Source(text: pages[number % pages.count] + "\(1_700_000_000_000_000_000 + number * 7_919)")
         }
-
-        private static let pages = Words.list("sources.pages")
-        private static let texts = Words.list("sources.texts")
     }
 }

@@ -107,8 +107,6 @@ extension Universe {
 struct SearchedWork: Sendable {
     let work: Post
     let tags: [Int]
-    /// In lower case.
-    let title: [UInt8]
 }
 
 extension Universe {
@@ -124,10 +122,8 @@ extension Universe {
                     slots += (1...mode.ranks).map { mode.slot(day, $0) }
                 }
             }
-            let hits = slots.filter { exists($0, newest: newest) }.map { slot in
-                let work = post(slot)
-                return SearchedWork(work: work, tags: tags(of: work), title: Array(title(of: work).lowercased().utf8))
-            }.sorted { $0.work.id > $1.work.id }
+            let works = slots.filter { exists($0, newest: newest) }.map { post($0) }.sorted { $0.id > $1.id }
+            let hits = works.map { SearchedWork(work: $0, tags: tags(of: $0)) }
             searched = (newest, hits)
             return hits
         }

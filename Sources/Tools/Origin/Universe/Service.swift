@@ -6,41 +6,29 @@ extension Service {
     /// Whether it is an image board, with posts instead of works.
     var isBoard: Bool { self != .pixiv }
 
-    /// The day of its first posts: pixiv's first ranking, 2007-09-13; 2005-05-24; guesses for the others (reference, 3.1 and 4.3).
-    var firstDay: Day {
+    private var calendar: (first: Int, stride: Int, salt: UInt64, searched: Int) {
         switch self {
-        case .pixiv: Day(ordinal: 13_769)
-        case .danbooru: Day(ordinal: 12_927)
-        case .yandere: Day(ordinal: 13_361)  // 2006-08-01
-        case .konachan: Day(ordinal: 13_891)  // 2008-01-13
+        case .pixiv: (13_769, 1 << 13, 0x0c1, 7)  // 2007-09-13, pixiv's first ranking
+        case .danbooru: (12_927, 1536, 0x0db, 60)  // 2005-05-24
+        case .yandere: (13_361, 128, 0x07a, 400)  // 2006-08-01
+        case .konachan: (13_891, 64, 0x060, 400)  // 2008-01-13
         }
     }
 
+    /// The day of its first posts; guesses for the Moebooru sites (reference, 3.1 and 4.3).
+    var firstDay: Day { Day(ordinal: calendar.first) }
+
     /// Numbers that each day has: they grow about as quickly as the real ones; on pixiv 16 modes have 512 ranks each.
-    var stride: Int {
-        switch self {
-        case .pixiv: 1 << 13
-        case .danbooru: 1536
-        case .yandere: 128
-        case .konachan: 64
-        }
-    }
+    var stride: Int { calendar.stride }
 
     /// The number of the first post; eight digits, as the numbers of pixiv's works have.
     var firstID: Int64 { isBoard ? 1 : 20_000_000 }
 
     /// Different services have different posts.
-    var salt: UInt64 {
-        switch self {
-        case .pixiv: 0x0c1
-        case .danbooru: 0x0db
-        case .yandere: 0x07a
-        case .konachan: 0x060
-        }
-    }
+    var salt: UInt64 { calendar.salt }
 
     /// Days that a search without a day looks through, the newest ones.
-    var searchedDays: Int { self == .pixiv ? 7 : self == .danbooru ? 60 : 400 }
+    var searchedDays: Int { calendar.searched }
 
     /// Posts of a board's day, counted from the first one: on Danbooru fewer than there really are, 6,100, and far more of them
     /// for everybody; the others have as many as really.
@@ -56,20 +44,18 @@ extension Service {
 
     /// Seconds that its clock is ahead of UTC: Japan's for pixiv, New York's for Danbooru.
     ///
-    /// Summer time is from the second Sunday of March to the first of November; until 2006 it was from the first Sunday of April
-    /// to the last of October (Energy Policy Act of 2005, section 110). Clocks change at two in the morning.
+    /// Summer time is from the second Sunday of March to the first of November, as it is since 2007 (Energy Policy Act of 2005,
+    /// section 110). Clocks change at two in the morning.
     func offset(at seconds: Int64) -> Int64 {
-        let hour: Int64 = 3600
-        guard self == .danbooru else { return self == .pixiv ? 9 * hour : 0 }
-        let year = Day.inUTC(atUnixSeconds: seconds).civil.year
-        let isNew = year >= 2007
-        guard let spring = Day(year: year, month: isNew ? 3 : 4, day: isNew ? 8 : 1),
-            let autumn = Day(year: year, month: isNew ? 11 : 10, day: isNew ? 1 : 25)
-        else { return -5 * hour }
-        // 1970-01-01 was a Thursday.
-        func sunday(from day: Day) -> Int64 { day.advanced(by: (3 - day.ordinal % 7 + 7) % 7).beginsInUTC }
-        return (sunday(from: spring) + 7 * hour..<sunday(from: autumn) + 6 * hour).contains(seconds)
-            ? -4 * hour : -5 * hour
+        guard self == .danbooru else { return self == .pixiv ? Moment.japan : 0 }
+        let (year, hour) = (Day.inUTC(atUnixSeconds: seconds).civil.year, Int64(3600))
+        func sunday(from month: Int, _ number: Int) -> Int64 {
+            guard let day = Day(year: year, month: month, day: number) else { return .max }
+            // 1970-01-01 was a Thursday.
+            return day.advanced(by: (3 - day.ordinal % 7 + 7) % 7).beginsInUTC
+        }
+        let isSummer = seconds >= sunday(from: 3, 8) + 7 * hour && seconds < sunday(from: 11, 1) + 6 * hour
+        return isSummer ? -4 * hour : -5 * hour
     }
 
     /// When a day begins, in Unix seconds.

@@ -9,15 +9,11 @@ extension Universe {
 
     /// The title of a work.
     func title(of post: Post) -> String {
-        if let index = Landmarks.work(post.slot) { return "見本\(index + 1)" }
-        let strange = Self.strangeTitles
-        if let (mode, rank) = Mode.place(post.slot) {
-            if rank % Self.strangeEvery == Self.strangeEvery - 2 {
-                return strange[(rank / Self.strangeEvery + post.slot.day * 5 + mode.index) % strange.count]
-            }
-        } else if post.slot.number % Self.strangeEvery == Self.strangeEvery - 1 {
-            return strange[post.slot.number / Self.strangeEvery % strange.count]
-        }
+        if let (place, _) = Landmarks.mark(post.slot, service) { return "見本\(place + 1)" }
+        let (every, strange) = (Self.strangeEvery, Self.strangeTitles)
+        let slot = post.slot
+        let (place, turn) = Mode.place(slot).map { ($1 + 1, slot.day * 5 + $0.index) } ?? (slot.number, 0)
+        if place % every == every - 1 { return strange[(place / every + turn) % strange.count] }
         var chance = chance(0x71, post.id)
         return Self.title(&chance)
     }
@@ -38,7 +34,7 @@ extension Universe {
     /// page of the service's own, with the address as its query, or to works and users directly (payloads/ajax-illust).
     func caption(of post: Post) -> String {
         let lines = Words.list("captions")
-        if Landmarks.work(post.slot).map({ Landmarks.works[$0]["caption"].flag == true }) == true {
+        if Landmarks.mark(post.slot, service)?.node["caption"].flag == true {
             return lines.joined(separator: "<br />")
         }
         var chance = chance(0x12, post.id)
@@ -47,33 +43,26 @@ extension Universe {
     }
 
     /// The author's own row of works that a comic belongs to.
-    struct Series: Sendable {
-        let id: Int
-        let title: String
-        let count: Int
-        let order: Int
-        let started: Int64
-    }
+    typealias Series = (id: Int, title: String, count: Int, order: Int, started: Int64)
 
     /// The series of a comic that is in one.
     func series(of post: Post) -> Series? {
         if post.flags.contains(.series) {
-            return Series(id: 777, title: "三部作", count: 3, order: 2, started: post.seconds)
+            return (777, "三部作", 3, 2, post.seconds)
         }
         var chance = chance(0x72, post.id)
         guard post.kind == .manga, chance.oneIn(2) else { return nil }
         let count = chance.within(2...180)
-        return Series(
-            id: chance.within(1000...200_000), title: Self.title(&chance), count: count,
-            order: chance.within(1...count), started: service.begin(of: service.firstDay) - Int64(chance.below(86_400)))
+        let started = service.begin(of: service.firstDay) - Int64(chance.below(86_400))
+        return (chance.within(1000...200_000), Self.title(&chance), count, chance.within(1...count), started)
     }
 
     /// Milliseconds of each frame of an animation: 60 to 120, and some stand still.
     func delays(of post: Post) -> [Int] {
         guard !service.isBoard else { return Array(repeating: Model.frameDelay, count: Model.frames) }
         var chance = chance(0x16, post.id)
-        let drawn = chance.within(8...40)
-        let count = Landmarks.work(post.slot).flatMap { Landmarks.works[$0]["frames"].number }.map { Int($0) } ?? drawn
+        let drawn = Int64(chance.within(8...40))
+        let count = Landmarks.mark(post.slot, service)?.node["frames"].number ?? drawn
         return (0..<count).map { _ in chance.oneIn(9) ? 300 : chance.within(6...12) * 10 }
     }
 
@@ -111,8 +100,8 @@ extension Universe {
     }
 
     private func workTags(_ post: Post) -> [Int] {
-        if let index = Landmarks.work(post.slot) {
-            return Landmarks.works[index]["tags"].elements.compactMap(\.string).map(tags.place)
+        if let (_, mark) = Landmarks.mark(post.slot, service) {
+            return mark["tags"].elements.compactMap(\.string).map(tags.place)
         }
         var chance = chance(0x73, post.id)
         var names: [String] = post.rating == .explicit ? [post.flags.contains(.grotesque) ? "R-18G" : "R-18"] : []
@@ -132,16 +121,9 @@ struct Tag: Hashable, Sendable {
     let name: String
     let kind: Kind
 
-    /// What a tag names, with Danbooru's numbers (reference, `tags.json`); Moebooru has the same for the first four.
-    enum Kind: Int, CaseIterable, Sendable {
-        case general = 0
-        case artist = 1
-        case copyright = 3
-        case character = 4
-        case meta = 5
-
-        /// The word that lists have; Moebooru's for what lies beyond the first four, which sites configure, is `faults`, number 6.
-        var word: String { "\(self)" }
+    /// What a tag names, by the words that lists have.
+    enum Kind: String, CaseIterable, Sendable {
+        case general, artist, copyright, character, meta
     }
 }
 
@@ -179,12 +161,7 @@ struct TagTable: Sendable {
         table.general = words.compactMap { table.add($0, .general) }
         table.meta = Words.list("tags.metaWords").compactMap { table.add($0, .meta) }
         for _ in 0..<700 {
-            var name = pen()
-            switch chance.below(6) {
-            case 0: name += "_(\(pen()))"
-            case 1: name += "\(chance.below(9999))"
-            default: break
-            }
+            let name = pen() + chance.pick(["", "", "", "", "_(\(pen()))", "\(chance.below(9999))"])
             if let place = table.add(name, .artist) { table.artists.append(place) }
         }
         for _ in 0..<70 {
@@ -192,14 +169,10 @@ struct TagTable: Sendable {
             guard let place = table.add(title, .copyright) else { continue }
             table.copyrights.append(place)
             table.characters.append(
-                (0..<5).compactMap { index in
-                    let name = "\(pen())_\(pen())"
-                    return table.add(index % 2 == 0 ? name : "\(pen())_(\(title))", .character)
-                })
+                (0..<5).compactMap { table.add(pen() + "_" + ($0 % 2 == 0 ? pen() : "(\(title))"), .character) })
         }
         table.hostile = Words.all["tags.hostile"].elements.compactMap { pair in
-            guard let name = pair.elements.first?.string, let number = pair.elements.last?.number,
-                let kind = Tag.Kind(rawValue: Int(number))
+            guard let name = pair.elements.first?.string, let kind = pair.elements.last?.string.flatMap(Tag.Kind.init)
             else { return nil }
             return table.add(name, kind)
         }

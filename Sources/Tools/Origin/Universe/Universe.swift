@@ -11,19 +11,22 @@ final class Universe: Sendable {
     /// Whether 1200-pixel renditions are as large as originals.
     let isLarge: Bool
     let tags: TagTable
-    let drawings = Drawings()
-    let models: Models
+    /// Recorded posts of a board, which stand for all.
+    let recorded: [Post]?
+    /// Some 400 pictures of 1200 pixels, without their padding.
+    let drawings = Kept<[UInt8]>(budget: 64 << 20)
+    let models = Kept<DrawnModel>()
     /// Which posts have the originals of the digests that were told lately.
     let digests = Mutex<[String: Int64?]>([:])
     /// What pixiv's searches look through, made once a day.
     let searched = Mutex<(day: Day, hits: [SearchedWork])?>(nil)
 
-    init(_ configuration: OriginConfiguration) {
+    init(_ configuration: OriginConfiguration, recorded: [Post]? = nil) {
+        self.recorded = recorded
         seed = configuration.seed
         service = configuration.service
         isLarge = configuration.large
         tags = service.isBoard ? .boards : .pixiv
-        models = Models(seed: configuration.seed)
     }
 
     /// Decisions about a post or user that no other decision changes.
@@ -38,6 +41,7 @@ final class Universe: Sendable {
 
     /// The post of a number, if it exists at a moment in Unix seconds.
     func post(_ id: Int64, now: Int64) -> Post? {
+        if let recorded { return recorded.first { $0.id == id } }
         guard let slot = Slot(id: id, service), exists(slot, newest: newest(at: now)) else { return nil }
         let post = post(slot)
         return !service.isBoard || post.created <= now * 1000 ? post : nil
@@ -66,44 +70,44 @@ final class Universe: Sendable {
         let id = slot.id(service)
         var chance = chance(service.salt, id)
         var post = service.isBoard ? boardPost(slot, id, &chance) : work(slot, id, &chance)
-        Landmarks.furnish(&post, self)
+        Landmarks.furnish(&post, service)
         return post
     }
 
     // MARK: - Boards
 
-    /// One parent and child in so many, and so on.
+    /// One parent and child in so many.
     private static let familyEvery = 40
-    private static let bannedEvery = 150
-    private static let restrictedEvery = 300
-    private static let deletedEvery = 60
-    private static let pendingEvery = 80
-    /// Variants were missing for 1 of 60 posts (reference, 3.2).
-    private static let expungedEvery = 60
+    /// Flags that one post in so many has, on Danbooru, on Moebooru or on both; variants were missing for 1 of 60 (reference, 3.2).
+    private static let rare: [(flag: Post.Flag, every: Int, isDanbooru: Bool?)] = [
+        (.banned, 150, true), (.restricted, 300, true), (.deleted, 60, nil), (.pending, 80, nil), (.expunged, 60, nil),
+        (.held, 80, false),
+    ]
 
     private func boardPost(_ slot: Slot, _ id: Int64, _ chance: inout Chance) -> Post {
         let isDanbooru = service == .danbooru
-        let file = models.file(slot, service)
+        let file = modelFile(slot)
         let model = Model.all[file.model]
+        // Many have few points and few many; on Moebooru many have the same.
+        let (draw, most) = (chance.unit(), isDanbooru ? (320.0, 12) : (90, 5))
+        let score = Int(draw * draw * draw * draw * draw * draw * most.0) + chance.below(most.1)
+        let rating = chance.below(100)
+        let ratings: [(Int, Post.Rating)] =
+            isDanbooru
+            ? [(48, .general), (74, .sensitive), (90, .questionable)] : [(60, .sensitive), (88, .questionable)]
         var post = Post(
             slot: slot, id: id, created: created(slot, &chance), format: model.format, pages: [model.pixels],
-            rating: rating(&chance), upScore: score(&chance), downScore: chance.oneIn(4) ? -chance.below(4) : 0,
-            account: Int64(chance.within(1_000...1_400_000)), source: source(&chance), file: file)
-        if !isDanbooru { post.account = Uploaders.settled(post.account) }
+            rating: ratings.first { rating < $0.0 }?.1 ?? .explicit, upScore: score,
+            downScore: chance.oneIn(4) ? -chance.below(4) : 0, account: Int64(chance.within(1_000...1_400_000)),
+            source: source(&chance), file: file)
         let family = slot.number % Self.familyEvery
         if family == Self.familyEvery - 2, slot.number + 1 < service.posts(onDay: slot.day) {
             post.flags.insert(.parent)
         }
         if family == Self.familyEvery - 1 { post.parent = id - 1 }
-        if isDanbooru, chance.oneIn(Self.bannedEvery) { post.flags.insert(.banned) }
-        if isDanbooru, chance.oneIn(Self.restrictedEvery) { post.flags.insert(.restricted) }
-        if chance.oneIn(Self.deletedEvery) {
-            post.flags.insert(.deleted)
-        } else if chance.oneIn(Self.pendingEvery) {
-            post.flags.insert(.pending)
+        for rare in Self.rare where rare.isDanbooru ?? isDanbooru == isDanbooru && chance.oneIn(rare.every) {
+            post.flags.insert(rare.flag)
         }
-        if chance.oneIn(Self.expungedEvery) { post.flags.insert(.expunged) }
-        if !isDanbooru, chance.oneIn(Self.pendingEvery) { post.flags.insert(.held) }
         return post
     }
 
@@ -116,46 +120,24 @@ final class Universe: Sendable {
         return begin * 1000 + part / Int64(service.posts(onDay: slot.day))
     }
 
-    private func rating(_ chance: inout Chance) -> Post.Rating {
-        let draw = chance.below(100)
-        if service == .danbooru {
-            return draw < 48 ? .general : draw < 74 ? .sensitive : draw < 90 ? .questionable : .explicit
-        }
-        return draw < 60 ? .sensitive : draw < 88 ? .questionable : .explicit
-    }
-
-    /// Many have few points and few many; on Moebooru many have the same.
-    private func score(_ chance: inout Chance) -> Int {
-        let draw = chance.unit()
-        let steep = draw * draw * draw
-        let isDanbooru = service == .danbooru
-        return Int(steep * steep * (isDanbooru ? 320 : 90)) + chance.below(isDanbooru ? 12 : 5)
-    }
-
     private func source(_ chance: inout Chance) -> Post.Source {
-        let number = chance.within(1_000...90_000)
-        let work = Int64(chance.within(70_000_000...148_000_000))
-        switch chance.below(10) {
-        case 0: return .none
-        case 1...4: return .page(number)
-        case 5...7: return .pixivOriginal(work)
-        case 8: return .pixivPage(work)
-        default: return .text(number)
+        let (number, work) = (chance.within(1_000...90_000), Int64(chance.within(70_000_000...148_000_000)))
+        let time = "2024/04/\(11 + work % 19)/00/\(10 + work % 50)/12"
+        return switch chance.below(10) {
+        case 0: .init()
+        case 1...4: .page(number)
+        case 5...7: .init(text: "https://i.pximg.net/img-original/img/\(time)/\(work)_p0.png", work: work)
+        case 8: .init(text: "https://www.pixiv.net/artworks/\(work)", work: work)
+        default: .init(text: chance.pick(Words.list("sources.texts")))
         }
     }
 
     // MARK: - Works
 
-    /// Grew common in 2026.
-    private static let hashedEvery = 10
-    /// About three entries in a day, never among the first ten.
-    private static let maskedEvery = 160
-    private static let firstMasked = 10
     /// Older animations are stored as `<id>_master1200.jpg`.
     private static let marksSince = Day(ordinal: 18_262)  // 2020-01-01
-    /// The service asks since the day before its AI rankings began; outside of these, one work in so many is made with AI.
+    /// The service asks whether a work is made with AI since the day before its AI rankings began.
     private static let askedSince = Day(ordinal: 19_295)  // 2022-10-30
-    private static let aiEvery = 20
     /// Days to spring 2025, over which named authors upload evenly.
     private static let span = 6400
 
@@ -176,13 +158,15 @@ final class Universe: Sendable {
             slot: slot, id: id, created: (service.begin(of: uploaded) + second) * 1000, kind: kind,
             format: format, pages: pages(kind, format, &chance), upScore: likes, views: likes * chance.within(8...40),
             account: author(of: slot))
-        if chance.oneIn(Self.hashedEvery) { work.hash = chance.digits() }
+        // They grew common in 2026.
+        if chance.oneIn(10) { work.hash = chance.digits() }
         if kind == .animation, uploaded < Self.marksSince { work.flags.insert(.unmarked) }
         if chance.oneIn(3) { work.flags.insert(.original) }
-        let isMadeWithAI = chance.oneIn(Self.aiEvery) || place?.mode.isAI == true
+        let isMadeWithAI = chance.oneIn(20) || place?.mode.isAI == true
         if uploaded >= Self.askedSince { work.aiType = isMadeWithAI ? 2 : 1 }
         guard let (mode, rank) = place else { return work }
-        if rank > Self.firstMasked, chance.oneIn(Self.maskedEvery) { work.flags.insert(.masked) }
+        // About three entries in a day, never among the first ten.
+        if rank > 10, chance.oneIn(160) { work.flags.insert(.masked) }
         if mode.needsSignIn { work.rating = .explicit }
         if mode.name == "r18g" { work.flags.insert(.grotesque) }
         return work
@@ -204,7 +188,7 @@ final class Universe: Sendable {
     ]
 
     /// One to ten megapixels; PNGs at most four, which take long to compress.
-    private static func pixels(_ format: Format, _ chance: inout Chance) -> PixelSize {
+    static func pixels(_ format: Format, _ chance: inout Chance) -> PixelSize {
         let (width, height) = chance.pick(shapes)
         let megapixels = chance.between(1, format == .png ? 4 : 10)
         let scale = (megapixels * 1_000_000 / (width * height)).squareRoot()
