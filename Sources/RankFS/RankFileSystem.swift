@@ -33,7 +33,9 @@ package final class RankFileSystem: FileSystem {
     let reporter: Reporter
     let inodes = InodeTable()
     let handles = HandleTable()
-    let records = RecordMemory()
+    /// The most recent records, by inode, so that `getfattr -d` reads the database once per file.
+    let records = Mutex(
+        RecentTable<UInt64, (picture: PictureID, record: ListedWork)>(most: TreeLimits.rememberedRecords))
     let memory: MemoryReturn
     let pages = PageVersions()
 
@@ -67,13 +69,23 @@ package final class RankFileSystem: FileSystem {
     }
 
     package func statistics(_ request: InodeRequest, reply: StatisticsReply) {
-        tree.desktops.noteStatistics(of: inodes.node(request.inode), by: request.caller)
+        if let node = inodes.node(request.inode) { noteStatistics(of: node, by: request.caller) }
         let status = tree.cache.status()
         let free = max(0, status.budget - status.storedBytes)
         reply.statistics(
             Statistics(
                 blocks: UInt64(max(0, status.budget) / TreeLimits.blockSize),
                 freeBlocks: UInt64(free / TreeLimits.blockSize), longestName: UInt32(TreeLimits.longestName)))
+    }
+
+    private func noteStatistics(of node: Node, by caller: Caller) {
+        guard let program = tree.callers.program(of: caller) else { return }
+        let key: ListingKey? = if case .directory(let directory) = node { directory.listing?.key } else { nil }
+        let (path, parent) = (node.path.text, node.path.parent?.text)
+        tree.callers.facts { callers, now in
+            let parent = callers.shownParent(parent, of: key, to: program, now: now)
+            callers.queriedFreeSpace(of: path, below: parent, by: program, now: now)
+        }
     }
 }
 

@@ -17,10 +17,11 @@ final class Tree: Sendable {
     let catalog: Catalog
     let cache: ImageCache
     let animations: AnimationFiles
-    let desktops: Desktops
+    let callers: CallerRecognition
     /// The files that are found by name.
     let helpers: [HelperFile]
-    let origins = Origins()
+    /// The web pages that works come from, for works with directories that were opened; empty for a work without one.
+    let origins = Mutex(RecentTable<WorkID, String>(most: TreeLimits.rememberedOrigins))
     let random = Mutex(RandomChoices())
     let sharedNames = Mutex(SharedThumbnailNames())
     /// The lengths, in bytes, of the last versions of files that change with each reader.
@@ -35,7 +36,7 @@ final class Tree: Sendable {
         self.catalog = catalog
         self.cache = cache
         animations = AnimationFiles(renderer)
-        desktops = Desktops(configuration.processes, now: configuration.monotonicNow)
+        callers = CallerRecognition(configuration.processes, now: configuration.monotonicNow)
         helpers = HelperFile.all(configuration)
     }
 

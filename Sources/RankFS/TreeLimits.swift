@@ -71,8 +71,8 @@ enum TreeLimits {
     /// How long entries wait in all for such a program to identify itself: it may be no file manager.
     static let watch = Duration.milliseconds(1200)
 
-    /// Threads for which a lookup by a further name is remembered: few are between a lookup and an open.
-    static let rememberedFinders = 1000
+    /// The number of works with a remembered origin: the records are in the database.
+    static let rememberedOrigins = 4096
 
     /// Entries that get thumbnails for a file manager's glance: Dolphin's preview of a directory shows four.
     static let glance = 8

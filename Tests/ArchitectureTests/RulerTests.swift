@@ -12,7 +12,7 @@ import Testing
     /// (120, "tier: a picture comes from a machine in the same network, without the object store"),
     /// ```
     static let product: [Allowance] = [
-        (39_798, "all that there was when lines were first counted, less what was taken out")
+        (39_703, "all that there was when lines were first counted, less what was taken out")
     ]
 
     /// The same for what is no part of the product.
@@ -24,11 +24,11 @@ import Testing
     ///
     /// Who opens a circle lowers its number. Who cannot do without a larger one says after the number why.
     static let circles: [String: Int] = [
-        "RankFS": 16,
+        "RankFS": 15,
         "Origin": 6,
         "rankfs": 5,
-        "rankfs-bench": 3,
         "Media": 3,
+        "rankfs-bench": 3,
         "Catalog": 2,
         "Fuse": 2,
         "ImageCache": 2,

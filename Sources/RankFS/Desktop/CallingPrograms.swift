@@ -74,8 +74,8 @@ struct CallingProgram: Hashable, Sendable {
 /// The programs that must be recognised by name, since their behaviour does not distinguish them; all lists of names.
 ///
 /// Most programs are recognised by their behaviour: file managers by the names that they query (`ProbedNames`) and by their
-/// watches (`LookRecognition`), walks by the order of their opens (`Excursions`), and programs that copy and pack because they
-/// follow no links (`O_NOFOLLOW`).
+/// watches, walks by the pace of their opens (`Callers`), and programs that copy and pack because they follow no links
+/// (`O_NOFOLLOW`).
 package enum KnownPrograms {
     /// The programs that open directories for previews: KIO's workers of KDE Frameworks 5 and 6.
     static let previewers: Set<String> = ["kioslave5", "kioworker"]
@@ -140,70 +140,6 @@ enum Thumbnailer: Hashable, Sendable {
         } else {
             return nil
         }
-    }
-}
-
-// MARK: - Program places
-
-/// The programs that were at each path recently.
-///
-/// Every open and lookup queries it. For the usual case, a path without a program, a single access to a dictionary suffices.
-///
-/// A pure state machine without clock or access to processes.
-struct ProgramPlaces: Sendable {
-    /// The maximum number of paths, and of programs at each; beyond it the expired ones are forgotten, then all.
-    static let most = 1000
-
-    /// How long a program is remembered at a path.
-    private let lifetime: Duration
-    /// The time at which each program came, by path.
-    private var places: [String: [Int32: ContinuousClock.Instant]] = [:]
-
-    init(lifetime: Duration) {
-        self.lifetime = lifetime
-    }
-
-    var isEmpty: Bool { places.isEmpty }
-    var remembered: Int { places.values.reduce(0) { $0 + $1.count } }
-
-    /// Records that a program comes to a path.
-    ///
-    /// - Parameters:
-    ///   - path: The path.
-    ///   - process: The program's process number.
-    ///   - now: The present time.
-    ///   - prolongs: Whether its time restarts if it is there already.
-    mutating func note(_ path: String, _ process: Int32, now: ContinuousClock.Instant, prolongs: Bool) {
-        if !prolongs, holds(path, process, now: now) { return }
-        if places.count >= Self.most || (places[path]?.count ?? 0) >= Self.most { forgetOld(now) }
-        places[path, default: [:]][process] = now
-    }
-
-    /// Whether any program is at a path; forgets the path otherwise.
-    mutating func isAnybody(at path: String, now: ContinuousClock.Instant) -> Bool {
-        guard let programs = places[path] else { return false }
-        if programs.values.contains(where: { isFresh($0, now) }) { return true }
-        places[path] = nil
-        return false
-    }
-
-    /// Whether a program is at a path.
-    func holds(_ path: String, _ process: Int32, now: ContinuousClock.Instant) -> Bool {
-        left(path, process, now: now) != nil
-    }
-
-    /// How long a program will still be remembered at a path; nil if it is not remembered there.
-    func left(_ path: String, _ process: Int32, now: ContinuousClock.Instant) -> Duration? {
-        places[path]?[process].flatMap { isFresh($0, now) ? lifetime - $0.duration(to: now) : nil }
-    }
-
-    private func isFresh(_ time: ContinuousClock.Instant, _ now: ContinuousClock.Instant) -> Bool {
-        time.duration(to: now) < lifetime
-    }
-
-    private mutating func forgetOld(_ now: ContinuousClock.Instant) {
-        places = places.mapValues { $0.filter { isFresh($0.value, now) } }.filter { !$0.value.isEmpty }
-        if places.count >= Self.most || places.values.contains(where: { $0.count >= Self.most }) { places = [:] }
     }
 }
 

@@ -49,20 +49,19 @@ final class DirectoryThumbnails: Sendable {
         of caller: Caller, in directory: any TreeDirectory, _ program: CallingProgram? = nil
     ) -> ThumbnailWish? {
         guard let seeder = seeder(for: caller) else { return nil }
-        let name = (program ?? tree.desktops.processes.program(caller.process))?.name
+        let name = (program ?? tree.callers.processes.program(caller.process))?.name
         let isDecoding = name.map(KnownPrograms.decodingViewers.contains) ?? false
         return ThumbnailWish(
             seeder: seeder, spellings: isDecoding ? FileURI.Spelling.allCases : [.glib, .qt],
-            directories: tree.desktops.sight(of: directory),
+            directories: sight(of: directory),
             isEager: name.map(KnownPrograms.eagerViewers.contains) ?? false)
     }
 
     /// The kind of reader that a caller is for a directory.
     func viewer(of directory: any TreeDirectory, _ caller: Caller) -> ThumbnailViewer {
-        if tree.desktops.isVisiting(directory, caller) {
-            return wish(of: caller, in: directory).map { .visitor($0) } ?? .none
-        }
-        guard tree.desktops.isWatching(directory, caller) else { return .none }
+        let stay = tree.callers.stay(of: caller, at: directory.path.text)
+        if stay.visitLeft != nil { return wish(of: caller, in: directory).map { .visitor($0) } ?? .none }
+        guard stay.isWatching else { return .none }
         return seeder(for: caller).map { .watcher($0) } ?? .none
     }
 
@@ -83,20 +82,20 @@ final class DirectoryThumbnails: Sendable {
     func waitForTurn(
         of node: Node, in directory: any TreeDirectory, for viewer: ThumbnailViewer, _ caller: Caller
     ) async {
-        let desktops = tree.desktops
+        let (callers, path) = (tree.callers, directory.path.text)
         var viewer = viewer
         if case .watcher(let seeder) = viewer {
-            await seeder.wait(atMost: TreeLimits.announcement) {
-                await desktops.waitForVisit(to: directory, by: caller)
-            }
-            desktops.endWaiting(forVisitTo: directory.path.text)
+            await seeder.wait(atMost: TreeLimits.announcement) { await callers.waitForVisit(to: path, by: caller) }
+            callers.endWaiting(forVisitTo: path)
             viewer = self.viewer(of: directory, caller)
         }
         guard isHeldUp(node, from: viewer), case .visitor(let wish) = viewer, let job = expectedJob(of: node, wish),
-            let left = desktops.timeOfVisit(to: directory, by: caller)
+            let left = callers.stay(of: caller, at: path).visitLeft
         else { return }
         await wish.seeder.waitForTurn(of: job, atMost: left)
-        if wish.isEager { desktops.prolongVisit(to: directory, by: caller) }
+        if wish.isEager, let program = callers.processes.program(caller.process) {
+            callers.facts { $0.visits(path, program, isProlonged: true, now: $1) }
+        }
     }
 
     /// The thumbnail job of a picture that still waits for its thumbnails; nil otherwise.
@@ -107,11 +106,17 @@ final class DirectoryThumbnails: Sendable {
         return job
     }
 
+    /// The paths under which a program sees a directory now: a day may be seen in `by-date/` too.
+    func sight(of directory: any TreeDirectory) -> [String] {
+        let dated = directory.listing?.key.flatMap { key in tree.callers.facts { $0.datedPath(of: key, now: $1) } }
+        return [directory.path.text] + [dated].compactMap(\.self)
+    }
+
     /// The paths under which programs see each of the directories that show a listing's pictures now.
     func sightsNow(of key: ListingKey) -> [[String]] {
         let isTwice = tree.isInLatest(key) || key == tree.source.signIn.user.map { .bookmarks($0) }
         let others = isTwice ? key.paths.filter { $0 != key.path } : []
-        return [tree.desktops.sight(of: DirectoryKinds.directory(showing: key))] + others.map { [$0.text] }
+        return [sight(of: DirectoryKinds.directory(showing: key))] + others.map { [$0.text] }
     }
 
     /// The seeder's name for the thumbnails in some directories: another path to a listing is another job.
@@ -203,22 +208,22 @@ extension DirectoryThumbnails {
     ///
     /// Nil for every other caller, and for thumbnails that are larger than those made of previews.
     func reading(_ listing: Listing, _ index: Int, _ path: String, _ caller: Caller) -> ThumbnailReading? {
-        let desktops = tree.desktops
-        guard desktops.looks.withLock(\.hasDesktops), let seeder = seeder(for: caller) else { return nil }
-        let processes = desktops.processes
+        let callers = tree.callers
+        guard callers.facts({ callers, _ in callers.hasDesktops }), let seeder = seeder(for: caller) else { return nil }
+        let processes = callers.processes
         var desktop: CallingProgram?
         switch Thumbnailer(arguments: processes.arguments(caller.process)) {
         case .worker: return .worker(seeder)
         case .ofOneFile(let edge):
             guard edge <= ThumbnailSize.large.edge else { return nil }
             let starters = processes.starters(caller.process)
-            desktop = desktops.looks.withLock { looks in starters.first { looks.isDesktop($0) } }
+            desktop = callers.facts { callers, _ in starters.first { callers.isDesktop($0) } }
             if desktop == nil { return nil }
         case nil:
-            guard let trier = desktops.looks.withLock({ $0.secondTrier(of: path, now: desktops.moment) }),
+            guard let trier = callers.facts({ $0.secondTrier(of: path, now: $1) }),
                 processes.program(caller.process) == trier
             else { return nil }
-            desktops.looks.withLock { $0.triedAgain(path) }
+            callers.facts { callers, _ in callers.triedAgain(path) }
         }
         let wish = ThumbnailWish(
             seeder: seeder, spellings: [.glib, .qt], directories: sightsNow(of: listing.key).flatMap(\.self))
@@ -234,11 +239,7 @@ extension DirectoryThumbnails {
         switch reading {
         case .replaceable(let job, let seeder, let desktop):
             guard await seeder.seedInPlaceOfThumbnailer(job) else { break }
-            if let desktop {
-                tree.desktops.looks.withLock {
-                    $0.refused(path, toThumbnailerOf: desktop, now: tree.desktops.moment)
-                }
-            }
+            if let desktop { tree.callers.facts { $0.refused(path, toThumbnailerOf: desktop, now: $1) } }
             throw .hasThumbnail
         case .worker(let seeder):
             // In parallel, so that the delay in all is the patience of one visit.

@@ -68,3 +68,35 @@ enum EntryName {
         return number
     }
 }
+
+// MARK: - Probed names
+
+/// Names that desktops, file servers and players look up in every directory, whatever its contents.
+enum ProbedNames {
+    /// The name that GIO and KDE look up in a directory that they list, and in no other.
+    private static let opening = Array(".hidden".utf8)
+    private static let announcements = [opening, Array(".directory".utf8)]
+
+    /// Files that desktops, file servers and players search for; names that begin with a dot are no search either.
+    private static let files: Set<String> = [
+        "desktop.ini", "thumbs.db", "autorun.inf", "folder.jpg", "cover.jpg", "albumart.jpg", "ehthumbs.db",
+        "lost+found", "index.html", "album.xml", "cachedir.tag",
+    ]
+
+    /// Whether a lookup of this name identifies a desktop; the kernel must not remember its absence.
+    ///
+    /// Thunar, Nautilus, Nemo, Caja and Dolphin query `.hidden`, PCManFM and KDE's previews of folders `.directory`.
+    static func isAnnouncement(_ name: [UInt8]) -> Bool {
+        announcements.contains(name)
+    }
+
+    /// Whether it is the name that GIO and KDE query in a directory that they list, and in no other.
+    static func isOpening(_ name: [UInt8]) -> Bool {
+        name == opening
+    }
+
+    /// Whether programs search for this name anywhere, so that no user has typed it.
+    static func isProbed(_ name: String) -> Bool {
+        name.utf8.first == UInt8(ascii: ".") || files.contains(name.lowercased())
+    }
+}

@@ -49,7 +49,7 @@ struct ModeDirectory: TreeDirectory {
         if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.unpublished) }
         // Only the newest day may still be missing: the service is sometimes late. Older days are requested when they are read.
         if day < catalog.days.newestPossible(of: mode) || catalog.listings.isStored(key)
-            || tree.desktops.isGlancing(at: self, caller)
+            || tree.callers.isGlancing(at: path.text, caller)
         {
             return .directory(DayDirectory(mode, day))
         }

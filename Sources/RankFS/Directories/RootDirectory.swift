@@ -22,7 +22,7 @@ struct RootDirectory: TreeDirectory {
         guard path == .random else { return .node(node) }
         return .unknown {
             let picture = await tree.randomPicture(for: caller)
-            tree.desktops.noteFound(picture, as: .random, by: caller)
+            tree.callers.facts { callers, _ in callers.found(picture.path.text, as: .random, by: caller.process) }
             return .passing(picture)
         }
     }
@@ -69,7 +69,7 @@ struct RecentDirectory: TreeDirectory {
             guard let (listing, index) = await tree.catalog.recents.place(named: name),
                 let node = tree.shownPicture(listing, index)
             else { return .absent(.zero) }
-            tree.desktops.noteFound(node, as: .recent, by: caller)
+            tree.callers.facts { callers, _ in callers.found(node.path.text, as: .recent, by: caller.process) }
             return .node(node)
         }
     }

@@ -114,48 +114,27 @@ package struct Bridge: Hashable, Sendable {
     }
 }
 
-/// The web pages that works come from, for works with directories that were opened.
-///
-/// ## Concurrency
-///
-/// Any thread may call; takes a lock for microseconds.
-final class Origins: Sendable {
-    /// The maximum number of remembered works; their records are in the database.
-    private static let bound = 4096
-
-    private let known = Mutex<[WorkID: String]>([:])
-
-    /// Returns the web page that a work comes from; empty for a work without one, nil if it is not known.
-    func page(of work: WorkID) -> String? {
-        known.withLock { $0[work] }
-    }
-
-    func remember(_ page: String, of work: WorkID) {
-        known.withLock { known in
-            if known.count >= Self.bound { known = [:] }
-            known[work] = page
-        }
-    }
-}
-
 extension Tree {
     /// Whether works may have bridges.
     private var hasBridges: Bool { configuration.bridge != nil && source.can(.origins) }
 
+    private func origin(of work: WorkID) -> String? { origins.withLock { $0[work] } }
+
     /// Whether it is known without a query if a work has a bridge.
     func knowsBridge(of work: WorkID) -> Bool {
-        !hasBridges || origins.page(of: work) != nil
+        !hasBridges || origin(of: work) != nil
     }
 
     /// Queries the web page that a work comes from.
     func learnBridge(of work: WorkID) async {
         guard !knowsBridge(of: work) else { return }
-        origins.remember(await catalog.records.listedWork(work)?.origin ?? "", of: work)
+        let page = await catalog.records.listedWork(work)?.origin ?? ""
+        origins.withLock { $0[work] = page }
     }
 
     /// Returns the bridge of a work with a known origin; nil if there is none now.
     func bridge(of work: WorkID) -> Bridge? {
-        guard hasBridges, let page = origins.page(of: work), !page.isEmpty else { return nil }
+        guard hasBridges, let page = origin(of: work), !page.isEmpty else { return nil }
         return configuration.bridge?(page)
     }
 }

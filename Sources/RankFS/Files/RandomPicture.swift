@@ -83,7 +83,7 @@ struct RandomChoices: Sendable {
     static let pause: Duration = .seconds(3)
     /// A program with repeated lookups, such as a wallpaper program, sees another picture after this time.
     static let longest: Duration = .seconds(10)
-    /// The maximum number of remembered programs; beyond it the expired ones are forgotten, then all.
+    /// The maximum number of remembered programs.
     static let most = 1000
 
     private struct Held {
@@ -96,11 +96,9 @@ struct RandomChoices: Sendable {
         }
     }
 
-    private var held: [Int32: Held] = [:]
+    private var held = RecentTable<Int32, Held>(most: most)
     /// The last chosen picture, for any program.
     private(set) var last: PictureID?
-
-    var remembered: Int { held.count }
 
     /// Returns the choice that holds for a program; nil if a new one is needed.
     ///
@@ -116,8 +114,6 @@ struct RandomChoices: Sendable {
 
     /// Holds a choice for a program.
     mutating func hold(_ choice: Choice, for process: Int32, now: ContinuousClock.Instant) {
-        if held.count >= Self.most { held = held.filter { !$0.value.isOver(now) } }
-        if held.count >= Self.most { held = [:] }
         held[process] = Held(choice: choice, chosen: now, looked: now)
         last = choice.picture
     }

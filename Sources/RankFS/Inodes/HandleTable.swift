@@ -135,12 +135,8 @@ final class DirectoryView: Sendable {
     static let dots = 2
 
     let directory: any TreeDirectory
-    /// Whether no person waits for its entries.
-    let isNobodys: Bool
-    /// Whether a file manager counts or previews its entries.
-    let isGlance: Bool
-    /// The program that opened it while its listing was unknown.
-    let discoverer: Int32?
+    /// The role and the program of the open.
+    let opening: CallerRecognition.Opening
     /// The state of a glance.
     ///
     /// `from` is the directory in which the glancing program saw this one, nil once reported; `ends` counts the reports to the
@@ -150,20 +146,12 @@ final class DirectoryView: Sendable {
     private let isRead = Mutex(false)
     private let lastViewer = Mutex(ThumbnailViewer.none)
 
-    init(
-        _ directory: any TreeDirectory, _ content: Content, isNobodys: Bool = false, glancedFrom: String? = nil,
-        discoverer: Int32? = nil
-    ) {
+    init(_ directory: any TreeDirectory, _ content: Content, _ opening: CallerRecognition.Opening) {
         self.directory = directory
+        self.opening = opening
         shown = Mutex(content)
-        self.isNobodys = isNobodys
-        isGlance = glancedFrom != nil
-        glance = Mutex((glancedFrom, 0))
-        self.discoverer = discoverer
+        glance = Mutex((opening.role.isGlance ? opening.parent : nil, 0))
     }
-
-    /// The kind of reader.
-    var reader: WalkRecognition.Reader { isGlance ? .glance : isNobodys ? .walker : .person }
 
     /// The origin of its entries; replaced when it is rewound.
     var content: Content {

@@ -66,7 +66,13 @@ extension RankFileSystem {
         _ answer: @escaping @Sendable (ListedWork) -> Void
     ) {
         let entry = listing.entries[index]
-        if let record = records.record(inode, picture: entry.picture) { return answer(record) }
+        let recent = records.withLock { records -> ListedWork? in
+            // Another upload may have the same number.
+            guard let recent = records[inode], recent.picture == entry.picture else { return nil }
+            records[inode] = recent
+            return recent.record
+        }
+        if let recent { return answer(recent) }
         later(reply, subject: { listing.path(of: entry) }) { () async throws(Failure) in
             let record: ListedWork
             do throws(CatalogError) {
@@ -74,7 +80,7 @@ extension RankFileSystem {
             } catch {
                 throw .catalog(error)
             }
-            self.records.keep(record, of: inode, picture: entry.picture)
+            self.records.withLock { $0[inode] = (entry.picture, record) }
             answer(record)
         }
     }
@@ -137,44 +143,5 @@ extension RankFileSystem {
         // A byte 10xxxxxx continues the character before it.
         while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
         reply.value(Array(bytes[..<end]))
-    }
-}
-
-// MARK: - Record memory
-
-/// The most recent records, so that `getfattr -d` reads the database once per file.
-///
-/// ## Concurrency
-///
-/// Any thread may call; one lock guards the list.
-final class RecordMemory: Sendable {
-    private struct Entry {
-        var inode: UInt64
-        var picture: PictureID
-        var record: ListedWork
-    }
-
-    /// The records, the most recently used last.
-    private let entries = Mutex<[Entry]>([])
-
-    /// Returns the record of an inode's picture, if it was read recently.
-    func record(_ inode: UInt64, picture: PictureID) -> ListedWork? {
-        entries.withLock { entries in
-            guard let place = entries.lastIndex(where: { $0.inode == inode && $0.picture == picture }) else {
-                return nil
-            }
-            let entry = entries.remove(at: place)
-            entries.append(entry)
-            return entry.record
-        }
-    }
-
-    /// Keeps a record; the least recently used record is dropped.
-    func keep(_ record: ListedWork, of inode: UInt64, picture: PictureID) {
-        entries.withLock { entries in
-            entries.removeAll { $0.inode == inode }
-            if entries.count >= TreeLimits.rememberedRecords { entries.removeFirst() }
-            entries.append(Entry(inode: inode, picture: picture, record: record))
-        }
     }
 }

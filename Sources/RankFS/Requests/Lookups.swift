@@ -30,7 +30,7 @@ extension RankFileSystem {
         let subject: @Sendable () -> String = { "\(directory.path.text)/\(String(decoding: name, as: UTF8.self))" }
         if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
         later(reply, subject: subject) { () async throws(Failure) in
-            let isGlance = self.tree.desktops.isGlancing(at: directory, request.caller)
+            let isGlance = self.tree.callers.isGlancing(at: directory.path.text, request.caller)
             try await self.resolve(finding, reply, for: longest, isGlance: isGlance)
         }
     }
@@ -87,14 +87,19 @@ extension RankFileSystem {
     /// - Returns: False if there was no answer: it is another name, the directory shows no listing, no thumbnails are needed, or
     ///   the caller is not the user of the thumbnails.
     private func answerDesktop(_ request: LookupRequest, in directory: any TreeDirectory, _ reply: EntryReply) -> Bool {
-        guard let look = tree.desktops.look(request.name, in: directory, by: request.caller) else { return false }
+        guard
+            let announcement = tree.callers.announcement(request.name, in: directory.path.text, by: request.caller)
+        else { return false }
         // GIO and KDE list a directory first; in a directory that was not listed, this lookup may cost no request to the service.
-        guard look.isWanted, let wish = thumbnails.wish(of: request.caller, in: directory, look.program),
+        guard announcement.isWanted,
+            let wish = thumbnails.wish(of: request.caller, in: directory, announcement.program),
             directory.refusal(in: tree) == nil, let shown = directory.listing, shown.showsPictures,
             let listing = shown.rememberedKey(in: tree).flatMap(tree.catalog.listings.loaded)
         else { return false }
-        thumbnails.seed(listing, wish, isWhole: look.isOpening)
-        if look.isOpening, let program = look.program { tree.desktops.noteVisit(at: directory, by: program) }
+        thumbnails.seed(listing, wish, isWhole: announcement.isListed)
+        if announcement.isListed, let program = announcement.program {
+            tree.callers.noteVisit(to: directory.path.text, by: program)
+        }
         reply.absent(timeout: .zero)
         return true
     }
@@ -136,15 +141,6 @@ extension RankFileSystem {
             reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
         }
     }
-}
-
-/// Attributes in the form sent to the kernel, and how long it may keep the name and the attributes.
-struct Shown: Sendable {
-    var attributes: Attributes
-    var entryTimeout: Duration
-    var attributesTimeout: Duration
-    /// The picture with a size that is only announced to a download in progress; the kernel keeps neither name nor attributes.
-    var announced: PictureID?
 }
 
 // MARK: - Shown attributes
@@ -231,7 +227,9 @@ extension RankFileSystem {
         if tree.isKept(node), !tree.isOwner(request.caller) {
             return refuse(reply, .ownersOnly, subject: node.path.text)
         }
-        if case .dated(let mode, let day) = link { tree.desktops.noteWay(to: mode, day) }
+        if case .dated(let mode, let day) = link {
+            tree.callers.facts { $0.wentThroughDates(to: .ranking(mode, day), now: $1) }
+        }
         reply.target(link.target)
     }
 }

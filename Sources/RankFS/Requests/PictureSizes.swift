@@ -7,30 +7,27 @@ import Synchronization
 /// A size in bytes, and whether it was only announced to a download in progress.
 typealias KnownSize = (bytes: Int64, isAnnounced: Bool)
 
+/// Attributes in the form sent to the kernel, and how long it may keep the name and the attributes.
+struct Shown: Sendable {
+    var attributes: Attributes
+    var entryTimeout: Duration
+    var attributesTimeout: Duration
+    /// The picture with a size that is only announced to a download in progress; the kernel keeps neither name nor attributes.
+    var announced: PictureID?
+}
+
 /// The lengths of pictures: known, announced, or requested.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; each of the two tables has its own lock.
+/// Any thread may call; one lock guards the announcements.
 final class PictureSizes: Sendable {
     private let tree: Tree
-    private let walks = Mutex(WalkRecognition())
     /// The inodes that were shown with a size announced to a download in progress.
     private let announcements = Mutex<[PictureID: Set<UInt64>]>([:])
 
     init(_ tree: Tree) {
         self.tree = tree
-    }
-
-    /// Records the first read of a directory handle.
-    func beganReading(_ directory: Listing, by reader: WalkRecognition.Reader) {
-        walks.withLock { $0.beganReading(directory.key, by: reader) }
-        if reader == .person { directory.hurry() }
-    }
-
-    /// Records the close of a directory handle that was read from.
-    func endedReading(_ directory: ListingKey, by reader: WalkRecognition.Reader) {
-        walks.withLock { $0.endedReading(directory, by: reader) }
     }
 
     /// Returns the size of an entry's picture if it is known on this machine; never waits.
@@ -79,15 +76,15 @@ final class PictureSizes: Sendable {
     /// - Throws: The failure reported by the image host or by the download.
     func asked(_ listing: Listing, _ index: Int, isGlance: Bool) async throws(Failure) -> KnownSize {
         if let size = known(listing, index) { return size }
-        let (isWalk, asker) = walks.withLock {
-            ($0.askedSize(in: listing.key), $0.asker(in: listing.key, isGlance: isGlance))
+        let (isWhole, isBackground) = tree.callers.facts { callers, _ in
+            callers.requestedSize(in: listing.key, isGlance: isGlance)
         }
         // A walk over sizes requests all pages of the listing.
-        let told = await RequestUrgency.$isBackground.withValue(asker != .person) {
+        let told = await RequestUrgency.$isBackground.withValue(isBackground) {
             // Typed errors do not pass through.
             do throws(Failure) {
                 return Result<Int64, Failure>.success(
-                    try await tree.askedSize(listing, index, wholeListing: isWalk))
+                    try await tree.askedSize(listing, index, wholeListing: isWhole))
             } catch { return .failure(error) }
         }
         return (try told.get(), isAnnounced: false)

@@ -19,13 +19,16 @@ extension RankFileSystem {
         case .listing(let extras, let listing):
             // The opener may have identified itself as a file manager since the open.
             view.viewer = thumbnails.viewer(of: view.directory, request.caller)
-            if view.noteRead() { sizes.beganReading(listing, by: view.reader) }
+            if view.noteRead() {
+                tree.callers.facts { callers, _ in callers.beganReading(listing.key, as: view.opening.role) }
+                if !view.opening.role.isBackground { listing.hurry() }
+            }
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
                 // A program that counts continues with the next directory at once, and closes this one some time later.
                 if !packed.hasEntries { endGlance(view) }
                 reply.send()
-                if !packed.isEnd { askAhead(listing, packed.known - 1, isNobodys: view.isNobodys) }
+                if !packed.isEnd { askAhead(listing, packed.known - 1, view.opening.role) }
                 return
             }
             later(reply, subject: { view.directory.path.text }) { () async throws(Failure) in
@@ -33,7 +36,7 @@ extension RankFileSystem {
                 // An answer without entries would mark the directory's end: listing pages with only hidden entries are passed
                 // over.
                 while !packed.isAnswer {
-                    try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
+                    try await self.askOn(listing, packed.known, view.opening.role)
                     packed = self.pack(view, extras, listing, from: packed.next, reply)
                 }
                 if !packed.hasEntries { self.endGlance(view) }
@@ -66,14 +69,14 @@ extension RankFileSystem {
     }
 
     /// Requests the listing page after the entries just read; a failure is reported to the reader that waits for the page.
-    private func askAhead(_ listing: Listing, _ index: Int, isNobodys: Bool) {
+    private func askAhead(_ listing: Listing, _ index: Int, _ role: Callers.Role) {
         guard index >= 0 else { return }
-        Task { try? await self.askOn(listing, index, isNobodys: isNobodys) }
+        Task { try? await self.askOn(listing, index, role) }
     }
 
     /// Waits for an entry of a listing.
-    private func askOn(_ listing: Listing, _ index: Int, isNobodys: Bool) async throws(Failure) {
-        let failure: CatalogError? = await RequestUrgency.$isBackground.withValue(isNobodys) {
+    private func askOn(_ listing: Listing, _ index: Int, _ role: Callers.Role) async throws(Failure) {
+        let failure: CatalogError? = await RequestUrgency.$isBackground.withValue(role.isBackground) {
             // Typed errors do not pass through.
             do throws(CatalogError) {
                 _ = try await listing.entries(reaching: index)
@@ -185,13 +188,12 @@ extension RankFileSystem {
             return refuse(reply, failure, subject: node.path.text)
         }
         let isUnknown = directory.listing.map { self.isUnknown($0.rememberedKey(in: tree)) } ?? false
-        let (opening, parent) = tree.desktops.opening(directory, request.inode, by: request.caller)
-        let glancedFrom = opening.isGlance ? parent : nil
-        if let listing = directory.listing {
-            return open(listing, for: opening, isUnknown: isUnknown, glancedFrom: glancedFrom, request, reply)
-        }
+        let opening = tree.callers.opening(
+            directory.path.text, request.inode, below: directory.parentPath, key: directory.listing?.key,
+            isUnknown: isUnknown, by: request.caller)
+        if let listing = directory.listing { return open(listing, opening, request, reply) }
         show(directory, to: request.caller, reply) { names in
-            self.open(DirectoryView(directory, .fixed(names), glancedFrom: glancedFrom), reply)
+            self.open(DirectoryView(directory, .fixed(names), opening), reply)
         }
     }
 
@@ -216,49 +218,48 @@ extension RankFileSystem {
 
     /// Opens a directory that shows a listing.
     private func open(
-        _ directory: any ListingDirectory, for opening: LookRecognition.Opening, isUnknown: Bool,
-        glancedFrom: String?, _ request: OpenRequest, _ reply: OpenReply
+        _ directory: any ListingDirectory, _ opening: CallerRecognition.Opening, _ request: OpenRequest,
+        _ reply: OpenReply
     ) {
         let key = directory.rememberedKey(in: tree)
-        let look = tree.desktops.look(at: directory, opening, isUnknown: isUnknown, by: request.caller)
-        let isWatch = opening == .watched && directory.showsPictures
+        let (role, path) = (opening.role, directory.path.text)
+        if role == .visit { tree.callers.noteVisit(to: path, by: opening.program) }
         let wish =
-            opening == .visit && directory.showsPictures || opening == .preview
-            ? thumbnails.wish(of: request.caller, in: directory, look.program) : nil
+            role == .visit && directory.showsPictures || role == .preview
+            ? thumbnails.wish(of: request.caller, in: directory, opening.program) : nil
+        let answer: @Sendable (Listing, [NamedNode]) -> Void = { listing, extras in
+            if case .watched = role, directory.showsPictures {
+                self.tree.callers.facts { $0.awaited(opening.program, at: path, now: $1) }
+            }
+            self.open(DirectoryView(directory, .listing(extras: extras, listing), opening), reply)
+        }
         if wish == nil, !configuration.isOffline, let key, let listing = tree.catalog.listings.loaded(key),
             directory.knowsExtras(in: tree)
         {
-            let extras = tree.shown(directory.extras(of: listing, in: tree), to: request.caller)
-            let view = DirectoryView(
-                directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, glancedFrom: glancedFrom)
-            if isWatch { tree.desktops.noteWatch(of: directory, by: request.caller) }
-            return open(view, reply)
+            return answer(listing, tree.shown(directory.extras(of: listing, in: tree), to: request.caller))
         }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
-            let found = await RequestUrgency.$isBackground.withValue(look.isNobodys) {
+            let found = await RequestUrgency.$isBackground.withValue(role.isBackground) {
                 // Typed errors do not pass through.
                 do throws(Failure) {
                     return Result<Listing?, Failure>.success(try await directory.currentListing(in: self.tree))
                 } catch { return .failure(error) }
             }
             guard case .success(let listing?) = found else {
-                if let glancedFrom { self.tree.desktops.endGlance(at: directory, from: glancedFrom) }
+                if role.isGlance, let parent = opening.parent {
+                    self.tree.callers.facts { $0.endedGlance(at: path, below: parent, now: $1) }
+                }
                 _ = try found.get()
                 throw .noSuchName
             }
-            if let wish, glancedFrom != nil {
+            if let wish, role.isGlance {
                 await self.thumbnails.seedPreview(of: listing, wish)
             } else if let wish {
                 self.thumbnails.seed(listing, wish, isWhole: true)
             }
             await directory.learnExtras(in: self.tree)
             let extras = self.tree.shown(directory.extras(of: listing, in: self.tree), to: request.caller)
-            let content = DirectoryView.Content.listing(
-                extras: self.configuration.isOffline ? await self.tree.opening(extras) : extras, listing)
-            let view = DirectoryView(
-                directory, content, isNobodys: look.isNobodys, glancedFrom: glancedFrom, discoverer: look.discoverer)
-            if isWatch { self.tree.desktops.noteWatch(of: directory, by: request.caller) }
-            self.open(view, reply)
+            answer(listing, self.configuration.isOffline ? await self.tree.opening(extras) : extras)
         }
     }
 
@@ -271,14 +272,18 @@ extension RankFileSystem {
         memory.noteWork()
         guard case .directory(let view) = handles.remove(request.handle) else { return }
         endGlance(view, isClosed: true)
-        view.discoverer.map(tree.desktops.closed)
-        guard view.wasRead, case .listing(_, let listing) = view.content else { return }
-        sizes.endedReading(listing.key, by: view.reader)
+        let opening = view.opening
+        let listing: Listing? = if view.wasRead, case .listing(_, let listing) = view.content { listing } else { nil }
+        tree.callers.facts { callers, now in
+            if opening.isUnknown { callers.closedUnknown(by: opening.program, now: now) }
+            if let listing { callers.endedReading(listing.key, as: opening.role) }
+        }
     }
 
     /// Records that a reader of a directory reached the end, or closes it.
     func endGlance(_ view: DirectoryView, isClosed: Bool = false) {
-        if let parent = view.endGlance(isClosed: isClosed) { tree.desktops.endGlance(at: view.directory, from: parent) }
+        guard let parent = view.endGlance(isClosed: isClosed) else { return }
+        tree.callers.facts { $0.endedGlance(at: view.directory.path.text, below: parent, now: $1) }
     }
 
     private func open(_ view: DirectoryView, _ reply: OpenReply) {

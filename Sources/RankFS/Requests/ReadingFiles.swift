@@ -32,7 +32,9 @@ extension RankFileSystem {
         case .picture(let listing, let index):
             let entry = listing.entries[Int(index)]
             if entry.isWithheld { return refuse(reply, .withheld, subject: node.path.text) }
-            let name = tree.desktops.furtherName(of: node, openedBy: request.caller)
+            let name = tree.callers.facts { callers, _ in
+                callers.furtherName(of: node.path.text, openedBy: request.caller.process)
+            }
             // The thumbnail made from the preview would belong to the name in the listing.
             if name == nil, let reading = thumbnails.reading(listing, Int(index), node.path.text, request.caller) {
                 return later(reply, subject: { node.path.text }) { () async throws(Failure) in
@@ -102,7 +104,7 @@ extension RankFileSystem {
 
     /// Opens a picture after a request for its size.
     private func openAsking(
-        _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ request: OpenRequest, _ reply: OpenReply
+        _ listing: Listing, _ index: Int, as name: Callers.FurtherName?, _ request: OpenRequest, _ reply: OpenReply
     ) async throws(Failure) {
         let size = try await sizes.asked(listing, index, isGlance: false)
         let location = try tree.location(of: listing.entries[index])
@@ -111,7 +113,7 @@ extension RankFileSystem {
 
     /// Opens a picture by its name in a directory of its listing, or by a further name, which starts no preloads.
     private func opened(
-        _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ location: PictureLocation,
+        _ listing: Listing, _ index: Int, as name: Callers.FurtherName?, _ location: PictureLocation,
         _ size: KnownSize, _ request: OpenRequest
     ) throws(Failure) -> Opened {
         let node = Node.picture(listing, Int32(clamping: index))

@@ -116,10 +116,9 @@ import Testing
 
     @Test func aVisitThatHasBegunIsNotWaitedFor() async throws {
         try await withDay { bench, _ in
-            let desktops = bench.fileSystem.tree.desktops
-            let day = DirectoryKinds.directory(showing: .ranking(.daily, Workbench.day))
-            desktops.noteVisit(at: day, by: CallingProgram(process: 7, name: "filer"))
-            await desktops.waitForVisit(to: day, by: Workbench.caller)
+            let callers = bench.fileSystem.tree.callers
+            callers.noteVisit(to: "ranking/daily/2024-05-01", by: CallingProgram(process: 7, name: "filer"))
+            await callers.waitForVisit(to: "ranking/daily/2024-05-01", by: Workbench.caller)
         }
     }
 

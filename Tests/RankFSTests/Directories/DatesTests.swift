@@ -134,30 +134,30 @@ import Testing
     @Test func aWayIsRememberedForAWhileAfterItsLastStep() throws {
         let start = ContinuousClock.now
         let weekly = try #require(RankingMode(rawValue: "weekly"))
-        var ways = DatedWays()
-        #expect(!ways.holds(.daily, Workbench.day, now: start))
-        ways.note(.daily, Workbench.day, now: start)
-        #expect(ways.holds(.daily, Workbench.day, now: start + DatedWays.memory - .seconds(1)))
-        #expect(!ways.holds(.daily, Workbench.day, now: start + DatedWays.memory))
-        #expect(!ways.holds(weekly, Workbench.day, now: start) && !ways.holds(.daily, Workbench.newest, now: start))
-        ways.note(.daily, Workbench.day, now: start + .seconds(300))
-        #expect(ways.holds(.daily, Workbench.day, now: start + DatedWays.memory + .seconds(299)))
+        let day = ListingKey.ranking(.daily, Workbench.day)
+        var callers = Callers()
+        #expect(callers.datedPath(of: day, now: start) == nil)
+        callers.wentThroughDates(to: day, now: start)
+        #expect(callers.datedPath(of: day, now: start + Callers.wayMemory - .seconds(1)) != nil)
+        #expect(callers.datedPath(of: day, now: start + Callers.wayMemory) == nil)
+        for other in [ListingKey.ranking(weekly, Workbench.day), .ranking(.daily, Workbench.newest)] {
+            #expect(callers.datedPath(of: other, now: start) == nil)
+        }
+        callers.wentThroughDates(to: day, now: start + .seconds(300))
+        #expect(callers.datedPath(of: day, now: start + Callers.wayMemory + .seconds(299)) != nil)
     }
 
     @Test func theOldestWayIsForgotten() {
         let start = ContinuousClock.now
-        var ways = DatedWays()
-        for step in 0..<3 * DatedWays.most {
-            ways.note(.daily, Day(ordinal: 15_000 + step), now: start + .milliseconds(step))
-            #expect(ways.remembered <= DatedWays.most)
-            #expect(ways.holds(.daily, Day(ordinal: 15_000 + step), now: start + .seconds(1)))
+        var callers = Callers()
+        let last = 15_000 + 3 * Callers.mostWays - 1
+        for ordinal in 15_000...last {
+            callers.wentThroughDates(to: .ranking(.daily, Day(ordinal: ordinal)), now: start)
         }
-        let last = 15_000 + 3 * DatedWays.most - 1
-        #expect(ways.holds(.daily, Day(ordinal: last - DatedWays.most + 1), now: start + .seconds(1)))
-        #expect(!ways.holds(.daily, Day(ordinal: last - DatedWays.most), now: start + .seconds(1)))
-        // A step on a known way pushes none out.
-        ways.note(.daily, Day(ordinal: last), now: start + .seconds(2))
-        #expect(ways.holds(.daily, Day(ordinal: last - DatedWays.most + 1), now: start + .seconds(2)))
+        let kept = (15_000...last).filter {
+            callers.datedPath(of: .ranking(.daily, Day(ordinal: $0)), now: start) != nil
+        }
+        #expect(kept == Array(last - Callers.mostWays + 1...last))
     }
 
     @Test func thePathBehindALinkIsKnownOnceItWasRead() async throws {
@@ -165,19 +165,13 @@ import Testing
             let key = ListingKey.ranking(.daily, Workbench.day)
             let path = "by-date/daily/2024/05/2024-05-01"
             let link = try await bench.stat(path).inode
-            #expect(bench.fileSystem.tree.desktops.datedPath(of: key) == nil)
-            #expect(
-                bench.fileSystem.tree.desktops.sight(of: DirectoryKinds.directory(showing: key)) == [
-                    "ranking/daily/2024-05-01"
-                ])
+            func sight(_ key: ListingKey) -> [String] {
+                bench.fileSystem.thumbnails.sight(of: DirectoryKinds.directory(showing: key))
+            }
+            #expect(sight(key) == ["ranking/daily/2024-05-01"])
             _ = await bench.readLink(link)
-            #expect(bench.fileSystem.tree.desktops.datedPath(of: key) == path)
-            #expect(
-                bench.fileSystem.tree.desktops.sight(of: DirectoryKinds.directory(showing: key)) == [
-                    "ranking/daily/2024-05-01", path,
-                ])
-            #expect(bench.fileSystem.tree.desktops.datedPath(of: .ranking(.daily, Workbench.newest)) == nil)
-            #expect(bench.fileSystem.tree.desktops.datedPath(of: .search("x")) == nil)
+            #expect(sight(key) == ["ranking/daily/2024-05-01", path])
+            #expect(sight(.ranking(.daily, Workbench.newest)).count == 1 && sight(.search("x")).count == 1)
         }
     }
 
@@ -189,26 +183,27 @@ import Testing
             )
             let day = DayDirectory(.daily, Workbench.day)
             let month = "by-date/daily/2024/05"
-            func parent(for program: CallingProgram) -> String? {
-                bench.fileSystem.tree.desktops.shownParentPath(of: day, to: program)
+            let (callers, now) = (bench.fileSystem.tree.callers, ContinuousClock.now)
+            func parent(of directory: (any TreeDirectory)? = nil, for program: CallingProgram) -> String? {
+                let directory = directory ?? day
+                return callers.facts {
+                    $0.shownParent(directory.parentPath, of: directory.listing?.key, to: program, now: $1)
+                }
             }
             _ = await bench.readLink(try await bench.stat("\(month)/2024-05-01").inode)
             #expect(parent(for: shell) == "ranking/daily", "nobody shows the month")
-            let now = ContinuousClock.now
-            bench.fileSystem.tree.desktops.looks.withLock { looks in
-                _ = looks.looked(in: month, isListed: true, by: manager, now: now)
-                _ = looks.opened(month, below: "by-date/daily/2024", by: manager, isWatched: true, now: now)
+            callers.facts { callers, _ in
+                _ = callers.announced(in: month, isListed: true, by: manager, now: now)
+                _ = callers.opened(month, below: "by-date/daily/2024", by: manager, isWatched: true, now: now)
             }
             #expect(parent(for: manager) == month)
-            let opening = bench.fileSystem.tree.desktops.looks.withLock {
-                $0.opened(day.path.text, below: month, by: manager, isWatched: false, now: now)
+            let role = callers.facts { callers, _ in
+                callers.opened(day.path.text, below: month, by: manager, isWatched: false, now: now)
             }
-            #expect(opening == .count)
-            #expect(bench.fileSystem.tree.desktops.shownParentPath(of: ModeDirectory(.daily), to: manager) == "ranking")
+            #expect(role == .count)
+            #expect(parent(of: ModeDirectory(.daily), for: manager) == "ranking")
             let other = DayDirectory(.daily, Workbench.newest)
-            #expect(
-                bench.fileSystem.tree.desktops.shownParentPath(of: other, to: manager) == "ranking/daily",
-                "no link was read")
+            #expect(parent(of: other, for: manager) == "ranking/daily", "no link was read")
         }
     }
 }

@@ -35,14 +35,4 @@ import Testing
         for second in 1...10 { #expect(choices.choice(for: [2], now: start + .seconds(second)) == first) }
         #expect(choices.choice(for: [2], now: start + .seconds(11)) == nil)
     }
-
-    @Test func programsAreForgotten() {
-        var choices = RandomChoices()
-        for process in 0..<Int32(RandomChoices.most) { choices.hold(first, for: process, now: start) }
-        choices.hold(second, for: -1, now: start + .seconds(20))
-        #expect(choices.remembered == 1)
-        for process in 0..<3 * Int32(RandomChoices.most) { choices.hold(first, for: process, now: start) }
-        #expect(choices.remembered <= RandomChoices.most)
-        #expect(choices.choice(for: [3 * Int32(RandomChoices.most) - 1], now: start) == first)
-    }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RankFS
 
-/// Helper files, attribute values and the memory of records.
+/// Helper files and attribute values.
 @Suite struct SmallPartsTests {
     static func listed(_ id: Int64, rank: Int? = 1, previous: Int? = nil, tags: [String] = []) -> ListedWork {
         ListedWork(
@@ -51,20 +51,5 @@ import Testing
         var record = Self.listed(1)
         record.work.kind = kind
         #expect(PictureAttribute.type.value(in: record) == name)
-    }
-
-    @Test func theRecordsUsedLastAreKept() {
-        let memory = RecordMemory()
-        func picture(_ id: Int64) -> PictureID {
-            PictureID(work: WorkID(rawValue: id), page: 0, rendition: .regular, uploaded: 1)
-        }
-        for id in 1...Int64(TreeLimits.rememberedRecords) {
-            memory.keep(Self.listed(id), of: UInt64(id), picture: picture(id))
-        }
-        #expect(memory.record(1, picture: picture(1)) != nil)
-        memory.keep(Self.listed(1000), of: 1000, picture: picture(1000))
-        #expect(memory.record(1, picture: picture(1)) != nil, "used after the second one")
-        #expect(memory.record(2, picture: picture(2)) == nil)
-        #expect(memory.record(1000, picture: picture(1)) == nil, "a new upload under an old number")
     }
 }
