@@ -9,7 +9,7 @@ extension MountSuite {
         func whatWasSeenStaysAndWhatWasNotFailsInTime(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, wire: wire, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=15"])
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=60"])
                 let names = try mount.names(mount.day())
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 let readable = try mount.readable(mount.day())
