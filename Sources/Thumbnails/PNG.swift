@@ -1,16 +1,15 @@
-/// The texts of PNG files, by which thumbnails tell whose they are (PNG specification, second edition).
+/// The texts of PNG files, by which thumbnails name their files (PNG specification, second edition).
 package enum PNG {
-    /// A file with texts, keywords and values without NUL, in the place of those right behind its header; nil if it is no PNG
-    /// file.
+    /// Replaces the texts right after the header of a PNG file; returns nil for any other file.
     ///
-    /// They stand before the pixels (IDAT): Tumbler reads no further than `png_read_info` does.
+    /// The texts go before the pixels (IDAT): Tumbler reads no further than `png_read_info` does.
     ///
     /// - Parameters:
     ///   - texts: Keywords and values, without NUL.
-    ///   - areInternational: Whether values outside of ASCII are told to be UTF-8, as Qt wants it and writes it. What Xfce reads
-    ///     has them as they are.
+    ///   - areInternational: Whether values with other characters than ASCII are marked as UTF-8, as Qt expects and writes them.
+    ///     Programs that read thumbnails as Xfce does get them unmarked.
     ///   - file: A PNG file.
-    /// - Returns: The file with these texts in place of those behind its header.
+    /// - Returns: The file with these texts in place of those after its header.
     package static func setting(
         _ texts: [(key: String, value: String)], areInternational: Bool = false, of file: [UInt8]
     ) -> [UInt8]? {
@@ -22,9 +21,9 @@ package enum PNG {
         return file[..<headerEnd] + texts.flatMap { chunk($0.key, $0.value, areInternational) } + rest
     }
 
-    /// The texts of a file, wherever they stand; nil if it is no PNG.
+    /// Returns the texts of a file, at any position; nil if the file is not a PNG.
     ///
-    /// What is cut off tells the texts that it still has.
+    /// Of a truncated file, the texts in the remaining part are returned.
     package static func texts(of file: [UInt8]) -> [String: String]? {
         guard file.starts(with: signature) else { return nil }
         var texts: [String: String] = [:]
@@ -33,7 +32,7 @@ package enum PNG {
             let length = length(of: file[offset...])
             guard offset + chunkFrame + length <= file.count else { break }
             let data = file[offset + 8..<offset + 8 + length]
-            // The first of a key counts: those that were set stand in front of what else is there.
+            // The first text of a key counts: the texts that were set precede all others.
             if let (key, value) = text(file[offset + 4..<offset + 8], data), texts[key] == nil { texts[key] = value }
             offset += chunkFrame + length
         }
@@ -43,21 +42,21 @@ package enum PNG {
     // MARK: -
 
     private static let signature: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
-    /// Length and type of IHDR (PNG specification, 11.2.2); with another one, texts would stand where nobody finds them.
+    /// Length and type of IHDR (PNG specification, 11.2.2); after another first chunk, no program would find the texts.
     private static let headerStart: [UInt8] = [0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
-    /// Signature and IHDR, which always has 25 bytes (PNG specification, 11.2.2): texts may stand anywhere behind them.
+    /// The length of signature and IHDR, which always has 25 bytes (PNG specification, 11.2.2): texts may follow anywhere.
     private static let headerEnd = 33
-    /// Length, type and checksum of a chunk (PNG specification, 5.3).
+    /// The bytes of length, type and checksum of a chunk (PNG specification, 5.3).
     private static let chunkFrame = 12
 
-    /// The length of a chunk's data, of which its first four bytes tell.
+    /// Returns the length of a chunk's data, from its first four bytes.
     private static func length(of chunk: ArraySlice<UInt8>) -> Int {
         chunk.prefix(4).reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// Text in Latin-1, and in UTF-8 (PNG specification, 11.3.4.3 and 11.3.4.5).
+    /// The types of chunks for text in Latin-1 and in UTF-8 (PNG specification, 11.3.4.3 and 11.3.4.5).
     private static let textChunks = [Array("tEXt".utf8), Array("iTXt".utf8)]
-    /// What stands between keyword and text of an iTXt chunk: not compressed, no language, no translated keyword.
+    /// The bytes between keyword and text of an iTXt chunk: not compressed, no language, no translated keyword.
     private static let plain: [UInt8] = [0, 0, 0, 0]
 
     private static func chunk(_ key: String, _ value: String, _ isInternational: Bool) -> [UInt8] {
@@ -67,7 +66,7 @@ package enum PNG {
         return bigEndian(UInt32(data.count)) + body + bigEndian(checksum(body))
     }
 
-    /// Keyword and value of a chunk; nil for what is no text, or none as it is written here.
+    /// Returns keyword and value of a chunk; nil for a chunk without text, or with text in another form than written here.
     private static func text(_ kind: ArraySlice<UInt8>, _ data: ArraySlice<UInt8>) -> (key: String, value: String)? {
         guard let index = textChunks.firstIndex(where: kind.elementsEqual), let end = data.firstIndex(of: 0) else {
             return nil
@@ -84,7 +83,7 @@ package enum PNG {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }
     }
 
-    /// CRC-32 as chunks have it (PNG specification, annex D).
+    /// Returns the CRC-32 of a chunk (PNG specification, annex D).
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(~UInt32(0)) { crc, byte in
             (0..<8).reduce(crc ^ UInt32(byte)) { crc, _ in crc & 1 == 1 ? 0xedb8_8320 ^ crc >> 1 : crc >> 1 }

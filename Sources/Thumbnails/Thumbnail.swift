@@ -1,13 +1,14 @@
 import Digests
 package import Rankings
 
-/// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it: in the user's own store or in a
-/// directory's shared one, which differ in how they spell the file's address.
+/// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it.
+///
+/// It belongs in the user's own store or in a directory's shared store, which spell the file's address differently.
 package struct Thumbnail: Hashable, Sendable {
     /// The address of the file, as desktops spell it: absolute, or one of `SharedAddress`.
     package let uri: String
     package let size: ThumbnailSize
-    /// When the file was modified last, in Unix seconds.
+    /// The modification time of the file in Unix seconds.
     package let modified: Int64
     /// The file's length in bytes, if known: KIO compares it.
     package let length: Int64?
@@ -19,26 +20,26 @@ package struct Thumbnail: Hashable, Sendable {
         self.length = length
     }
 
-    /// Where it belongs, below the directory of thumbnails.
+    /// The path of the thumbnail, relative to the directory of thumbnails.
     package var path: String {
         "\(size.directory)/\(Self.name(of: uri))"
     }
 
-    /// The name of every thumbnail of an address.
+    /// Returns the name of every thumbnail of an address.
     static func name(of uri: String) -> String {
         "\(MD5.hex(uri.utf8)).png"
     }
 
-    /// The file, made of a picture of this size as PNG; nil if it is none.
+    /// Returns the thumbnail's file, made of a picture of this size as PNG; nil if the picture is not a PNG.
     package func file(of image: [UInt8]) -> [UInt8]? {
         var texts = [(key: Self.uriKey, value: uri), (key: Self.timeKey, value: String(modified))]
         if let length { texts.append((key: Self.lengthKey, value: String(length))) }
         texts.append((key: Self.makerKey, value: Self.maker))
-        // Addresses in the home are all ASCII but for those that Qt reads.
+        // Only Qt reads addresses in the user's own store that are not all ASCII.
         return PNG.setting(texts, areInternational: uri.hasPrefix(FileURI.scheme), of: image)
     }
 
-    /// Whether a stored file is this thumbnail, whoever made it.
+    /// Returns whether a stored file is this thumbnail; the program that made it does not matter.
     package func isValid(_ file: [UInt8]) -> Bool {
         guard let texts = PNG.texts(of: file), texts[Self.uriKey] == uri, texts[Self.timeKey] == String(modified) else {
             return false
@@ -47,8 +48,9 @@ package struct Thumbnail: Hashable, Sendable {
         return told == String(length)
     }
 
-    /// Whether a file, of which the first `longestHeader` bytes are enough, was written by rankfs and still bears the name
-    /// that its address gives it.
+    /// Returns whether rankfs wrote a file, and the file still has the name that its address determines.
+    ///
+    /// The first `longestHeader` bytes of the file are enough.
     static func isOwn(_ beginning: [UInt8], named path: String) -> Bool {
         guard let texts = PNG.texts(of: beginning), texts[makerKey] == maker, let uri = texts[uriKey] else {
             return false
@@ -56,7 +58,7 @@ package struct Thumbnail: Hashable, Sendable {
         return ThumbnailSize.allCases.contains { path.hasSuffix("/\($0.directory)/\(name(of: uri))") }
     }
 
-    /// Bytes in front of the pixels at most: an address of PATH_MAX bytes, each of which may take three, and what is short.
+    /// The most bytes before the pixels: an address of PATH_MAX bytes, each encoded as up to three bytes, and some short texts.
     static let longestHeader = 16 << 10
 
     private static let makerKey = "Software"
@@ -66,12 +68,12 @@ package struct Thumbnail: Hashable, Sendable {
     private static let lengthKey = "Thumb::Size"
 }
 
-/// The sizes of the Thumbnail Managing Standard that desktops ask for; together they satisfied every one tried.
+/// The sizes of the Thumbnail Managing Standard that desktops request; together they satisfied every desktop tried.
 package enum ThumbnailSize: String, CaseIterable, Sendable {
     case normal
     case large
 
-    /// Pixels of the longest edge at most.
+    /// The most pixels of the longest edge.
     package var edge: Int {
         switch self {
         case .normal: 128
@@ -79,7 +81,7 @@ package enum ThumbnailSize: String, CaseIterable, Sendable {
         }
     }
 
-    /// What a picture of this size is kept as.
+    /// The rendition under which a picture of this size is stored.
     package var rendition: Rendition {
         switch self {
         case .normal: .normalThumbnail
@@ -87,25 +89,25 @@ package enum ThumbnailSize: String, CaseIterable, Sendable {
         }
     }
 
-    /// The name of the directory.
+    /// The name of the size's directory.
     package var directory: String { rawValue }
 }
 
-/// A picture that thumbnails are wanted of.
+/// A picture that needs thumbnails.
 package struct ThumbnailJob: Hashable, Sendable {
-    /// The picture that the paths show.
+    /// The picture at the paths.
     package var picture: PictureID
-    /// The paths below the mount point under which a desktop may see it.
+    /// The paths below the mount point under which a desktop may show the picture.
     package var paths: [String]
-    /// Further paths of it, of which thumbnails may be there already; none are made.
+    /// Further paths of the picture, which may have thumbnails already; none are made for them.
     package var otherPaths: [String]
-    /// How desktops that look now write their addresses.
+    /// The spellings of the desktops in use.
     package var spellings: [FileURI.Spelling]
-    /// Where its small preview is.
+    /// The location of the picture's small preview.
     package var preview: PictureLocation
-    /// What `stat` shows as its modification time, in Unix seconds.
+    /// The modification time that `stat` shows, in Unix seconds.
     package var modified: Int64
-    /// What `stat` shows as its size, in bytes, if known.
+    /// The size that `stat` shows, in bytes, if known.
     package var length: Int64?
 
     package init(
@@ -121,7 +123,7 @@ package struct ThumbnailJob: Hashable, Sendable {
         self.length = length
     }
 
-    /// What its thumbnail of a size is kept as.
+    /// Returns the identifier under which the picture's thumbnail of a size is stored.
     func shelved(_ size: ThumbnailSize) -> PictureID {
         PictureID(work: picture.work, page: picture.page, rendition: size.rendition, uploaded: picture.uploaded)
     }
@@ -131,19 +133,19 @@ package struct ThumbnailJob: Hashable, Sendable {
 
 /// Addresses of files as desktops write them: thumbnails are named by their digest, so each byte counts.
 package enum FileURI {
-    /// How an address is written.
+    /// The spelling of an address.
     package enum Spelling: CaseIterable, Sendable {
-        /// As g_filename_to_uri(3) writes it.
+        /// The spelling of g_filename_to_uri(3).
         case glib
-        /// As QUrl::toEncoded() of Qt 5, and so nearly all of KDE, writes it: it leaves semicolons and brackets.
+        /// The spelling of QUrl::toEncoded() of Qt 5, and so of nearly all of KDE: it leaves semicolons and brackets.
         case qt
-        /// As QUrl::url() does, by which Gwenview names thumbnails.
+        /// The spelling of QUrl::url(), by which Gwenview names thumbnails.
         case decoded
     }
 
     static let scheme = "file://"
 
-    /// `file:///home/me/a%20b.jpg` of an absolute path.
+    /// Returns `file:///home/me/a%20b.jpg` for an absolute path.
     package static func of(_ path: String, _ spelling: Spelling = .glib) -> String {
         switch spelling {
         case .glib: scheme + escaped(path)
@@ -177,19 +179,19 @@ package enum FileURI {
     private static let keptByQt = Set("[];".utf8)
 }
 
-/// How programs spell the address of a file in its directory's shared store, `.sh_thumbnails`.
+/// The spellings that programs use for the address of a file in its directory's shared store, `.sh_thumbnails`.
 ///
-/// The Thumbnail Managing Standard 0.9, section 10, asks for `./` and the percent-encoded name. libxfce4util before March 2024,
-/// and Tumbler with it, takes the encoded name alone, pqiv the name as it is. Each compares the text `Thumb::URI` with its own
-/// spelling, if at all: so each finds a thumbnail of its own.
+/// The Thumbnail Managing Standard 0.9, section 10, requires `./` and the percent-encoded name. libxfce4util before March 2024,
+/// and Tumbler with it, uses the encoded name alone, pqiv the plain name. Each compares the text `Thumb::URI` with its own
+/// spelling, if at all: therefore each finds a thumbnail of its own.
 package enum SharedAddress {
-    /// The spellings of a name, each once.
+    /// Returns the spellings of a name, each once.
     package static func all(of name: String) -> [String] {
         let encoded = FileURI.escaped(name)
         return name == encoded ? ["./" + encoded, encoded] : ["./" + encoded, encoded, name]
     }
 
-    /// The digest in a thumbnail's name, `<32 digits>.png`; nil for any other name.
+    /// Returns the digest in a thumbnail's name, `<32 digits>.png`; nil for any other name.
     package static func digest(in name: [UInt8]) -> String? {
         guard name.count == 36, name.suffix(4).elementsEqual(".png".utf8), name.prefix(32).allSatisfy(isDigit) else {
             return nil

@@ -4,40 +4,40 @@ import Synchronization
 
 /// The user's own store of thumbnails, which all desktops share: `$XDG_CACHE_HOME/thumbnails`.
 ///
-/// Nothing is written outside of it, and nothing that is still valid is replaced.
+/// Nothing is written outside of it, and no valid thumbnail is replaced.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call; every call may wait for the disk.
 package final class ThumbnailDirectory: Sendable {
-    /// Absolute.
+    /// The absolute path of the store.
     package let path: String
     private let ledger: ThumbnailLedger
-    /// Of all stores of this process: their temporary names must differ.
+    /// The next number for a temporary name, shared by all stores of this process: their temporary names must differ.
     private static let nextName = Atomic<Int>(0)
 
-    /// Bytes of a thumbnail that is read to see whether it is valid: four times the pixels of a large one.
+    /// The most bytes of a thumbnail that is read for validation: four times the pixels of a large one.
     private static let longest = 1 << 20
-    /// How names of files that are being written begin.
+    /// The prefix of the names of files that are being written.
     static let temporaryPrefix = ".rankfs-"
-    /// The standard's: nobody else may look.
+    /// The mode that the standard prescribes: no access for other users.
     private static let directoryMode: mode_t = 0o700
     private static let fileMode: mode_t = 0o600
 
     /// - Parameters:
-    ///   - path: Absolute; need not exist.
-    ///   - ledger: Told of each file before it is written.
+    ///   - path: The absolute path of the store, which need not exist.
+    ///   - ledger: Records each file before it is written.
     package init(path: String, ledger: ThumbnailLedger) {
         self.path = path
         self.ledger = ledger
     }
 
-    /// Whether a file of this name is there at all.
+    /// Returns whether a file of this name exists, valid or not.
     package func exists(_ thumbnail: Thumbnail) -> Bool {
         unsafe access(file(thumbnail), F_OK) == 0
     }
 
-    /// The file if it is valid and rankfs wrote it.
+    /// Returns the file if it is valid and rankfs wrote it.
     func ownFile(_ thumbnail: Thumbnail) -> [UInt8]? {
         guard let bytes = read(file(thumbnail)), thumbnail.isValid(bytes),
             Thumbnail.isOwn(bytes, named: file(thumbnail))
@@ -45,7 +45,7 @@ package final class ThumbnailDirectory: Sendable {
         return bytes
     }
 
-    /// Whether a valid file is there.
+    /// Returns whether a valid file exists.
     package func holds(_ thumbnail: Thumbnail) -> Bool {
         guard let bytes = read(file(thumbnail)) else { return false }
         return thumbnail.isValid(bytes)
@@ -53,7 +53,7 @@ package final class ThumbnailDirectory: Sendable {
 
     /// Stores a thumbnail under its name, whole or not at all.
     ///
-    /// - Returns: False if it could not be written, or if the place is another user's.
+    /// - Returns: False if the file could not be written, or if the directory belongs to another user.
     package func store(_ bytes: [UInt8], as thumbnail: Thumbnail) -> Bool {
         let directory = "\(path)/\(thumbnail.size.directory)"
         guard makeDirectories(directory), isOwn(directory), ledger.note(file(thumbnail)) else { return false }
@@ -68,8 +68,9 @@ package final class ThumbnailDirectory: Sendable {
         return false
     }
 
-    /// Removes what programs noted of files whose thumbnails they failed to make (Thumbnail Managing Standard, "failed
-    /// thumbnails": a directory for each program).
+    /// Removes the notes of programs about files for which they failed to make thumbnails.
+    ///
+    /// The notes are the "failed thumbnails" of the Thumbnail Managing Standard, in a directory for each program.
     func removeFailures(of addresses: [String]) {
         let failures = "\(path)/fail"
         for program in (try? Directory.entries(at: failures)) ?? [] {
@@ -91,6 +92,8 @@ package final class ThumbnailDirectory: Sendable {
         return unsafe mkdir(directory, Self.directoryMode) == 0 || errno == EEXIST
     }
 
+    /// Returns whether the directory belongs to this process's user.
+    ///
     /// Root with a user's HOME would leave files there that the user cannot replace.
     private func isOwn(_ directory: String) -> Bool {
         var status = stat()
@@ -110,12 +113,12 @@ package final class ThumbnailDirectory: Sendable {
     }
 }
 
-/// The user's own store, and the mount whose files it has thumbnails of.
+/// The user's own store, and the mount with the files that it has thumbnails of.
 package struct HomeThumbnails: Sendable {
-    /// Whose store it is: only looks of this user are answered with thumbnails there.
+    /// The owner of the store: only requests of this user are answered with thumbnails there.
     package let user: UInt32
     package let directory: ThumbnailDirectory
-    /// Absolute.
+    /// The absolute path of the mount point.
     package let mountPoint: String
 
     package init(user: UInt32, directory: ThumbnailDirectory, mountPoint: String) {
@@ -124,9 +127,9 @@ package struct HomeThumbnails: Sendable {
         self.mountPoint = mountPoint
     }
 
-    /// The thumbnails of a picture, under all its paths.
+    /// Returns the thumbnails of a picture, under all its paths.
     func thumbnails(of job: ThumbnailJob) -> [Thumbnail] {
-        // Two spellings of a plain name are one.
+        // Two spellings of a plain name are equal.
         Array(
             Set(
                 addresses(of: job).flatMap { uri in
@@ -134,12 +137,12 @@ package struct HomeThumbnails: Sendable {
                 }))
     }
 
-    /// Removes the notes of file managers that the thumbnails of pictures could not be made.
+    /// Removes the notes of file managers that thumbnails of these pictures could not be made.
     func removeFailures(of jobs: [ThumbnailJob]) {
         directory.removeFailures(of: jobs.flatMap(addresses))
     }
 
-    /// The file of a thumbnail that rankfs wrote there and that is still valid.
+    /// Returns the file of a thumbnail that rankfs wrote into the store and that is still valid.
     func ownFile(of job: ThumbnailJob, _ size: ThumbnailSize) -> [UInt8]? {
         for path in job.paths + job.otherPaths {
             if let file = directory.ownFile(thumbnail(of: job, as: FileURI.of("\(mountPoint)/\(path)"), size)) {
@@ -160,28 +163,28 @@ package struct HomeThumbnails: Sendable {
 
 // MARK: - The ledger
 
-/// Notes which thumbnails rankfs wrote into the user's own store, so that exactly those can be removed again.
+/// The record of the thumbnails that rankfs wrote into the user's own store, so that exactly those can be removed again.
 ///
-/// A file of absolute paths, each ended by NUL. A path is noted before its thumbnail is written, so a crash leaves at most a
-/// path without a file. The file is bounded, and with it what rankfs leaves in the home: when it is full, the thumbnails of
-/// its older half are removed.
+/// The ledger is a file of absolute paths, each ended by NUL. A path is noted before its thumbnail is written, so a crash leaves
+/// at most a path without a file. The file is bounded, and with it the number of thumbnails that rankfs leaves in the home: when
+/// it is full, the thumbnails of its older half are removed.
 ///
 /// ## Concurrency
 ///
 /// Any thread and process may call at once (flock(2)); every call may wait for the disk.
 package struct ThumbnailLedger: Sendable {
-    /// Thumbnails, counted.
+    /// The number of thumbnails and their bytes.
     package struct Tally: Hashable, Sendable {
         package var files = 0
         package var bytes: Int64 = 0
     }
 
-    /// The file's path; need not exist.
+    /// The path of the ledger's file, which need not exist.
     package let path: String
-    /// Bytes of notes at most.
+    /// The most bytes of the file.
     private let bound: Int
 
-    /// A hundred bytes a note: ten thousand thumbnails, which are some 600 MB.
+    /// The usual bound: at a hundred bytes a note, ten thousand thumbnails, which are some 600 MB.
     package static let usualBound = 1 << 20
 
     package init(path: String, bound: Int = usualBound) {
@@ -189,12 +192,12 @@ package struct ThumbnailLedger: Sendable {
         self.bound = bound
     }
 
-    /// Notes a thumbnail that is about to be written.
+    /// Notes a thumbnail before it is written.
     ///
-    /// - Parameter file: Its absolute path.
-    /// - Returns: False if it could not be noted; then it is not to be written.
+    /// - Parameter file: The thumbnail's absolute path.
+    /// - Returns: False if the note failed; then the thumbnail must not be written.
     func note(_ file: String) -> Bool {
-        // Also in front, so that what a crash cut off spoils no other note.
+        // The leading NUL keeps a note that a crash cut off apart from this one.
         let line = [0] + Array(file.utf8) + [0]
         guard line.count <= bound / 2 else { return false }
         return withLockedFile(O_RDWR | O_APPEND | O_CREAT) { descriptor, length in
@@ -205,9 +208,9 @@ package struct ThumbnailLedger: Sendable {
 
     /// Removes every noted thumbnail that is still as rankfs wrote it, and then the notes.
     ///
-    /// What others put in their places stays. A mount that runs meanwhile writes new ones and notes them.
+    /// Files that other programs put in their places stay. A mount that runs meanwhile writes new thumbnails and notes them.
     ///
-    /// - Returns: What was removed.
+    /// - Returns: The removed thumbnails.
     @discardableResult
     package func clear() -> Tally {
         withLockedFile(O_RDWR) { descriptor, length in
@@ -218,14 +221,14 @@ package struct ThumbnailLedger: Sendable {
         } ?? Tally()
     }
 
-    /// Counts what `clear` would remove.
+    /// Counts the thumbnails that `clear` would remove.
     package func survey() -> Tally {
         withLockedFile(O_RDWR) { descriptor, length in tally(files(descriptor, length)) { _ in true } } ?? Tally()
     }
 
     // MARK: -
 
-    /// Removes what a process that ended while it wrote left beside the files.
+    /// Removes the temporary files of a process that ended during a write.
     private func removeTemporaries(beside files: [String]) {
         let directories = Set(files.map { String($0[..<($0.lastIndex(of: "/") ?? $0.startIndex)]) })
         for directory in directories {
@@ -236,7 +239,7 @@ package struct ThumbnailLedger: Sendable {
         }
     }
 
-    /// Removes the older half, and goes on in a new file.
+    /// Removes the thumbnails of the older half, and continues the ledger in a new file.
     private func thinOut(_ descriptor: Int32, _ length: Int, adding line: [UInt8]) -> Bool {
         let files = files(descriptor, length)
         var size = line.count
@@ -255,16 +258,16 @@ package struct ThumbnailLedger: Sendable {
         return unsafe rename(new, path) == 0
     }
 
-    /// The noted paths, each once, in the order in which they were noted last.
+    /// Returns the noted paths, each once, in the order of their last notes.
     private func files(_ descriptor: Int32, _ length: Int) -> [String] {
         var seen: Set<String> = []
-        // What a crash cut off is no path of a thumbnail.
+        // A note that a crash cut off is not the path of a thumbnail.
         let notes = ((try? FileBytes.read(descriptor, upTo: length)) ?? []).split(separator: 0)
         let files = notes.reversed().map { String(decoding: $0, as: UTF8.self) }.filter { seen.insert($0).inserted }
         return files.reversed()
     }
 
-    /// Counts the thumbnails that are rankfs's own and that `accepts` takes.
+    /// Counts the thumbnails that rankfs wrote and that `accepts` takes.
     private func tally(_ files: some Sequence<String>, where accepts: (String) -> Bool) -> Tally {
         files.reduce(into: Tally()) { tally, file in
             guard let length = Self.ownLength(file), accepts(file) else { return }
@@ -273,7 +276,7 @@ package struct ThumbnailLedger: Sendable {
         }
     }
 
-    /// The bytes of a thumbnail that rankfs wrote; nil for any other file, whatever the notes say.
+    /// Returns the bytes of a thumbnail that rankfs wrote; nil for any other file, even if it is noted.
     private static func ownLength(_ file: String) -> Int64? {
         let descriptor = Descriptors.own.open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -286,7 +289,7 @@ package struct ThumbnailLedger: Sendable {
         return Int64(status.st_size)
     }
 
-    /// Runs `body` with the file's descriptor and length while nobody else writes; nil if it cannot be opened.
+    /// Runs `body` with the file's descriptor and length under an exclusive lock; nil if the file cannot be opened.
     private func withLockedFile<Value>(_ flags: Int32, _ body: (Int32, Int) -> Value) -> Value? {
         while true {
             let descriptor = Descriptors.own.open(path, flags | O_NOFOLLOW, 0o600)
@@ -295,7 +298,7 @@ package struct ThumbnailLedger: Sendable {
             while flock(descriptor, LOCK_EX) != 0 { guard errno == EINTR else { return nil } }
             var status = stat()
             guard unsafe fstat(descriptor, &status) == 0 else { return nil }
-            // Replaced by a new one while this waited.
+            // Another process replaced the file while this one waited for the lock.
             if status.st_nlink == 0 { continue }
             return body(descriptor, Int(status.st_size))
         }

@@ -5,28 +5,29 @@ package import Rankings
 package import Render
 import Synchronization
 
-/// Makes the thumbnails of one picture that are missing: asks for its preview once, and stores what is made of it.
+/// Makes the missing thumbnails of one picture: requests its preview once, and stores the scaled images.
 ///
-/// Where the user's own store is at hand they go there; the shelf keeps what it does not take, and what others ask for.
+/// The thumbnails go to the user's own store if there is one; the shelf keeps those that the store does not take, and those that
+/// other users request.
 ///
 /// ## Concurrency
 ///
-/// Any task may call. Looking and writing run on a queue of their own; decoding and scaling are the renderer's.
+/// Any task may call. Reading and writing run on a queue of their own; decoding and scaling are the renderer's.
 package final class ThumbnailMaker: Sendable {
-    /// What came of a picture.
+    /// The result for a picture.
     package enum Outcome: Hashable, Sendable {
-        /// Every thumbnail is there and valid.
+        /// Every thumbnail exists and is valid.
         case present
-        /// So many files were written, from a preview of so many bytes if one was asked for.
+        /// The number of files written, and the bytes of the preview; 0 bytes if none was requested.
         case made(files: Int, bytes: Int)
-        /// There is no preview, or none that can be used, or no room: asking again is pointless for now.
+        /// There is no preview, no usable preview, or no room: another request is pointless for now.
         case useless
         /// The network or the host is in trouble.
         case failed
     }
 
     private struct Known {
-        /// Thumbnails that were seen to be valid.
+        /// Thumbnails that were found valid.
         var valid: Set<Thumbnail> = []
         /// Addresses that had no usable preview.
         var useless: Set<String> = []
@@ -42,7 +43,7 @@ package final class ThumbnailMaker: Sendable {
     /// A picture in every size, as PNG without texts.
     private typealias Images = [ThumbnailSize: [UInt8]]
 
-    /// Nil if nobody's own store is at hand.
+    /// The user's own store; nil if there is none.
     let home: HomeThumbnails?
     private let shelf: ThumbnailShelf
     private let host: ImageHost
@@ -50,9 +51,9 @@ package final class ThumbnailMaker: Sendable {
     private let queue = DispatchQueue(label: "rankfs.thumbnails", qos: .userInitiated, attributes: .concurrent)
     private let known = Mutex(Known())
 
-    /// A preview that takes longer is of no use to somebody who looks.
+    /// The time limit of a preview: a later one is of no use to a user in front of a window.
     private static let patience: Duration = .seconds(10)
-    /// Remembered of each kind, a few MB; when there are more, files are looked at again.
+    /// The most remembered values of each kind, a few MB; when there are more, files are examined again.
     private static let mostKnown = 20_000
 
     package init(home: HomeThumbnails?, shelf: ThumbnailShelf, host: ImageHost, renderer: any Rendering) {
@@ -62,7 +63,7 @@ package final class ThumbnailMaker: Sendable {
         self.renderer = renderer
     }
 
-    /// Makes what is missing of one picture in the user's own store.
+    /// Makes the missing thumbnails of one picture in the user's own store.
     package func make(_ job: ThumbnailJob, priority: TransferPriority) async -> Outcome {
         guard let home else { return .useless }
         let missing = await onQueue { self.missing(job, in: home) }
@@ -79,13 +80,13 @@ package final class ThumbnailMaker: Sendable {
         guard let images else { return .failed }
         let files = await onQueue { self.store(missing, of: images, in: home) }
         guard files == 0 else { return .made(files: files, bytes: received) }
-        // No room there, or not our place.
+        // The store has no room, or belongs to another user.
         known.withLock { $0.note(job.preview.url, in: \.unwritable) }
         if received > 0 { await keep(images, job) }
         return received > 0 ? .made(files: 0, bytes: received) : .useless
     }
 
-    /// Makes the thumbnails of one picture for whoever asks for them, and keeps them.
+    /// Makes the thumbnails of one picture for any user, and keeps them on the shelf.
     package func makeShared(_ job: ThumbnailJob) async -> Outcome {
         let asked = await ask(job, .shown)
         guard let images = asked.images else { return asked.outcome }
@@ -93,29 +94,29 @@ package final class ThumbnailMaker: Sendable {
         return .made(files: images.count, bytes: asked.received)
     }
 
-    /// The file of a thumbnail for a shared store, made of what is here already; nil if nothing is.
+    /// Returns the file of a thumbnail for a shared store, made of a stored image; nil if there is none.
     package func sharedFile(_ thumbnail: Thumbnail, of job: ThumbnailJob) async -> [UInt8]? {
         if let image = await shelf.kept(job.shelved(thumbnail.size)) { return thumbnail.file(of: image) }
         guard let home else { return nil }
         return await onQueue { home.ownFile(of: job, thumbnail.size).flatMap(thumbnail.file) }
     }
 
-    /// Removes the notes of file managers that the thumbnails of pictures could not be made.
+    /// Removes the notes of file managers that thumbnails of these pictures could not be made.
     func removeFailures(of jobs: [ThumbnailJob]) async {
         guard let home, !jobs.isEmpty else { return }
         await onQueue { home.removeFailures(of: jobs) }
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     private struct Asked {
         var images: Images?
         var received = 0
-        /// Counts without images.
+        /// The result if there are no images.
         var outcome = Outcome.failed
     }
 
-    /// Asks for the preview and makes the images; nothing of it is stored yet.
+    /// Requests the preview and makes the images; stores nothing.
     private func ask(_ job: ThumbnailJob, _ priority: TransferPriority) async -> Asked {
         guard !known.withLock({ $0.useless.contains(job.preview.url) }) else { return Asked(outcome: .useless) }
         switch await host.preview(at: job.preview, within: Self.patience, priority: priority) {
@@ -130,15 +131,15 @@ package final class ThumbnailMaker: Sendable {
             return Asked(images: try await images(of: preview), received: preview.count)
         } catch {
             switch error {
-            // Nothing is wrong with the preview.
+            // The preview is not at fault.
             case .unavailable, .cancelled: return Asked()
-            // It would end that process again.
+            // The same preview would end the renderer's process again.
             case .lost, .archive, .picture, .animation, .tooLarge, .noMemory: return Asked(outcome: refuse(job))
             }
         }
     }
 
-    /// The preview in every size.
+    /// Makes the images of a preview in every size.
     private func images(of preview: [UInt8]) async throws(MediaError) -> Images {
         let sizes = ThumbnailSize.allCases
         let files = try await renderer.files(.thumbnails(preview: preview, edges: sizes.map(\.edge)))
@@ -161,7 +162,7 @@ package final class ThumbnailMaker: Sendable {
         return images
     }
 
-    /// What was made for another spelling of its address.
+    /// Returns the images of thumbnails that were made for another spelling of the picture's address.
     private static func ownImages(of job: ThumbnailJob, in home: HomeThumbnails) -> Images? {
         var images: Images = [:]
         for size in ThumbnailSize.allCases {
@@ -184,7 +185,7 @@ package final class ThumbnailMaker: Sendable {
         }
     }
 
-    /// Stores what is missing; returns how many files could be written.
+    /// Stores the missing thumbnails; returns the number of files written.
     private func store(_ missing: [Thumbnail], of images: Images, in home: HomeThumbnails) -> Int {
         missing.count { thumbnail in
             guard let file = images[thumbnail.size].flatMap(thumbnail.file),
@@ -206,11 +207,11 @@ package final class ThumbnailMaker: Sendable {
     }
 }
 
-/// Keeps thumbnails that the user's own store does not: PNG files without texts, so that they serve under any address.
+/// The storage of thumbnails outside of the user's own store: PNG files without texts, so that they serve under any address.
 package struct ThumbnailShelf: Sendable {
-    /// The file of a picture whose rendition is a thumbnail's; nil if it is not kept.
+    /// Returns the file of a picture in a thumbnail's rendition; nil if it is not stored.
     package var kept: @Sendable (PictureID) async -> [UInt8]?
-    /// Keeps one, if there is room.
+    /// Stores a file, if there is room.
     package var keep: @Sendable ([UInt8], PictureID) async -> Void
 
     package init(

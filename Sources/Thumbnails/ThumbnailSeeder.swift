@@ -2,59 +2,58 @@ package import HTTP
 import Rankings
 import Synchronization
 
-/// Seeds the thumbnails of directories that desktops look at, in their order and many side by side; and gives single ones to whoever
-/// asks for them in a shared store.
+/// Makes the thumbnails of directories that desktops open, in their order and many at once; and single ones for shared stores.
 ///
-/// Each picture costs one request for a small preview, and only if its thumbnails are missing. Those that a window shows first go
-/// before what nobody waits for.
+/// Each picture costs one request for a small preview, and only if its thumbnails are missing. The pictures that a window shows
+/// first precede background requests.
 ///
 /// ## Concurrency
 ///
-/// An actor; what it waits for runs in tasks of its own, so that who looked may leave.
+/// An actor; its waits run in tasks of their own, so that a caller may stop waiting.
 package actor ThumbnailSeeder {
     /// Figures for status displays, since the start.
     package struct Figures: Hashable, Sendable {
-        /// Thumbnail files written.
+        /// The thumbnail files written.
         package var files = 0
-        /// Bytes of previews received for them.
+        /// The bytes of previews received for them.
         package var bytes: Int64 = 0
     }
 
-    /// A directory whose thumbnails are made.
+    /// A directory that is being seeded.
     private struct Work {
         let directory: String
-        /// All pictures that were told of since it began, in order.
+        /// All pictures added since the seeding began, in order.
         var jobs: [ThumbnailJob] = []
-        /// How many of them were begun.
+        /// The number of pictures that were begun.
         var begun = 0
-        /// The addresses of the previews of those that are being made.
+        /// The addresses of the previews of thumbnails in progress.
         var underWay: Set<String> = []
         var failures = 0
-        /// Files written.
+        /// The thumbnail files written.
         var files = 0
 
         var isWaiting: Bool { begun < jobs.count }
     }
 
-    /// Pictures that a large window shows at once: some file managers read those whose thumbnails are not there when it appears.
+    /// The pictures that a large window shows at once: some file managers read those without thumbnails when it appears.
     package static let screenful = 100
-    /// How long somebody may wait for thumbnails; file managers show an empty window meanwhile.
+    /// The time limit of a wait for thumbnails; file managers show an empty window meanwhile.
     package static let patience: Duration = .seconds(2)
-    /// Previews asked for at once: the streams that servers allow on one connection (nginx).
+    /// The most previews requested at once: the streams that servers allow on one connection (nginx).
     ///
-    /// Which of them are sent is the transport's to say; more would only grow old in its line.
+    /// The transport decides which of them are sent; more would only grow old in its request queue.
     static let atOnce = 128
-    /// How many of those that a window shows may be late before the others begin.
+    /// The number of a window's previews that may still be missing when the others begin.
     static let stragglers = 8
-    /// How long a file manager may take to note that its thumbnailer failed.
+    /// The time in which a file manager notes that its thumbnailer failed.
     static let noteTime: Duration = .seconds(10)
-    /// Failures in a directory that are taken for a network in trouble.
+    /// The number of failures in a directory that counts as network trouble.
     static let mostFailures = 3
-    /// Bytes of previews that may come at once: those of two whole days of 500 pictures.
+    /// The bytes of previews that may arrive at once: those of two whole days of 500 pictures.
     ///
     /// A preview has a tenth of the bytes of the picture that some file managers read without it.
     static let burst = 64.0 * 1_048_576
-    /// Bytes a second afterwards: eighty previews, more than KDE's worker reads pictures.
+    /// The bytes a second after that: eighty previews, more than KDE's worker reads pictures.
     static let bytesPerSecond = 4.0 * 1_048_576
 
     private let maker: ThumbnailMaker
@@ -63,16 +62,16 @@ package actor ThumbnailSeeder {
     private let report: @Sendable (String) -> Void
     private nonisolated let counted = Mutex(Figures())
     private nonisolated let turns = ThumbnailTurns()
-    /// The directory that was looked at last is the last one, and goes first.
+    /// The directories in progress; the one opened last is at the end, and goes first.
     private var works: [Work] = []
     private var underWay = 0
-    /// Ends with the pause that the bound on bytes asks for.
+    /// Ends with the pause that the bound on bytes requires.
     private var pause: Task<Void, Never>?
-    /// Pictures that are made for the user's own store: the same one under other paths is another job.
+    /// Pictures in progress for the user's own store: the same picture under other paths is another job.
     private var own: [ThumbnailJob: Task<ThumbnailMaker.Outcome, Never>] = [:]
-    /// Pictures that are made for a shared store, likewise.
+    /// Pictures in progress for a shared store, by the address of the preview.
     private var shared: [String: Task<Void, Never>] = [:]
-    /// Pictures of which file managers are told that their thumbnailers failed, and note it.
+    /// Pictures that are refused to thumbnailers, so that file managers note a failure.
     private var refused: [ThumbnailJob] = []
     private var sweeper: Task<Void, Never>?
     private var pace = SteadyPace(burst: ThumbnailSeeder.burst, perSecond: ThumbnailSeeder.bytesPerSecond)
@@ -80,9 +79,9 @@ package actor ThumbnailSeeder {
 
     /// - Parameters:
     ///   - maker: Makes the thumbnails of one picture.
-    ///   - time: For waiting and pacing.
-    ///   - mayAsk: Whether previews may be downloaded now; must not wait.
-    ///   - report: Told one line for each directory of which thumbnails were made.
+    ///   - time: The clock of waits and pacing.
+    ///   - mayAsk: Returns whether previews may be downloaded now; must not wait.
+    ///   - report: Receives one line for each directory with new thumbnails.
     package init(
         maker: ThumbnailMaker, time: TimeSource = .system, mayAsk: @escaping @Sendable () -> Bool = { true },
         report: @escaping @Sendable (String) -> Void
@@ -93,68 +92,71 @@ package actor ThumbnailSeeder {
         self.report = report
     }
 
-    /// Whose looks count: thumbnails go to this user's home; nil if there is none.
+    /// The user with the store in the home: only requests of this user count; nil if there is no store.
     package nonisolated var user: UInt32? { maker.home?.user }
 
-    /// What was done so far.
+    /// The figures since the start.
     package nonisolated var figures: Figures {
         counted.withLock { $0 }
     }
 
-    /// Runs work in a task of its own and returns when it is done, when a time is over (the patience of a look, unless told),
-    /// or when the caller is cancelled; the work goes on.
+    /// Runs work in a task of its own and returns when it is done, when the time limit ends, or when the caller is cancelled.
+    ///
+    /// The work continues in the last two cases. The time limit is `patience` unless given.
     package nonisolated func wait(
         atMost longest: Duration = patience, for work: @escaping @Sendable () async -> Void
     ) async {
         _ = await Task { await work() }.value(until: time.now() + longest, time)
     }
 
-    /// Seeds pictures of a directory, behind those that it was seeded with before; returns when all of them were tried.
+    /// Seeds pictures of a directory, after its earlier ones; returns when all of them were tried.
     package func seed(_ directory: String, _ jobs: [ThumbnailJob]) async {
         add(directory, jobs)
         for job in jobs { await turns.wait(for: job) }
     }
 
-    /// Begins to seed pictures of a directory, behind those that it was seeded with before.
+    /// Begins to seed pictures of a directory, after its earlier ones.
     package func add(_ directory: String, _ jobs: [ThumbnailJob]) {
         guard !isClosed, !jobs.isEmpty else { return turns.passed(jobs) }
         expect(jobs)
         var work = Work(directory: directory)
         if let index = works.firstIndex(where: { $0.directory == directory }) { work = works.remove(at: index) }
-        // What was tried is looked at again: who expects it is to hear of it. What is on its way would only count twice.
+        // Pictures that were tried are examined again, since a waiter expects their turn; pictures in progress would only count
+        // twice.
         let coming = work.underWay.union(work.jobs[work.begun...].map(\.preview.url))
         work.jobs += jobs.filter { !coming.contains($0.preview.url) }
         works.append(work)
         pump()
     }
 
-    /// Notes that pictures are about to be seeded.
+    /// Notes that pictures will be seeded soon.
     package nonisolated func expect(_ jobs: [ThumbnailJob]) { turns.expect(jobs) }
 
-    /// Whether a picture is one of those whose thumbnails are still to be made; if so, its turn can be waited for.
+    /// Returns whether a picture's thumbnails are still to be made; if so, the caller can wait for its turn.
     ///
     /// - Parameters:
     ///   - job: The picture.
-    ///   - index: Its place in a directory, whose page may have come a moment before it was seeded.
-    ///   - directory: What the seeder calls that.
-    /// - Returns: False if it was tried, or nobody seeds it.
+    ///   - index: The picture's place in a directory; its listing page may have come a moment before it was seeded.
+    ///   - directory: The seeder's name of the directory.
+    /// - Returns: False if the picture was tried, or if it is not seeded.
     package nonisolated func isExpected(_ job: ThumbnailJob, at index: Int, of directory: String) -> Bool {
         if turns.isComing(index, of: directory) { turns.expect([job]) }
         return turns.isExpected(job)
     }
 
-    /// Seeds a directory with what is known of it, then with each further page as it comes.
+    /// Seeds a directory with its known entries, then with each further listing page as it comes.
     ///
     /// - Parameters:
-    ///   - directory: What the seeder calls it.
-    ///   - count: How many entries are known.
-    ///   - first: Those of them that get thumbnails.
-    ///   - more: Waits for entries behind so many: how many are known then, and which of the new ones get thumbnails; nil if none come.
+    ///   - directory: The seeder's name of the directory.
+    ///   - count: The number of known entries.
+    ///   - first: The known entries that get thumbnails.
+    ///   - more: Waits for entries after the first `count`; returns the new number of entries and the new jobs, or nil at the
+    ///     end.
     package nonisolated func follow(
         _ directory: String, _ count: Int, _ first: [ThumbnailJob],
         more: @escaping @Sendable (_ count: Int) async -> (count: Int, jobs: [ThumbnailJob])?
     ) {
-        // Before anybody is told of the entries.
+        // Must precede the report of the entries to any reader.
         expect(first)
         turns.begin(directory, count)
         Task {
@@ -170,16 +172,16 @@ package actor ThumbnailSeeder {
         }
     }
 
-    /// Returns once a picture's thumbnails were tried, or a time is over; at once if nobody seeds them.
+    /// Returns once a picture's thumbnails were tried or the time limit ends; at once if the picture is not seeded.
     package nonisolated func waitForTurn(of job: ThumbnailJob, atMost longest: Duration = patience) async {
         await wait(atMost: longest) { [turns] in await turns.wait(for: job) }
     }
 
-    /// Makes the thumbnails of one picture in the user's own store at once, for a file manager's thumbnailer that would read
-    /// the picture for them and will be refused it; false if they are not to be had.
+    /// Makes a picture's thumbnails at once in place of a file manager's thumbnailer; false if they cannot be made.
     ///
-    /// After the patience of a look they are on their way, and reading the picture would take longer. What the file manager notes of
-    /// the failure is removed soon after: it would outlive the thumbnails.
+    /// They go to the user's own store. The thumbnailer would read the whole picture, and is refused it. When the time limit ends,
+    /// the thumbnails are on their way, and reading the picture would take longer. The file manager's note of the failure is
+    /// removed soon after: it would outlive the thumbnails.
     package func seedInPlaceOfThumbnailer(_ job: ThumbnailJob) async -> Bool {
         guard !isClosed, mayAsk() else { return false }
         let outcome = Mutex<ThumbnailMaker.Outcome?>(nil)
@@ -197,7 +199,7 @@ package actor ThumbnailSeeder {
         return true
     }
 
-    /// Returns once a directory's thumbnails are made, or the patience of a look is over; at once if none are being made.
+    /// Returns once a directory's thumbnails are made or the time limit ends; at once if none are being made.
     package nonisolated func waitForThumbnails(of directory: String) async {
         guard let jobs = await seeded(directory) else { return }
         await wait { [turns] in for job in jobs { await turns.wait(for: job) } }
@@ -215,14 +217,14 @@ package actor ThumbnailSeeder {
         sweeper = nil
     }
 
-    /// The file of a thumbnail for a shared store, made if need be; nil if there is none to be had within a look's patience.
+    /// Returns the file of a thumbnail for a shared store, made if necessary; nil if there is none within the time limit.
     package nonisolated func file(of thumbnail: Thumbnail, _ job: ThumbnailJob) async -> [UInt8]? {
         if let file = await maker.sharedFile(thumbnail, of: job) { return file }
         await wait { await self.share(job) }
         return await maker.sharedFile(thumbnail, of: job)
     }
 
-    /// Makes the thumbnails of one picture, once for all who ask meanwhile, at the pace of what nobody sees yet.
+    /// Makes the thumbnails of one picture, once for all simultaneous callers, at the pace of background requests.
     private func share(_ job: ThumbnailJob) async {
         if let task = shared[job.preview.url] { return await task.value }
         guard !isClosed, mayAsk() else { return }
@@ -236,7 +238,7 @@ package actor ThumbnailSeeder {
         shared[job.preview.url] = nil
     }
 
-    /// Ends the work; what is under way ends with the transport.
+    /// Ends the work; requests in progress end with the transport.
     package func close() async {
         isClosed = true
         works = []
@@ -251,7 +253,7 @@ package actor ThumbnailSeeder {
 
     // MARK: - Some pictures
 
-    /// Begins what may be under way now, in order; gives a directory up if the network is in trouble or not to be asked.
+    /// Begins as many pictures as allowed, in order; gives a directory up if the network is in trouble or must not be used.
     private func pump() {
         while underWay < Self.atOnce, let place = works.lastIndex(where: \.isWaiting) {
             guard works[place].failures < Self.mostFailures, mayAsk() else {
@@ -261,7 +263,7 @@ package actor ThumbnailSeeder {
                 continue
             }
             let isShown = works[place].begun < Self.screenful
-            // The sizes of a directory, which its window waits for as well, go in between.
+            // The requests for the sizes of a directory, which its window waits for as well, go in between.
             if works[place].begun == Self.screenful, works[place].underWay.count > Self.stragglers { return }
             if !isShown, pause != nil { return }
             let wait = isShown ? .zero : pace.wait(now: time.now())
@@ -289,7 +291,7 @@ package actor ThumbnailSeeder {
         pump()
     }
 
-    /// Forgets a directory of which everything was tried.
+    /// Removes a directory when everything in it was tried.
     private func settle(_ directory: String) {
         guard let place = works.firstIndex(where: { $0.directory == directory }), !works[place].isWaiting,
             works[place].underWay.isEmpty
@@ -306,9 +308,9 @@ package actor ThumbnailSeeder {
         }
     }
 
-    /// Makes one, once for all who want it meanwhile.
+    /// Makes the thumbnails of one picture, once for all simultaneous callers.
     private func make(_ job: ThumbnailJob, _ priority: TransferPriority) async -> ThumbnailMaker.Outcome {
-        // Its length may become known between two looks.
+        // The length may become known between two calls.
         var key = job
         key.length = nil
         if let task = own[key] {
@@ -335,32 +337,32 @@ package actor ThumbnailSeeder {
 
 // MARK: - Turns
 
-/// Which pictures' thumbnails are still to be tried, and who waits for them.
+/// The pictures with thumbnails still to be tried, and their waiters.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call; waiters are resumed outside the lock.
 final class ThumbnailTurns: Sendable {
-    /// A directory that is told of page by page.
+    /// A directory that is reported listing page by listing page.
     private struct Pages {
-        /// How many looks see to that.
+        /// The number of readers that follow its listing.
         var looks = 0
-        /// How many of its entries were told of.
+        /// The number of entries that were reported.
         var count = 0
     }
 
-    /// Who waits for each expected picture, by the address of its preview.
+    /// The waiters for each expected picture, by the address of its preview.
     private let waiters = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
     private let pages = Mutex<[String: Pages]>([:])
 
-    /// Pictures whose turn will come.
+    /// Adds pictures to be tried.
     func expect(_ jobs: some Sequence<ThumbnailJob>) {
         waiters.withLock { waiters in
             for job in jobs where waiters[job.preview.url] == nil { waiters[job.preview.url] = [] }
         }
     }
 
-    /// They were tried, or will not be.
+    /// Removes pictures that were tried, or will not be, and resumes their waiters.
     func passed(_ jobs: some Sequence<ThumbnailJob>) {
         let resumed = waiters.withLock { waiters in
             jobs.flatMap { waiters.removeValue(forKey: $0.preview.url) ?? [] }
@@ -370,18 +372,18 @@ final class ThumbnailTurns: Sendable {
 
     // MARK: - Pages that are still to come
 
-    /// A look begins to tell of a directory's entries, of which so many are known.
+    /// Begins the reports of a directory's entries for one reader, with the number of known entries.
     func begin(_ directory: String, _ count: Int) {
         pages.withLock { $0[directory, default: Pages()].looks += 1 }
         goOn(directory, count)
     }
 
-    /// So many entries of a directory have been told of.
+    /// Sets the number of reported entries of a directory.
     func goOn(_ directory: String, _ count: Int) {
         pages.withLock { pages in pages[directory].map { pages[directory]?.count = max($0.count, count) } }
     }
 
-    /// A look tells of no more.
+    /// Ends the reports for one reader.
     func end(_ directory: String) {
         pages.withLock { pages in
             pages[directory]?.looks -= 1
@@ -389,12 +391,12 @@ final class ThumbnailTurns: Sendable {
         }
     }
 
-    /// Whether an entry of a directory is about to be told of.
+    /// Returns whether an entry of a directory has still to be reported.
     func isComing(_ index: Int, of directory: String) -> Bool {
         pages.withLock { $0[directory].map { $0.count <= index } ?? false }
     }
 
-    /// None will be tried any more.
+    /// Removes all pictures, and resumes all waiters.
     func end() {
         let resumed = waiters.withLock { waiters in
             defer { waiters = [:] }
@@ -403,12 +405,12 @@ final class ThumbnailTurns: Sendable {
         for waiter in resumed { waiter.resume() }
     }
 
-    /// Whether a picture's turn is still to come.
+    /// Returns whether a picture is still to be tried.
     func isExpected(_ job: ThumbnailJob) -> Bool {
         waiters.withLock { $0[job.preview.url] != nil }
     }
 
-    /// Returns when a picture's turn is over; at once if none is to come.
+    /// Returns when a picture was tried; at once if it is not expected.
     func wait(for job: ThumbnailJob) async {
         await withCheckedContinuation { continuation in
             let isOver = waiters.withLock { waiters in
