@@ -6,48 +6,48 @@ import Synchronization
 
 /// Answers of the service that several machines need, in one object that they fill together.
 ///
-/// A part that is there is taken from there. For one that is not, a machine asks the service that gets the lease of the
-/// document; the others look again every moment until the part has come. Who has waited for as long as an answer takes asks
-/// for itself, so that a machine that died, or one that may ask seldom, holds nobody up.
+/// A stored part is taken from the object. For a missing part, the machine with the lease of the document sends a request to the
+/// service; the others read the object again at short intervals until the part has come. A machine that has waited as long as an
+/// answer takes sends its own request, so that a machine that died, or one with a low rate limit, delays no other.
 ///
 /// ## Concurrency
 ///
-/// An actor; whatever waits for the network lets others in.
+/// An actor; waits for the network do not block other calls.
 actor SharedDocument {
-    /// How long somebody waits for another machine's answer, all that the store is asked meanwhile included.
+    /// The time limit of a wait for another machine's answer, including all requests to the object store meanwhile.
     static let patience = Duration.seconds(4)
-    /// How often those who wait look.
+    /// The interval at which a waiting machine reads the object.
     static let interval = Duration.milliseconds(100)
-    /// How often they try to get the lease.
+    /// The interval at which a waiting machine tries to get the lease.
     static let claimInterval = Duration.milliseconds(500)
-    /// For how long a machine has a document's lease; it takes it again while it has something to ask.
+    /// The length of a document's lease in seconds; a machine renews it while it has requests to send.
     static let leaseSeconds: Int64 = 10
-    /// How long a machine that ends waits for its last answers to be written.
+    /// The time limit of a closing machine's wait for its last answers to be written.
     static let lastPatience = Duration.seconds(1)
-    /// How long answers are collected before they are written together, at least.
+    /// The shortest time for which answers are collected before they are written together.
     static let gathering = Duration.milliseconds(25)
-    /// A document that others change at the same moment is read and written again so often.
+    /// The number of times a document is read and written again if other machines change it at the same moment.
     static let mostTries = 4
 
     private let key: ObjectKey
     private let store: TierStore
     private let leases: Leases
     private var parts: [String: DocumentPart] = [:]
-    /// Parts that were asked here and are not on the store yet.
+    /// Parts that this machine requested and that are not in the object store yet.
     private var unwritten: Set<String> = []
     private var etag: String?
     private var isOfLaterVersion = false
-    /// Whether the store has something against this document: it is read then, and not written.
+    /// Whether the object store rejects this document; then it is read, and not written.
     private var isNotTaken = false
-    /// When the store was last asked for it.
+    /// The time of the last request to the object store for the document.
     private var looked: ContinuousClock.Instant?
     private var looking: Task<Void, Never>?
     private var lease: Leases.Lease?
     private var claimed: ContinuousClock.Instant?
-    /// When another machine was last found to have it.
+    /// The last time at which another machine had the lease.
     private var declined: ContinuousClock.Instant?
     private var claiming: Task<Bool, Never>?
-    /// Questions that are under way.
+    /// The number of requests to the service in progress.
     private var asking = 0
     private var writing: Task<Void, Never>?
     private var releasing: Task<Void, Never>?
@@ -58,16 +58,16 @@ actor SharedDocument {
         self.leases = leases
     }
 
-    /// An answer from the document, or from the service.
+    /// Returns an answer from the document, or from the service.
     ///
     /// - Parameters:
-    ///   - name: The part.
-    ///   - isFresh: Whether an answer given then, now by the store's clock, still counts.
-    ///   - isPossible: Whether the service can have said that, now by the store's clock; otherwise nobody has.
-    ///   - mayKeep: Whether the service's answer, once it has come, is one for this document.
-    ///   - ask: Asks the service.
-    /// - Returns: What the service said, now or to another machine.
-    /// - Throws: What the service says now.
+    ///   - name: The name of the part.
+    ///   - isFresh: Returns whether an answer given at one time is still fresh now, both by the object store's clock.
+    ///   - isPossible: Returns whether the service can have given an answer, now by the object store's clock; others are ignored.
+    ///   - mayKeep: Returns whether the service's answer, once it has come, belongs in this document.
+    ///   - ask: Sends the request to the service.
+    /// - Returns: The service's answer, to this machine or to another.
+    /// - Throws: The service's error.
     func value<Value: Codable & Sendable>(
         _ name: String, isFresh: @Sendable (_ asked: Int64, _ now: Int64) -> Bool,
         isPossible: @Sendable (_ value: Value, _ now: Int64) -> Bool = { _, _ in true },
@@ -82,7 +82,7 @@ actor SharedDocument {
                 return value
             }
             if await leads(until: end) {
-                // Whoever had the lease before may have answered meanwhile.
+                // The previous holder of the lease may have stored an answer meanwhile.
                 await look(since: claimed, until: end)
                 if let value: Value = await known(name, isFresh, isPossible) {
                     store.count { $0.answersShared += 1 }
@@ -113,7 +113,7 @@ actor SharedDocument {
         }
     }
 
-    /// An answer that the document has, as far as it is known here.
+    /// Returns an answer of the document from the parts already read.
     private func known<Value: Decodable & Sendable>(
         _ name: String, _ isFresh: (Int64, Int64) -> Bool, _ isPossible: (Value, Int64) -> Bool
     ) async -> Value? {
@@ -123,7 +123,7 @@ actor SharedDocument {
         return isPossible(value, now) ? value : nil
     }
 
-    /// Numbers that the document has and that never change; nil for each other part.
+    /// Returns numbers of the document that never change; nil for each other part.
     func numbers(_ names: [String]) async -> [Int64?] {
         await look(since: nil, until: store.time.now() + Self.patience)
         guard !isOfLaterVersion else { return names.map { _ in nil } }
@@ -135,7 +135,7 @@ actor SharedDocument {
 
     // MARK: - Reading
 
-    /// Asks the store for the document unless that was done since a moment, or ever; waits no longer than until another one.
+    /// Reads the document unless it was read since `moment`, or ever if that is nil; waits until `end` at most.
     private func look(since moment: ContinuousClock.Instant?, until end: ContinuousClock.Instant) async {
         if let looking {
             _ = await looking.value(until: end, store.time)
@@ -173,11 +173,11 @@ actor SharedDocument {
         }
     }
 
-    /// Takes over what others wrote; what was asked here and is newer stays.
+    /// Takes over the parts that other machines wrote; newer parts that this machine requested stay.
     private func merge(_ found: [String: DocumentPart]) {
         let now = store.now
         for (name, part) in found {
-            // What was asked in the future would be newer than anything that is asked now.
+            // A part with a time in the future would be newer than any later answer.
             if let now, AnswerAge.isFuture(part.asked, now) { continue }
             if unwritten.contains(name), let own = parts[name], own.asked >= part.asked { continue }
             unwritten.remove(name)
@@ -185,9 +185,9 @@ actor SharedDocument {
         }
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
-    /// Whether this machine has the lease, or gets it now.
+    /// Returns whether this machine has the lease, or gets it now.
     private func leads(until end: ContinuousClock.Instant) async -> Bool {
         let now = store.time.now()
         if let lease, now < lease.ends { return true }
@@ -195,7 +195,7 @@ actor SharedDocument {
         let task = claiming ?? Task { await claim() }
         claiming = task
         if let leads = await task.value(until: end, store.time) { return leads }
-        // A lease that comes too late is nobody's.
+        // A lease that arrives too late is given back.
         Task {
             _ = await task.value
             giveLeaseBack()
@@ -215,12 +215,12 @@ actor SharedDocument {
             lease = nil
             declined = claimed
             return false
-        // Who cannot ask for a lease needs none.
+        // A machine that cannot request a lease works without one.
         case .unknown: return true
         }
     }
 
-    /// Lets another machine ask, unless there is something to ask or to write here.
+    /// Gives the lease back, unless requests or writes are in progress here.
     private func giveLeaseBack() {
         guard let lease, asking == 0, writing == nil else { return }
         self.lease = nil
@@ -229,7 +229,7 @@ actor SharedDocument {
 
     // MARK: - Writing
 
-    /// Adds an answer that was given to another question.
+    /// Adds an answer that came with another request.
     func offer(_ name: String, _ value: some Codable & Sendable) async {
         await look(since: nil, until: store.time.now() + Self.patience)
         keep(name, value)
@@ -243,7 +243,7 @@ actor SharedDocument {
         writing = Task { await writeAll() }
     }
 
-    /// Writes what has gathered until nothing new comes, then gives the lease back.
+    /// Writes the collected parts until no new one comes, then gives the lease back.
     private func writeAll() async {
         var pause = Self.gathering
         while !unwritten.isEmpty || asking > 0, !Task.isCancelled {
@@ -251,17 +251,17 @@ actor SharedDocument {
             guard !unwritten.isEmpty else { continue }
             let began = store.time.now()
             guard await write() else { break }
-            // A large document is not written without a break.
+            // The pause is as long as the write, so that a large document is not written continuously.
             pause = max(Self.gathering, store.time.now() - began)
         }
         writing = nil
         giveLeaseBack()
     }
 
-    /// Whether it is written; what could not be is written with what is asked next.
+    /// Writes the document and returns whether it is written; unwritten parts are written with the next one.
     private func write() async -> Bool {
         for _ in 0..<Self.mostTries {
-            // The one that is there now may have been read since the last try.
+            // The present object may have been read since the last try.
             guard !isOfLaterVersion, !isNotTaken else { return false }
             let names = unwritten
             let bytes = DocumentText.bytes(key.text, parts)
@@ -280,12 +280,12 @@ actor SharedDocument {
         return false
     }
 
-    /// Returns once everything is written that was asked for.
+    /// Returns once all collected parts are written.
     func settle() async {
         await writing?.value
     }
 
-    /// Returns once everything is written and the lease is given back, or the machine that ends can wait no longer.
+    /// Returns once all parts are written and the lease is given back, or after the time limit of a closing machine.
     func close() async {
         if let writing {
             let limit = Task { [time = store.time] in
@@ -301,24 +301,24 @@ actor SharedDocument {
 
 // MARK: - The documents of a service
 
-/// The documents of one service on the store.
+/// The documents of one service in the object store.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class SharedDocuments: Sendable {
-    /// Documents kept in memory: what comes after a listing has been read is on the disk.
+    /// The most documents kept in memory: after a listing has been read, its content is on the disk.
     private static let mostKept = 16
 
     private struct Shelf: Sendable {
         var documents: [ObjectKey: SharedDocument] = [:]
-        /// The ones used last at the end.
+        /// The keys of the documents; the ones used last are at the end.
         var order: [ObjectKey] = []
     }
 
     private let store: TierStore
     private let leases: Leases
-    /// What the service and what is chosen of it are called.
+    /// The name of the service and of its chosen variant.
     private let service: String
     private let shelf = Mutex(Shelf())
 
@@ -328,10 +328,10 @@ final class SharedDocuments: Sendable {
         self.service = service
     }
 
-    /// The present instant of the clock that waits for the store are measured by.
+    /// The present instant of the clock that measures waits for the object store.
     var now: ContinuousClock.Instant { store.time.now() }
 
-    /// A document; nil for a name that no key can have.
+    /// Returns a document; nil for a name that no key can have.
     func document(_ parts: String...) -> SharedDocument? {
         guard let key = ObjectKey(["documents", service] + parts) else { return nil }
         return shelf.withLock { shelf in
@@ -345,7 +345,7 @@ final class SharedDocuments: Sendable {
         }
     }
 
-    /// Writes what has gathered, and gives leases back.
+    /// Writes the collected parts, and gives leases back.
     func close() async {
         await withTaskGroup { group in
             for document in shelf.withLock({ Array($0.documents.values) }) { group.addTask { await document.close() } }
@@ -355,13 +355,13 @@ final class SharedDocuments: Sendable {
 
 // MARK: - Text
 
-/// A part of a document: an answer of the service, and when it was given.
+/// A part of a document: an answer of the service, and its time.
 ///
-/// The answer is read when it is wanted: a document has hundreds of parts, and one page of it is wanted at a time.
+/// The answer is decoded on demand: a document has hundreds of parts, and one page of them is needed at a time.
 struct DocumentPart: Sendable {
-    /// By the store's clock, in Unix seconds.
+    /// The time of the answer by the object store's clock, in Unix seconds.
     let asked: Int64
-    /// The part as it stands in the document.
+    /// The part's line in the document.
     let line: String
 
     init(_ name: String, asked: Int64, value: JSONText) {
@@ -380,25 +380,25 @@ struct DocumentPart: Sendable {
     /// The answer, if it is a whole number.
     var number: Int64? { try? value.decoded(as: Int64.self) }
 
-    /// What a type makes of the answer, read beside whatever else is going on; nil if it cannot.
+    /// Decodes the answer off the caller's actor; nil if it cannot be decoded.
     @concurrent func decoded<Value: Decodable & Sendable>() async -> Value? { try? value.decoded(as: Value.self) }
 }
 
-/// Documents as bytes: a line that says what it is, then a line of JSON for each part.
+/// The bytes of documents: a line with the kind and name of the document, then a line of JSON for each part.
 ///
-/// A part that cannot be read costs that part; a document of another kind, or of a later version, is left alone.
+/// An unreadable part costs that part; a document of another kind, or of a later version, is left unchanged.
 enum DocumentText {
-    /// Grows when a part means something else than before.
+    /// The version of the format, which grows when the meaning of a part changes.
     static let schema: Int64 = 1
 
     enum Failure: Error {
-        /// It is of a later version of this program.
+        /// The document was written by a later version of this program.
         case ofLaterVersion
-        /// It is no document of this name.
+        /// The bytes are not a document of this name.
         case isNoDocument
     }
 
-    /// The bytes of a document.
+    /// Returns the bytes of a document.
     static func bytes(_ name: String, _ parts: [String: DocumentPart]) -> [UInt8] {
         var text = JSONText.object([("schema", .integer(schema)), ("document", .text(name))]).line + "\n"
         for (_, part) in parts.sorted(by: { $0.key < $1.key }) { text += part.line + "\n" }
@@ -422,9 +422,9 @@ enum DocumentText {
         return parts
     }
 
-    /// What stands before the answer, as all machines write it; otherwise the whole line.
+    /// Parses the part of a line before the answer, as all machines write it; otherwise the whole line.
     private static func head(_ line: ArraySlice<UInt8>) -> JSON? {
-        // No text holds this: quotes in it have a backslash before them.
+        // No JSON string contains this text: its quotes have a backslash before them.
         if let end = line.firstRange(of: value), let head = try? JSONReader.read(line[..<end.lowerBound] + closing) {
             return head
         }
@@ -437,22 +437,22 @@ enum DocumentText {
 
 // MARK: - Age
 
-/// For how long an answer counts that another machine was given.
+/// The times for which an answer to another machine is fresh.
 enum AnswerAge {
-    /// A day may be put right for so long after it has appeared, in seconds.
+    /// The seconds after its publication in which a day may still be corrected.
     static let moving: Int64 = 3600
-    /// What may still change is asked again after so many seconds.
+    /// The seconds after which a changeable answer is requested again.
     static let changing: Int64 = 600
-    /// Which day is the newest, in seconds: the next one may be late.
+    /// The seconds for which the newest day is fresh: the next one may be late.
     static let newest: Int64 = 300
-    /// Lists of an author's works, in seconds: as long as a mount keeps them.
+    /// The seconds for which lists of an author's works are fresh: as long as a mount keeps them.
     static let author: Int64 = 6 * 3600
-    /// Records of works, in seconds.
+    /// The seconds for which records of works are fresh.
     static let record: Int64 = 30 * 86_400
-    /// By how much the store's clock may differ from answer to answer, as one machine or the other sees it, in seconds.
+    /// The most seconds by which the object store's clock may differ between answers, as different machines read it.
     static let apart: Int64 = 60
 
-    /// Whether the ranking of a day, asked at one moment and looked at at another, is as the service has it.
+    /// Returns whether the ranking of a day, as requested at `asked`, is still fresh at `now`.
     static func isFresh(_ day: Day, _ days: RankingDays, asked: Int64, now: Int64) -> Bool {
         guard !isFuture(asked, now) else { return false }
         let published = days.published(day)
@@ -463,19 +463,19 @@ enum AnswerAge {
         return asked >= settled && holds(asked, interval, now)
     }
 
-    /// Whether so many seconds have not passed; what was asked in the future counts as asked long ago, so that nothing is kept for years.
+    /// Returns whether fewer than `seconds` have passed; a time in the future is not fresh, so that no answer is kept for years.
     static func holds(_ asked: Int64, _ seconds: Int64, _ now: Int64) -> Bool {
         let (passed, overflows) = now.subtractingReportingOverflow(asked)
         return !isFuture(asked, now) && !overflows && passed < seconds
     }
 
-    /// Whether a moment has not come yet.
+    /// Returns whether a time is in the future, by more than the clocks may differ.
     static func isFuture(_ asked: Int64, _ now: Int64) -> Bool {
         let (ahead, overflows) = asked.subtractingReportingOverflow(now)
         return asked > now && (overflows || ahead > apart)
     }
 
-    /// The newest day that a service can have told at a moment: it may be a day ahead of its own calendar.
+    /// Returns the newest day that a service can have published at a time: it may be a day ahead of its own calendar.
     static func newestDay(_ days: RankingDays, at now: Int64) -> Day {
         let (tomorrow, overflows) = now.addingReportingOverflow(86_400)
         return days.newest(at: overflows ? now : tomorrow)

@@ -7,25 +7,25 @@ package import Rankings
 package import SQLite
 internal import Synchronization
 
-/// The shared tier of a mount: what other machines have downloaded and been told, on an object store.
+/// The shared tier of a mount: downloads and answers of other machines, in an object store.
 ///
-/// It is asked between what is on this machine's disk and the service. Nothing that happens to it is an error for anybody.
+/// It is used after this machine's disk and before the service. Its failures are never errors for a reader.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call.
 package final class Tier: Sendable {
-    /// What a tier works with.
+    /// The settings of a tier.
     package struct Configuration: Sendable {
-        /// Names the service and what is chosen of it, in characters of keys.
+        /// The name of the service and of its chosen variant, in characters of keys.
         package var service: String
-        /// Where the list of uploads is kept.
+        /// The directory of the list of uploads.
         package var directory: String
-        /// Whether what only signed-in users see is shared with the same user's machines.
+        /// Whether answers for signed-in users are shared with the same user's machines.
         package var sharesPrivate: Bool
-        /// Whether uploads may go over the network now; asked often, so it must not wait.
+        /// Returns whether uploads may use the network now; called often, so it must not wait.
         package var maySpend: @Sendable () -> Bool
-        /// Tells this run from all others.
+        /// The identifier of this run, which distinguishes it from all others.
         package var owner: String
 
         package init(
@@ -40,15 +40,15 @@ package final class Tier: Sendable {
         }
     }
 
-    /// What goes into displays.
+    /// The figures of the tier for displays.
     package struct Status: Hashable, Sendable {
-        /// In a word: `up`, `resting`, `read-only`.
+        /// The state in a word: `up`, `resting`, `read-only`.
         package var state: String
-        /// Why, if it does not work.
+        /// The reason, if the tier does not work.
         package var reason: String?
-        /// Seconds until it is asked again.
+        /// The seconds until the next request.
         package var restsFor: Int?
-        /// Pictures that are to be uploaded.
+        /// The number of pictures to upload.
         package var waiting: Int
         package var counts: TierCounts
     }
@@ -58,14 +58,14 @@ package final class Tier: Sendable {
     private let leases: Leases
     private let documents: SharedDocuments
     private let uploads: Uploads
-    /// What needs signing in, for each user who did.
+    /// The documents of answers that need signing in, for each signed-in user.
     private let ofUsers = Mutex<[UserID: SharedDocuments]>([:])
 
     /// - Parameters:
     ///   - configuration: Names and limits.
-    ///   - store: Where objects are.
-    ///   - time: Measures waits and deadlines.
-    ///   - report: Told what is to be logged.
+    ///   - store: The object store.
+    ///   - time: The clock of waits and deadlines.
+    ///   - report: Receives the events to log.
     /// - Throws: If the list of uploads cannot be opened.
     package init(
         _ configuration: Configuration, store: ObjectStore, time: TimeSource = .system,
@@ -81,17 +81,17 @@ package final class Tier: Sendable {
         uploads.resume()
     }
 
-    /// Pictures on the store.
+    /// The pictures in the object store.
     package var pictures: any PictureTier {
         TierPictures(store, leases: leases, service: configuration.service, uploads: uploads)
     }
 
-    /// Sizes of pictures on the store.
+    /// Returns the sizes of pictures in the object store.
     ///
     /// - Parameters:
-    ///   - needsSignIn: Whether only signed-in users see a ranking.
-    ///   - signIn: Who has signed in now, who may see more of it than everybody.
-    /// - Returns: What the catalogue asks before it asks the image host.
+    ///   - needsSignIn: Returns whether a ranking is visible to signed-in users only.
+    ///   - signIn: Returns the present sign-in; a signed-in user may see more of a ranking than other users.
+    /// - Returns: The sizes that the catalogue queries before it sends a request to the image host.
     package func sizes(
         needsSignIn: @escaping @Sendable (RankingMode) -> Bool, signIn: @escaping @Sendable () -> SignIn
     ) -> any SharedSizes {
@@ -104,12 +104,12 @@ package final class Tier: Sendable {
         }
     }
 
-    /// A source whose answers are shared.
+    /// Returns a source with shared answers.
     package func sharing(_ source: any RankingSource) -> any RankingSource {
         TieredSource(source: source, shared: documents) { [self] user in ownDocuments(of: user) }
     }
 
-    /// What is shared among a user's machines alone; nil unless that was asked for.
+    /// Returns the documents shared among a user's machines alone; nil unless the configuration enables them.
     private func ownDocuments(of user: UserID) -> SharedDocuments? {
         guard configuration.sharesPrivate else { return nil }
         return ofUsers.withLock { ofUsers in
@@ -121,7 +121,7 @@ package final class Tier: Sendable {
         }
     }
 
-    /// Figures for displays; never waits.
+    /// The figures for displays; never waits.
     package var status: Status {
         var status = Status(
             state: "up", restsFor: store.rests(.write).map { Int($0.components.seconds) }, waiting: uploads.waiting,
@@ -134,7 +134,7 @@ package final class Tier: Sendable {
         return status
     }
 
-    /// Ends uploads, of which those that wait are taken up by the next run, and writes the last answers.
+    /// Ends uploads and writes the last answers; the next run continues the waiting uploads.
     package func close() async {
         await documents.close()
         for own in ofUsers.withLock({ Array($0.values) }) { await own.close() }

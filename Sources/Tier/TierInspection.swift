@@ -3,13 +3,13 @@ internal import HTTP
 package import ObjectStore
 internal import Rankings
 
-/// What `rankfs tier` looks at: all objects below a prefix, whichever machine wrote them.
+/// An inspection of all objects below a prefix, for `rankfs tier`; the objects may be of any machine.
 ///
 /// ## Concurrency
 ///
 /// A value; any task may call.
 package struct TierInspection: Sendable {
-    /// How many objects of a kind there are, and their bytes.
+    /// The number of objects of a kind, and their bytes.
     package struct Tally: Hashable, Sendable {
         package var objects = 0
         package var bytes: Int64 = 0
@@ -17,20 +17,20 @@ package struct TierInspection: Sendable {
         package init() {}
     }
 
-    /// What there is.
+    /// The objects by kind.
     package struct Survey: Hashable, Sendable {
-        /// By the service that they are of.
+        /// The pictures by service.
         package var pictures: [String: Tally] = [:]
         package var documents: [String: Tally] = [:]
         package var leases = Tally()
-        /// What is none of ours.
+        /// The objects that rankfs did not write.
         package var others = Tally()
     }
 
-    /// An object that was not right, or could not be looked at.
+    /// An object that is damaged, or could not be examined.
     package struct Mistake: Hashable, Sendable {
         package var key: String
-        /// As a part of a sentence.
+        /// The reason as a part of a sentence.
         package var reason: String
 
         package init(key: String, reason: String) {
@@ -39,34 +39,34 @@ package struct TierInspection: Sendable {
         }
     }
 
-    /// What was found on reading all of it.
+    /// The result of reading all objects.
     package struct Verification: Hashable, Sendable {
         package var pictures = Tally()
         package var documents = Tally()
-        /// What is none of ours, which is left alone.
+        /// The objects that rankfs did not write, which are left unchanged.
         package var others = Tally()
-        /// What did not have the bytes that were written.
+        /// The objects without the bytes that were written.
         package var mistakes: [Mistake] = []
-        /// What could not be read, or removed: nothing is known of it.
+        /// The objects that could not be read or removed: their state is unknown, unless the reason says that they are damaged.
         package var failures: [Mistake] = []
-        /// Why not everything was looked at; nil if it was.
+        /// The reason that not all objects were examined; nil if they were.
         package var stopped: String?
 
         package init() {}
 
-        /// Whether something was learnt.
+        /// Whether the verification has no result yet.
         fileprivate var isEmpty: Bool { self == Verification() }
     }
 
-    /// Objects read at once.
+    /// The number of objects read at once.
     private static let atOnce = 8
-    /// How long an answer may take, besides what its bytes take.
+    /// The time limit of an answer, in addition to the time for its bytes.
     private static let patience = Duration.seconds(120)
-    /// Bytes a second that an object comes with at least, on a line that eight of them share.
+    /// The least bytes a second of an object, on a line that eight objects share.
     private static let slowest: Double = 16_384
-    /// So many failures in a row are no trouble of single objects.
+    /// The number of consecutive failures that are not due to single objects.
     private static let mostFailures = 64
-    /// Parts of a list at most, of a thousand objects each: more is no store's list of ours.
+    /// The most parts of a list, of a thousand objects each: no object store of this program has more.
     private static let mostParts = 10_000
 
     private let store: ObjectStore
@@ -77,7 +77,7 @@ package struct TierInspection: Sendable {
         time = .system
     }
 
-    /// Counts what is there.
+    /// Counts the objects.
     package func survey() async throws(StoreError) -> Survey {
         var survey = Survey()
         try await forEach { entries in
@@ -93,13 +93,14 @@ package struct TierInspection: Sendable {
         return survey
     }
 
-    /// Reads everything, and removes what rankfs wrote and does not have the bytes that were written.
+    /// Reads all objects, and removes those that rankfs wrote and that do not have the bytes that were written.
     ///
-    /// What cannot be read, as machines replace it or the line breaks, is told at the end; the others are looked at all the same.
+    /// Objects that cannot be read, because a machine replaces them or the connection breaks, are reported at the end; the others
+    /// are still examined.
     ///
-    /// - Parameter isRemoving: Whether that is done, or only told.
-    /// - Returns: What was right and what was not.
-    /// - Throws: Why the store did not answer at all.
+    /// - Parameter isRemoving: Whether damaged objects are removed, or only reported.
+    /// - Returns: The intact objects, and the others.
+    /// - Throws: The error of a store that did not answer at all.
     package func verify(isRemoving: Bool) async throws(StoreError) -> Verification {
         var found = Verification()
         var failures = 0
@@ -130,14 +131,14 @@ package struct TierInspection: Sendable {
         return found
     }
 
-    /// What reading an object told.
+    /// The result of reading an object.
     fileprivate enum Look: Sendable {
         case right
         case gone
         case others
-        /// It was removed, if that was wanted.
+        /// The object is damaged; it was removed, if removal was requested.
         case wrong
-        /// Nothing is known of it, or it is wrong and could not be removed.
+        /// The state of the object is unknown, or it is damaged and could not be removed.
         case failed(StoreError, isWrong: Bool)
     }
 
@@ -147,7 +148,7 @@ package struct TierInspection: Sendable {
             unsafe hash.add(bytes)
             return true
         }
-        // The list that named it has told what time it is there; another machine may have written a larger one since.
+        // The list that named the object has set the store's clock; another machine may have written a larger object since.
         let bytes = Double(min(entry.size, PictureLimits.largest))
         switch await download.run(
             on: store, deadline: time.now() + Self.patience + .seconds(bytes / Self.slowest))
@@ -170,38 +171,38 @@ package struct TierInspection: Sendable {
         _ take: ([ObjectList.Entry]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         var token: String?
-        // No order can be asked for: some stores list folder by folder.
+        // The order cannot be requested: some stores list folder by folder.
         var seen: Set<String> = []
         for _ in 0..<Self.mostParts {
             let list = try await store.list(after: token, deadline: time.now() + Self.patience)
             try await take(list.entries)
             guard let next = list.next else { return }
-            // One that begins anew for ever is no list.
+            // A list that begins anew for ever is invalid.
             guard seen.insert(next).inserted else { break }
             token = next
         }
         throw .nonsense("its list of objects does not end")
     }
 
-    // MARK: - What a mount needs
+    // MARK: - Requirements of a mount
 
-    /// Whether a store does what machines rely on.
+    /// The abilities of a store that machines rely on.
     package enum Ability: Hashable, Sendable {
-        /// It is read, written, and holds conditions.
+        /// The store can be read and written, and obeys conditions.
         case all
-        /// It is read and written, but two machines may get the same lease: they may download the same twice.
+        /// The store can be read and written, but two machines may get the same lease: they may download the same picture twice.
         case withoutConditions
-        /// It is read only.
+        /// The store can only be read.
         case readOnly(reason: String)
         case none(reason: String)
     }
 
-    /// Tries what a mount does with an object of its own, which it removes.
+    /// Tests the operations of a mount with an object of its own, which is removed afterwards.
     ///
     /// - Parameters:
-    ///   - name: A name that nobody else has.
-    ///   - now: Unix seconds of this machine.
-    /// - Returns: What the store does, and by how many seconds its clock is ahead of `now` if it tells.
+    ///   - name: A unique name.
+    ///   - now: This machine's time in Unix seconds.
+    /// - Returns: The abilities of the store, and the seconds by which its clock is ahead of `now`, if it declares its time.
     package func examine(name: String, now: Int64) async -> (ability: Ability, ahead: Int64?) {
         guard let key = ObjectKey("leases/examination/\(name)") else { return (.none(reason: "no key"), nil) }
         let deadline = time.now() + TierStore.patience * 4
@@ -218,7 +219,7 @@ package struct TierInspection: Sendable {
             let ahead = store.now.map { $0 - now }
             return (first != nil && second == nil ? .all : .withoutConditions, ahead)
         } catch {
-            // Others write what is there already, which comes to the same.
+            // A store that ignores the condition writes anyway, with the same result.
             return (error == .troubled(status: 501) ? .withoutConditions : .readOnly(reason: error.text), nil)
         }
     }
@@ -227,7 +228,7 @@ package struct TierInspection: Sendable {
 extension TierInspection.Tally {
     fileprivate mutating func add(_ entry: ObjectList.Entry) {
         objects += 1
-        // A store can tell any number.
+        // A store can declare any number.
         let (sum, overflows) = bytes.addingReportingOverflow(entry.size)
         bytes = overflows ? .max : sum
     }
@@ -236,7 +237,7 @@ extension TierInspection.Tally {
 extension TierInspection.Verification {
     private static let damage = "its bytes are not those that were written"
 
-    /// Whether an object is to be read; leases are nobody's for long.
+    /// Returns whether an object is to be read; leases are short-lived.
     fileprivate mutating func takes(_ entry: ObjectList.Entry) -> Bool {
         switch ObjectKind(entry.key) {
         case .picture, .document: return true
@@ -252,7 +253,7 @@ extension TierInspection.Verification {
         switch look {
         case .right:
             if case .picture = ObjectKind(entry.key) { pictures.add(entry) } else { documents.add(entry) }
-        // Another machine has replaced it, or it has expired.
+        // Another machine has replaced the object, or it has expired.
         case .gone: break
         case .others: others.add(entry)
         case .wrong:

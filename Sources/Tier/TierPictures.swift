@@ -5,23 +5,23 @@ import ObjectStore
 import Rankings
 import Synchronization
 
-/// Pictures on the store, and who downloads those that are not there.
+/// The pictures in the object store, and the choice of the machine that downloads a missing picture.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class TierPictures: PictureTier {
-    /// For how long a machine has a picture to itself: more than most downloads take.
+    /// The length of a picture's lease in seconds: more than most downloads take.
     static let leaseSeconds: Int64 = 10
-    /// How long a reader waits for another machine's download, besides what its bytes take.
+    /// The time limit of a reader's wait for another machine's download, in addition to the time for its bytes.
     static let patience = Duration.seconds(2)
-    /// Bytes a second that another machine's download is taken to bring.
+    /// The assumed bytes a second of another machine's download.
     static let pace: Double = 2_097_152
-    /// No reader waits longer, however large the picture.
+    /// The longest wait of a reader, for a picture of any size.
     static let longestPatience = Duration.seconds(8)
-    /// How often those who wait look, at first and later.
+    /// The intervals at which a waiting machine reads the object store, at first and later.
     static let intervals = (Duration.milliseconds(50), Duration.milliseconds(200))
-    /// How often they try to get the lease.
+    /// The interval at which a waiting machine tries to get the lease.
     static let claimInterval = Duration.seconds(1)
 
     private let store: TierStore
@@ -32,9 +32,9 @@ final class TierPictures: PictureTier {
     private let state = Mutex(State())
 
     private struct State {
-        /// Leases of what is downloaded here.
+        /// The leases of this machine's downloads.
         var held: [PictureID: Leases.Lease] = [:]
-        /// What is downloaded here though it is on the store, from where it came too slowly.
+        /// Pictures that are downloaded from the image host because the object store sends them too slowly.
         var slow: Set<PictureID> = []
     }
 
@@ -45,7 +45,7 @@ final class TierPictures: PictureTier {
         self.uploads = uploads
     }
 
-    /// The key of a picture: another one for other bytes, spread so that no folder of a store has too many.
+    /// Returns the key of a picture: different for different bytes, and spread so that no folder of a store has too many.
     func key(of picture: PictureID) -> ObjectKey? {
         ObjectKey(["pictures", service, ObjectKind.folder(of: picture.work), picture.key])
     }
@@ -79,7 +79,7 @@ final class TierPictures: PictureTier {
     private enum Taking {
         case whole(Int64)
         case absent
-        /// The image host is to be asked.
+        /// The picture must be requested from the image host.
         case useless
     }
 
@@ -118,8 +118,8 @@ final class TierPictures: PictureTier {
         _ key: ObjectKey, length: Int64?, urgency: Urgency,
         write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
     ) async -> TierDownload.Outcome {
-        // What comes at all comes faster than this, if as many come as can; of what nobody knows the length, a second more is allowed
-        // for each half megabyte.
+        // A picture that arrives at all arrives faster than this, even with as many downloads as possible. A picture of unknown
+        // length gets a second more for each half megabyte of the limit.
         let most =
             Double(length ?? PictureLimits.largest) / Double(TierPace.slowest)
             * Double(store.store.transport.limits.bodies.all)
@@ -131,14 +131,14 @@ final class TierPictures: PictureTier {
 
     // MARK: - Leases
 
-    /// For how long somebody has waited, and may.
+    /// The state of a wait for another machine's download.
     private struct Wait {
         let patience: Duration
         var now: ContinuousClock.Instant
-        /// When somebody began to read the picture.
+        /// The time at which a reader began to read the picture.
         var readSince: ContinuousClock.Instant?
         var claimed: ContinuousClock.Instant?
-        /// When the other machine's lease ends at the latest.
+        /// The latest end of the other machine's lease.
         var ends: ContinuousClock.Instant?
         var hasWaited = false
 
@@ -149,13 +149,13 @@ final class TierPictures: PictureTier {
         }
     }
 
-    /// Decides about a picture that is not there: nil to download it here, otherwise when to look again.
+    /// Decides about a missing picture: nil to download it here, otherwise the time until the next read of the object store.
     private func claim(
         _ picture: PictureID, _ key: ObjectKey, _ urgency: Urgency, _ wait: inout Wait
     ) async -> Duration? {
         let now = store.time.now()
         if urgency.priority == .reader { wait.readSince = wait.readSince ?? now }
-        // It has been looked for once more since the lease was got.
+        // The object store has been read once more since the lease was granted.
         if state.withLock({ $0.held[picture] != nil }) { return nil }
         if let since = wait.readSince, wait.hasWaited, now - since >= wait.patience { return nil }
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now {
@@ -165,7 +165,7 @@ final class TierPictures: PictureTier {
         switch await leases.claim(key, seconds: Self.leaseSeconds) {
         case .held(let lease):
             state.withLock { $0.held[picture] = lease }
-            // Whoever had it before may have brought the picture since the last look.
+            // The previous holder of the lease may have uploaded the picture since the last read.
             return .zero
         case .unknown: return nil
         case .taken(let left):
@@ -201,23 +201,24 @@ final class TierPictures: PictureTier {
 
 // MARK: - One download
 
-/// Takes one picture from the store: its bytes are handed on as they come, and hashed, so that the end tells whether they are right.
+/// A download of one picture from the object store, which passes its bytes on as they arrive and verifies their hash at the end.
 ///
-/// One that crawls is given up, which tells nothing of the store: the line to it may be slow, or others have it.
+/// A slow download is given up without a conclusion about the store: the line to it may be slow, or other downloads use it.
 ///
 /// ## Concurrency
 ///
-/// The transport's thread brings bytes; the task that waits may be cancelled from any. The mutex guards all but the hash.
+/// The transport's thread delivers bytes; the waiting task may be cancelled from any thread. The mutex guards all state but the
+/// hash.
 @safe final class TierDownload: BodyReceiver {
-    /// How a download ended.
+    /// The end of a download.
     enum Outcome: Sendable {
         case whole(length: Int64)
         case absent
-        /// Bytes came that nobody wrote.
+        /// The bytes are not those that were written.
         case wrong
-        /// It has no description: somebody else wrote it.
+        /// The object has no description: another program wrote it.
         case foreign
-        /// It would take too long; whether anything of it came.
+        /// The download would take too long; `isThere` says whether any bytes came.
         case slow(isThere: Bool)
         case failed(StoreError)
     }
@@ -225,12 +226,12 @@ final class TierPictures: PictureTier {
     private struct State: Sendable {
         var description: ObjectDescription?
         var received: Int64 = 0
-        /// Whether the request has left the transport's queue.
+        /// Whether the request has left the transport's request queue.
         var isSent = false
-        /// Its share of the line, from its first byte on.
+        /// The download's share of the line, from its first byte on.
         var share: TierPace.Share?
         var isSlow = false
-        /// Ends what waits for its turn, then for its first byte, too long.
+        /// Ends the download if it waits too long for its slot, then for its first byte.
         var watch: Task<Void, any Error>?
         var failure: StoreError?
         var isWrong = false
@@ -247,10 +248,10 @@ final class TierPictures: PictureTier {
     private let write: @Sendable (UnsafeRawBufferPointer, Int64) -> Bool
 
     /// - Parameters:
-    ///   - length: Bytes that it must have; nil if nobody knows.
-    ///   - key: What it must have been written as.
-    ///   - time: Measures waits and the pace.
-    ///   - pace: What downloads must keep to together; nil for one that has all the time that its request has.
+    ///   - length: The required number of bytes; nil if it is unknown.
+    ///   - key: The key that the object must have been written under.
+    ///   - time: The clock of waits and of the pace.
+    ///   - pace: The common pace of downloads; nil for a download limited by the deadline alone.
     ///   - write: Takes the bytes.
     init(
         length: Int64?, key: ObjectKey, time: TimeSource, pace: TierPace?,
@@ -263,13 +264,13 @@ final class TierPictures: PictureTier {
         unsafe self.write = unsafe write
     }
 
-    /// Fetches the picture.
+    /// Downloads the picture.
     ///
     /// - Parameters:
-    ///   - store: Where it is.
-    ///   - urgency: Tells when somebody waits; nil if somebody does.
-    ///   - deadline: When to give up.
-    /// - Returns: How it ended.
+    ///   - store: The object store.
+    ///   - urgency: Reports whether a reader waits; nil if one does.
+    ///   - deadline: The time at which the download is given up.
+    /// - Returns: The end of the download.
     func run(on store: ObjectStore, urgency: Urgency? = nil, deadline: ContinuousClock.Instant) async -> Outcome {
         if pace != nil { watch(TierPictures.longestPatience) { $0.giveUpWaiting() } }
         let asking = Task { () async -> Result<Bool, StoreError> in
@@ -294,7 +295,7 @@ final class TierPictures: PictureTier {
         return outcome(ended, result)
     }
 
-    /// Does something after a while, in place of what was to be done before.
+    /// Schedules an action after a time, in place of the one scheduled before.
     private func watch(_ duration: Duration, _ then: @escaping @Sendable (TierDownload) -> Void) {
         let watch = Task { [time] in
             try await time.sleep(duration)
@@ -306,12 +307,12 @@ final class TierPictures: PictureTier {
         }
     }
 
-    /// The queue is longer than anybody waits: others have the line.
+    /// Ends a download that is still queued: the wait is longer than any reader's, and other downloads use the line.
     private func giveUpWaiting() {
         if state.withLock({ !$0.isSent }) { end { $0.isSlow = true } }
     }
 
-    /// The first byte has a deadline of its own; libcurl's is the end of the whole.
+    /// Ends a download without a first byte, which has a time limit of its own; libcurl's limit covers the whole transfer.
     private func giveUpSilent() {
         if state.withLock({ $0.received == 0 }) { end { $0.failure = $0.failure ?? .timedOut } }
     }
@@ -324,7 +325,7 @@ final class TierPictures: PictureTier {
         asking?.cancel()
     }
 
-    // MARK: - What comes
+    // MARK: - Arriving bytes
 
     func begun() {
         let isFirst = state.withLock { state in
@@ -352,7 +353,7 @@ final class TierPictures: PictureTier {
         return unsafe write(bytes, offset)
     }
 
-    /// Counts bytes; returns where they go, or nil if they come too slowly.
+    /// Counts bytes; returns their offset, or nil if they arrive too slowly.
     private func take(_ count: Int64, _ now: ContinuousClock.Instant) -> Int64? {
         state.withLock { state in
             if let share = state.share, let pace, state.received < pace.due(share, now: now) {
@@ -372,7 +373,7 @@ final class TierPictures: PictureTier {
         if let failure = state.failure { return .failed(failure) }
         if state.isSlow { return .slow(isThere: state.received > 0) }
         switch result {
-        // It stood still, or took all of its time.
+        // The download stood still, or used up its time.
         case .failure(.timedOut) where pace != nil && state.received > 0: return .slow(isThere: true)
         case .failure(let error): return .failed(error)
         case .success(false): return .absent
@@ -386,21 +387,21 @@ final class TierPictures: PictureTier {
 
 // MARK: - Pace
 
-/// How fast pictures must come from the store, all that are on their way together: a slow disk brings more, and less is worth asking
-/// the image host instead.
+/// The least pace of all downloads from the object store together.
 ///
-/// A single one has to keep to its share: what the line brings is divided by how many are on it, at each moment.
+/// A slow disk reads faster, and below this pace the image host is the better source. A single download must keep to its share:
+/// the bytes that the line delivers, divided by the number of downloads at each moment.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class TierPace: Sendable {
-    /// Bytes a second that must have come, measured from the first one on.
+    /// The least bytes a second, measured from the first byte on.
     static let slowest: Int64 = 512 << 10
-    /// How long that is not looked at.
+    /// The time at the start of a download in which the pace is not checked.
     static let grace = Duration.seconds(1)
 
-    /// What a download has to keep to.
+    /// The required pace of a download.
     struct Share: Sendable {
         fileprivate let began: ContinuousClock.Instant
         fileprivate let credit: Double
@@ -408,7 +409,7 @@ final class TierPace: Sendable {
 
     private struct State {
         var running = 0
-        /// Bytes that a download must have brought that was there from the beginning on.
+        /// The bytes that a download present from the beginning on must have received.
         var credit: Double = 0
         var at: ContinuousClock.Instant?
 
@@ -421,7 +422,7 @@ final class TierPace: Sendable {
 
     private let state = Mutex(State())
 
-    /// The first byte of a download has come.
+    /// Begins a download at its first byte.
     func begin(now: ContinuousClock.Instant) -> Share {
         state.withLock { state in
             state.pass(now)
@@ -430,7 +431,7 @@ final class TierPace: Sendable {
         }
     }
 
-    /// A download that has begun is over.
+    /// Ends a download that has begun.
     func end(now: ContinuousClock.Instant) {
         state.withLock { state in
             state.pass(now)
@@ -438,7 +439,7 @@ final class TierPace: Sendable {
         }
     }
 
-    /// Bytes that must have come by now.
+    /// Returns the bytes that must have arrived by now.
     func due(_ share: Share, now: ContinuousClock.Instant) -> Int64 {
         let passed = now - share.began
         guard passed > Self.grace else { return 0 }

@@ -4,22 +4,22 @@ import ObjectStore
 import Rankings
 import Synchronization
 
-/// The store as the tier asks it: within bounds, not while it rests, and never with an error for whoever asks.
+/// The object store as the tier uses it: with time limits, not while it rests, and without errors for the caller.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class TierStore: Sendable {
-    /// How long any answer may take, and a picture's first byte: after that the service is asked instead.
+    /// The time limit of an answer, and of a picture's first byte: after that the request goes to the service.
     static let patience = Duration.seconds(2)
-    /// A document larger than this is none of ours, in bytes.
+    /// The most bytes of a document; rankfs writes no larger one.
     static let longestDocument: Int64 = 8 << 20
 
     let store: ObjectStore
     let time: TimeSource
     private let health = Mutex(TierHealth())
     private let counts = Mutex(TierCounts())
-    /// Whether the store knows conditions, as far as it has told.
+    /// Whether the store supports conditions, as far as its answers show.
     private let conditions = Mutex(true)
     private let report: @Sendable (TierEvent) -> Void
 
@@ -29,7 +29,7 @@ final class TierStore: Sendable {
         self.report = report
     }
 
-    /// The store's clock in Unix seconds, as far as it has told; no other clock says how old something is.
+    /// The store's clock in Unix seconds, if it has declared its time; ages are measured by this clock alone.
     var now: Int64? { store.now }
 
     var state: TierHealth.State { health.withLock { $0.state } }
@@ -38,18 +38,18 @@ final class TierStore: Sendable {
 
     func count(_ change: (inout TierCounts) -> Void) { counts.withLock { change(&$0) } }
 
-    /// For how long the store will not be asked for something; nil if it may be now.
+    /// Returns the time until the store may be used again; nil if it may be used now.
     func rests(_ use: TierHealth.Use) -> Duration? {
         let now = time.now()
         return health.withLock { $0.restEnds(use, now: now) }.map { now.duration(to: $0) }
     }
 
-    /// Tells what there is to log.
+    /// Reports an event to log.
     func tell(_ event: TierEvent) { report(event) }
 
-    // MARK: - What is asked
+    // MARK: - Requests
 
-    /// Fetches a document; nil if the store cannot be asked or does not answer.
+    /// Downloads a document; nil if the store rests or does not answer.
     func get(_ key: ObjectKey, unless etag: String? = nil) async -> ObjectStore.Found? {
         let found = await ask(.read) { deadline async throws(StoreError) in
             try await store.get(key, unless: etag, limit: Self.longestDocument, deadline: deadline)
@@ -57,16 +57,16 @@ final class TierStore: Sendable {
         return try? found?.get()
     }
 
-    /// What came of writing something.
+    /// The result of a write.
     enum Writing: Sendable {
         case done(etag: String?)
         /// The condition does not hold.
         case declined
-        /// The store has something against what was to be written.
+        /// The store rejects the object.
         case notTaken(StoreError)
-        /// The store did not do it.
+        /// The store did not carry out the request.
         case failed(StoreError)
-        /// It was not asked: it rests, or knows no conditions.
+        /// No request was sent: the store rests, or does not support conditions.
         case unasked
 
         fileprivate init(_ error: StoreError) {
@@ -77,11 +77,11 @@ final class TierStore: Sendable {
     /// Writes a document.
     ///
     /// - Parameters:
-    ///   - key: Its key.
-    ///   - bytes: Its content.
-    ///   - condition: When to write it.
-    ///   - insists: Whether it is better not written than written without the condition, which some stores do not know.
-    /// - Returns: What came of it.
+    ///   - key: The key of the document.
+    ///   - bytes: The content of the document.
+    ///   - condition: The condition of the write.
+    ///   - insists: Whether the write is omitted if the store does not support conditions.
+    /// - Returns: The result of the write.
     func put(
         _ key: ObjectKey, _ bytes: [UInt8], if condition: ObjectStore.Condition, insists: Bool = false
     ) async -> Writing {
@@ -109,14 +109,14 @@ final class TierStore: Sendable {
         }
     }
 
-    /// What a store answered to a document.
+    /// The answer of a store to the write of a document.
     private enum DocumentWriting {
         case answered(ObjectStore.Written?)
-        /// It does not know conditions, and did nothing (501: RFC 9110, section 15.6.2).
+        /// The store does not support conditions, and wrote nothing (501: RFC 9110, section 15.6.2).
         case unknownCondition
     }
 
-    /// Writes a picture, of which others see nothing before all of it is there.
+    /// Writes a picture; other machines see nothing of it before all of it is stored.
     func put(
         _ key: ObjectKey, _ content: RequestContent, _ description: ObjectDescription, within patience: Duration
     ) async -> Writing {
@@ -130,14 +130,14 @@ final class TierStore: Sendable {
         }
     }
 
-    /// Removes an object; whether that went well matters to nobody.
+    /// Removes an object; a failure is ignored.
     func delete(_ key: ObjectKey) async {
         _ = await ask(.write) { deadline async throws(StoreError) in
             try await store.delete(key, deadline: deadline)
         }
     }
 
-    /// Nil if the store rests.
+    /// Sends a request and records its result; nil if the store rests.
     private func ask<Answer: Sendable>(
         _ use: TierHealth.Use, within patience: Duration = TierStore.patience,
         _ send: (ContinuousClock.Instant) async throws(StoreError) -> Answer
@@ -155,25 +155,25 @@ final class TierStore: Sendable {
 
     // MARK: - Health
 
-    /// Whether a request may be sent now.
+    /// Returns whether a request may be sent now.
     func begin(_ use: TierHealth.Use) -> Bool {
         let now = time.now()
         return health.withLock { $0.mayAsk(use, now: now) }
     }
 
-    /// A request was answered.
+    /// Records that a request was answered.
     func ended(_ use: TierHealth.Use) { change { $0.worked(use) } }
 
-    /// A request was not.
+    /// Records that a request failed.
     func failed(_ use: TierHealth.Use, _ error: StoreError) {
         let now = time.now()
         change { $0.failed(use, error, now: now) }
     }
 
-    /// An object's bytes are those that were written.
+    /// Records that an object's bytes are those that were written.
     func isRight() { change { $0.toldTheTruth() } }
 
-    /// They are not.
+    /// Records and reports that an object's bytes are not those that were written.
     func isWrong(_ key: ObjectKey) {
         let now = time.now()
         count { $0.wrong += 1 }
@@ -196,34 +196,34 @@ final class TierStore: Sendable {
     }
 }
 
-/// What there is to log of the tier.
+/// The events of the tier to log.
 package enum TierEvent: Hashable, Sendable {
-    /// It does what it should again.
+    /// The tier works again.
     case works
-    /// The service is asked in its place for a while.
+    /// The store rests: for a while, requests go to the service in its place.
     case rests(reason: String)
-    /// It takes nothing for a while.
+    /// The store takes no uploads for a while.
     case readOnly(reason: String)
     /// An object does not have the bytes that were written; it is replaced as soon as it has been downloaded.
     case wrongObject(String)
-    /// The store has something against a picture, which is not tried again.
+    /// The store rejects a picture, which is not tried again.
     case notTaken(String, reason: String)
 }
 
-/// What came of the tier since the start.
+/// The counts of the tier since the start.
 package struct TierCounts: Hashable, Sendable {
-    /// Pictures that came from it, and those that were not there.
+    /// The pictures that came from the object store, and those that it did not have.
     package var hits = 0
     package var misses = 0
-    /// Pictures that another machine was downloading, and that came from it a moment later.
+    /// The pictures that another machine was downloading, and that came from the object store a moment later.
     package var awaited = 0
-    /// Parts of documents that came from it, and those that were asked of the service.
+    /// The parts of documents that came from the object store, and those that were requested from the service.
     package var answersShared = 0
     package var answersAsked = 0
-    /// Objects with bytes that nobody wrote.
+    /// The objects with bytes other than those written.
     package var wrong = 0
     package var uploads = 0
-    /// Pictures that the store did not take, or that had gone before their turn.
+    /// The pictures that the store rejected, or that were gone before their upload.
     package var dropped = 0
     package var receivedBytes: Int64 = 0
     package var sentBytes: Int64 = 0
@@ -231,36 +231,36 @@ package struct TierCounts: Hashable, Sendable {
 
 // MARK: - Health
 
-/// Whether the store is worth asking: a failure makes it rest, for longer each time, and one request then tries it out.
+/// The availability of the store: a failure makes it rest, for longer each time, and one request then probes it.
 ///
-/// Reading that fails ends writing as well; writing that fails ends writing alone, for a store may be full, or its way slow in one
+/// A failed read ends writing as well. A failed write ends writing alone, since a store may be full, or its line slow in one
 /// direction.
 ///
-/// Pure: it is told what happened and when.
+/// A pure value: it takes the events and their times as parameters.
 struct TierHealth: Sendable {
-    /// What can be asked of a store.
+    /// The uses of a store.
     enum Use: Sendable {
         case read
         case write
     }
 
-    /// What there is to tell people when it changes.
+    /// The state that is reported to the user when it changes.
     enum State: Hashable, Sendable {
         case works
-        /// Nothing is asked of it for a while.
+        /// No request is sent to the store for a while.
         case rests(reason: String)
-        /// It is read, and nothing is written to it for a while.
+        /// The store is read, and nothing is written to it for a while.
         case readOnly(reason: String)
     }
 
-    /// How long a first failure keeps it from being asked; twice as long after each further one.
+    /// The rest after a first failure; it doubles with each further one.
     static let firstRest = Duration.seconds(30)
-    /// A store that has been away for a day costs a try in so long.
+    /// The longest rest: a store that has been away for a day costs one probe in this time.
     static let longestRest = Duration.seconds(300)
-    /// Wrong bytes in a row after which it is taken for broken: one object may be damaged, three are no accident.
+    /// The number of consecutive damaged objects that make a store rest: one may be an accident, three are not.
     static let mostLies = 3
 
-    /// When it may be asked again, and whether somebody is trying it.
+    /// A rest: its end, and whether a probe is in progress.
     private struct Rest: Sendable {
         var until: ContinuousClock.Instant
         var length: Duration
@@ -280,12 +280,12 @@ struct TierHealth: Sendable {
         return .works
     }
 
-    /// When it will be asked again at the earliest; nil if it may be now.
+    /// Returns the earliest time of the next request; nil if it may be sent now.
     func restEnds(_ use: Use, now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         [rest, use == .write ? writeRest : nil].compactMap { $0?.until }.filter { $0 > now }.max()
     }
 
-    /// Whether a request may be sent; the first one after a rest is alone until it has ended.
+    /// Returns whether a request may be sent; the first one after a rest is the only one until it has ended.
     mutating func mayAsk(_ use: Use, now: ContinuousClock.Instant) -> Bool {
         guard rest?.mayTry(now) ?? true, use == .read || writeRest?.mayTry(now) ?? true else { return false }
         rest?.isTried = true
@@ -293,16 +293,16 @@ struct TierHealth: Sendable {
         return true
     }
 
-    /// It answered as it should.
+    /// Records a successful request.
     mutating func worked(_ use: Use) {
         rest = nil
         if use == .write { writeRest = nil }
     }
 
-    /// The bytes of an object were right.
+    /// Records an object with the right bytes.
     mutating func toldTheTruth() { lies = 0 }
 
-    /// The bytes of an object were wrong.
+    /// Records an object with wrong bytes.
     mutating func lied(now: ContinuousClock.Instant) {
         lies += 1
         guard lies >= Self.mostLies else { return }
@@ -310,14 +310,14 @@ struct TierHealth: Sendable {
         Self.begin(&rest, "its objects are damaged", now)
     }
 
-    /// It did not do what was asked.
+    /// Records a failed request.
     mutating func failed(_ use: Use, _ error: StoreError, now: ContinuousClock.Instant) {
         switch (use, error) {
-        // Nobody wanted it any more, or the store has something against what was to be written; whoever comes next may try it.
+        // The request was cancelled, or the store rejects this object; the next request may probe the store.
         case (_, .cancelled), (.write, .notTaken):
             rest?.isTried = false
             writeRest?.isTried = false
-        // What may be read goes on being read; whether it may be, who reads next finds out.
+        // Objects that may be read are still read; the next read determines whether they may.
         case (.write, _):
             if case .full = error { rest = nil } else if case .refused = error { rest = nil }
             rest?.isTried = false
@@ -327,7 +327,7 @@ struct TierHealth: Sendable {
     }
 
     private static func begin(_ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant) {
-        // Several fail at the same moment: that is one failure.
+        // Several failures at the same moment count as one.
         if let rest, rest.until > now { return }
         let length = rest.map { min($0.length * 2, longestRest) } ?? firstRest
         rest = Rest(until: now + length, length: length, reason: reason)
@@ -336,38 +336,39 @@ struct TierHealth: Sendable {
 
 // MARK: - Leases
 
-/// Says which machine does a piece of work: the one whose lease is on the store.
+/// The choice of the machine that does a piece of work: the one with the lease in the object store.
 ///
-/// A lease names for how long it holds, from the moment at which the store wrote it and by the store's own clock: no clock of
-/// another machine matters. It is advice: who does not get one in time works without it, and writes the same.
+/// A lease holds for a declared time from the moment at which the store wrote it, by the store's own clock: clocks of other
+/// machines do not matter. Leases are advisory: a machine that does not get one in time works without it, and writes the same
+/// content.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call. The mutex is held for microseconds.
 final class Leases: Sendable {
-    /// A lease that this machine has.
+    /// A lease that this machine holds.
     struct Lease: Sendable {
         let key: ObjectKey
-        /// Until when it holds, at the most.
+        /// The latest end of the lease.
         let ends: ContinuousClock.Instant
     }
 
-    /// What came of asking for one.
+    /// The result of a request for a lease.
     enum Claim: Sendable {
         case held(Lease)
-        /// Another machine has it for so long at most.
+        /// Another machine holds the lease, for this time at most.
         case taken(Duration)
-        /// The store cannot tell.
+        /// The store did not answer.
         case unknown
     }
 
-    /// No lease holds longer, whatever it says of itself.
+    /// The longest lease in seconds, whatever length it declares.
     static let longest: Int64 = 60
 
     private let store: TierStore
-    /// Tells this run of this machine from all others.
+    /// The identifier of this run on this machine, which distinguishes it from all others.
     private let owner: String
-    /// When others' leases were first seen here, which counts where the store tells no times.
+    /// The times at which other machines' leases were first seen, for stores that declare no times.
     private let seen = Mutex<[ObjectKey: Sight]>([:])
 
     private struct Sight {
@@ -375,7 +376,7 @@ final class Leases: Sendable {
         let first: ContinuousClock.Instant
     }
 
-    /// More are cleared of those that have ended.
+    /// The number of leases above which ended ones are removed.
     private static let mostSeen = 256
 
     init(_ store: TierStore, owner: String) {
@@ -386,9 +387,9 @@ final class Leases: Sendable {
     /// Tries to get the lease of a piece of work.
     ///
     /// - Parameters:
-    ///   - work: What it is about.
-    ///   - seconds: For how long; who is not done by then does the rest without it.
-    /// - Returns: Who has it.
+    ///   - work: The key of the work's object.
+    ///   - seconds: The length of the lease in seconds; longer work continues without it.
+    /// - Returns: The lease, the remaining time of its present holder, or `unknown`.
     func claim(_ work: ObjectKey, seconds: Int64) async -> Claim {
         guard let key = ObjectKey("leases/\(work.text)") else { return .unknown }
         switch await write(key, seconds: seconds, if: .isNew) {
@@ -397,7 +398,7 @@ final class Leases: Sendable {
         case .some(nil): break
         }
         guard let found = await store.get(key) else { return .unknown }
-        // It ended meanwhile; the next look will tell who is next.
+        // The lease ended meanwhile; the next request decides about the next holder.
         guard case .object(let object) = found else { return .taken(.zero) }
         let text = (try? JSONReader.read(object.bytes)) ?? .null
         let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
@@ -415,14 +416,14 @@ final class Leases: Sendable {
         }
     }
 
-    /// For how many seconds a lease has been there, as far as was seen here.
+    /// Returns the age of a lease in seconds, as far as this machine has seen it.
     private func age(_ key: ObjectKey, _ etag: String?) -> Int64 {
         let now = store.time.now()
         return seen.withLock { seen in
             if let sight = seen[key], sight.etag == etag { return (now - sight.first).components.seconds }
             if seen.count >= Self.mostSeen {
                 seen = seen.filter { now - $0.value.first <= .seconds(Self.longest) }
-                // As many at one moment are nobody's leases.
+                // So many at one moment cannot be real leases.
                 if seen.count >= Self.mostSeen { seen = [:] }
             }
             seen[key] = Sight(etag: etag, first: now)
@@ -430,12 +431,12 @@ final class Leases: Sendable {
         }
     }
 
-    /// Gives a lease back; one that has ended may be another machine's by now.
+    /// Gives a lease back unless it has ended, when another machine may hold it.
     func release(_ lease: Lease) async {
         if store.time.now() < lease.ends { await store.delete(lease.key) }
     }
 
-    /// Nil if the store did not answer, an empty answer if the condition does not hold.
+    /// Writes a lease; nil if the store did not answer, an inner nil if the condition does not hold.
     private func write(_ key: ObjectKey, seconds: Int64, if condition: ObjectStore.Condition) async -> Lease?? {
         let ends = store.time.now() + .seconds(seconds)
         let text = JSONText.object([("owner", .text(owner)), ("seconds", .integer(seconds))]).line
@@ -449,16 +450,16 @@ final class Leases: Sendable {
 
 // MARK: - Keys
 
-/// What an object is, as its key tells: one of the forms that rankfs writes, or somebody else's.
+/// The kind of an object by its key: one of the forms that rankfs writes.
 ///
-/// Whoever shares the bucket may have folders of the same names, so that the whole key has to fit.
+/// Other users of the bucket may have folders of the same names, so that the whole key must match.
 enum ObjectKind: Hashable, Sendable {
-    /// Of a service.
+    /// A picture of a service.
     case picture(String)
     case document(String)
     case lease
 
-    /// Nil for a key that rankfs does not write.
+    /// Parses a key; nil for a key that rankfs does not write.
     init?(_ key: ObjectKey) {
         let parts = key.text.split(separator: "/").map(String.init)
         switch parts.first {
@@ -469,7 +470,7 @@ enum ObjectKind: Hashable, Sendable {
         }
     }
 
-    /// The folder of a work's pictures: so many that none of them has too many.
+    /// Returns the folder of a work's pictures: there are so many folders that none of them has too many pictures.
     static func folder(of work: WorkID) -> String {
         String((work.rawValue % 256 + 256) % 256, radix: 16)
     }
@@ -493,7 +494,7 @@ enum ObjectKind: Hashable, Sendable {
         }
     }
 
-    /// What is below `leases/`: the key that a lease is for, or an examination of the store.
+    /// Returns whether a path below `leases/` is the key of the lease's object, or an examination of the store.
     private static func isLease(_ parts: [String]) -> Bool {
         switch parts.first {
         case "pictures": isPicture(parts)
@@ -505,7 +506,7 @@ enum ObjectKind: Hashable, Sendable {
 
     private static func isNumber(_ text: some StringProtocol) -> Bool { Int64(text).map { "\($0)" == text } ?? false }
 
-    /// As `XXH3.hex` writes it.
+    /// Returns whether a text has the form that `XXH3.hex` writes.
     private static func isHash(_ text: some StringProtocol) -> Bool {
         text.utf8.count == 16 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }

@@ -5,20 +5,20 @@ import ObjectStore
 import Rankings
 import Synchronization
 
-/// A source whose answers machines share: what one of them was told is not asked of the service again.
+/// A source with answers shared between machines: an answer to one machine is not requested from the service again.
 ///
-/// Rankings, lists of authors' works and records of works are shared. The service tells those more who have signed in, whatever they ask:
-/// what it tells them is shared only on request, and then with the same user's machines alone.
+/// Rankings, lists of authors' works and records of works are shared. The service returns more to signed-in users in every
+/// answer: such answers are shared only if the user requests it, and then with the same user's machines alone.
 struct TieredSource: RankingSource {
     let source: any RankingSource
     let shared: SharedDocuments
-    /// For what only signed-in users see; nil unless that was asked for.
+    /// Returns the documents of answers for a signed-in user; nil unless the configuration enables them.
     let own: @Sendable (UserID) -> SharedDocuments?
 
-    /// Where an answer is shared, and for whom: nobody's answers get among another one's.
+    /// The documents that share an answer, and their audience: answers for different users are never mixed.
     private struct Share: Sendable {
         let documents: SharedDocuments
-        /// Whom the documents stand for.
+        /// The sign-in that the documents belong to.
         let signIn: SignIn
         let began: ContinuousClock.Instant
 
@@ -28,13 +28,13 @@ struct TieredSource: RankingSource {
             began = documents.now
         }
 
-        /// When the service is to have answered: what went by on the way to it is not taken from its time.
+        /// Returns the service's deadline: the time spent before the request is not taken from its time.
         func moved(_ deadline: ContinuousClock.Instant) -> ContinuousClock.Instant {
             deadline + began.duration(to: documents.now)
         }
     }
 
-    /// Nil where an answer is not shared.
+    /// Returns the share of an answer; nil if the answer is not shared.
     private func share(needsSignIn: Bool = false) -> Share? {
         guard !RequestSharing.isRefused else { return nil }
         let signIn = source.signIn
@@ -42,7 +42,7 @@ struct TieredSource: RankingSource {
         return documents.map { Share($0, signIn: signIn) }
     }
 
-    /// Whether an answer that has just come is of the one whom the documents stand for, who may have signed in or out meanwhile.
+    /// Returns whether the sign-in is still that of the documents: the user may have signed in or out during the request.
     private func stillHolds(_ share: Share) -> Bool { source.signIn == share.signIn }
 
     // MARK: - Rankings
@@ -74,7 +74,7 @@ struct TieredSource: RankingSource {
         } ask: { () async throws(SourceError) -> PageAnswer<RankingPageRecord> in
             do throws(SourceError) {
                 let found = try await ask()
-                // Another day is no answer to share.
+                // The page of another day is not shared.
                 guard found.day == day else { throw .notPublished }
                 return PageAnswer(page: RankingPageRecord(found))
             } catch .pastTheEnd {
@@ -85,7 +85,9 @@ struct TieredSource: RankingSource {
         return record.page(page, mode, day)
     }
 
-    /// Which day is the newest is one answer, its page another: it is the first page of that day for everybody.
+    /// Returns a page of the newest day.
+    ///
+    /// Two answers are shared: the newest day, and that day's page, which is the same for all readers.
     private func newestPage(
         _ mode: RankingMode, page: Int, _ share: Share, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> RankingPage {
@@ -109,7 +111,7 @@ struct TieredSource: RankingSource {
             }
             return found.day.ordinal
         }
-        // Whoever was told the day has been told its page.
+        // The request for the newest day has returned its page as well.
         if let page = told.page.withLock({ $0 }) { return page }
         let day = Day(ordinal: ordinal)
         return try await rankingPage(mode, day, page, share) { () async throws(SourceError) in
@@ -131,7 +133,7 @@ struct TieredSource: RankingSource {
     func works(
         _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> [Work] {
-        // The same works are asked for together wherever the list is the same.
+        // The same works are requested together wherever the list is the same.
         let name = XXH3.hex(Array(ids.map { "\($0.rawValue)" }.joined(separator: ",").utf8))
         let works: [Work] = try await value(
             "authors", "\(author.rawValue)-\(name)", "records", AnswerAge.author, deadline
@@ -195,19 +197,19 @@ struct TieredSource: RankingSource {
     }
 }
 
-/// A page that the service has told, for whoever asked for something else.
+/// A page that the service returned with the answer to another request.
 private final class ToldPage: Sendable {
     let page = Mutex<RankingPage?>(nil)
 }
 
 extension SharedDocuments {
-    /// What is known of a day's ranking: its pages, and how large its pictures are.
+    /// Returns the document of a day's ranking: its pages, and the sizes of its pictures.
     func day(_ mode: RankingMode, _ day: Day) -> SharedDocument? {
         document("days", mode.rawValue, day.description)
     }
 }
 
-// MARK: - What is not shared
+// MARK: - Answers that are not shared
 
 extension TieredSource {
     var description: SourceDescription { source.description }
@@ -218,7 +220,7 @@ extension TieredSource {
     var worksPerBookmarksPage: Int { source.worksPerBookmarksPage }
     var worksPerArtistPage: Int { source.worksPerArtistPage }
     var authorsPerPage: Int { source.authorsPerPage }
-    /// Nobody knows yet whether that host will be asked for anything.
+    /// Nil: the image host may not be needed at all.
     var imageHost: PictureLocation? { nil }
 
     func searchPage(
@@ -256,7 +258,7 @@ extension TieredSource {
 
 // MARK: - Answers
 
-/// A page of a ranking as documents have it.
+/// A page of a ranking as stored in documents.
 struct RankingPageRecord: Codable, Sendable {
     var entries: [ListedWork]
     var total: Int?
@@ -270,7 +272,7 @@ struct RankingPageRecord: Codable, Sendable {
         unreadable = page.unreadable
     }
 
-    /// The page that it was, with numbers that nothing trips over.
+    /// Returns the stored page, with its numbers limited to safe ranges.
     func page(_ number: Int, _ mode: RankingMode, _ day: Day) -> RankingPage {
         RankingPage(
             mode: mode, day: day, page: number,
@@ -283,17 +285,17 @@ struct RankingPageRecord: Codable, Sendable {
             }, total: total.map { min(max($0, 0), Self.mostRanks) }, hasNext: hasNext, unreadable: max(0, unreadable))
     }
 
-    /// More than any ranking has.
+    /// A bound above the ranks of any ranking.
     private static let mostRanks = 1_000_000
 }
 
-/// An answer that may be that there is none: such a page lies behind the last one.
+/// An answer with a page, or with none for a page after the last one.
 struct PageAnswer<Page: Codable & Sendable>: Codable, Sendable {
     var page: Page?
 }
 
 extension Work {
-    /// The record with numbers as a service would tell them.
+    /// The record with its numbers limited to the range of a service's answers.
     var bounded: Work {
         var work = self
         work.width = min(max(width, 0), Self.mostPixels)
@@ -324,7 +326,7 @@ struct TierSizes: SharedSizes {
     ) async -> PictureSize {
         guard let document = documents(listing) else { return await ask() }
         do throws(SourceError) {
-            // A picture that is uploaded anew is another one.
+            // A picture that is uploaded again has a new identifier.
             let size = try await document.value("size/\(picture.key)", isFresh: { _, _ in true }) {
                 () async throws(SourceError) -> Int64 in
                 switch await ask() {

@@ -6,46 +6,47 @@ import Posix
 import SQLite
 import Synchronization
 
-/// Brings pictures to the store: a few at once, not faster than a bound, not on networks that cost, and again after a failure.
+/// The uploads of pictures to the object store: a few at once, at a limited rate, not on metered networks, with retries.
 ///
-/// What fails comes later, after others. What the store has something against is tried a few times; a store that did not answer in
-/// time is given one picture at a time for a while, and more time for those that it did not take.
+/// A failed upload is retried later, after others. A rejected one is tried a few times. A store that did not answer in time gets
+/// one picture at a time for a while, and more time for the pictures that failed.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class Uploads: Sendable {
-    /// Pictures on their way at once.
+    /// The most uploads at once.
     static let mostAtOnce = 4
-    /// Bytes a second, on average: what others in the house still have of an ordinary connection.
+    /// The average bytes a second: the other users of an ordinary connection keep a share of it.
     static let pace: Double = 16_777_216
-    /// How long nothing is tried while the store rests or the network costs, and for how long a picture comes later that has
-    /// failed once; twice as long after each further time.
+    /// The pause while the store rests or the network is metered, and before the first retry of a failed upload.
+    ///
+    /// It doubles after each further failure of an upload.
     static let pause = Duration.seconds(30)
-    /// No picture waits longer for its next try.
+    /// The longest pause before a retry.
     static let longestPause = Duration.seconds(3600)
-    /// So often a picture is tried that the store has something against.
+    /// The number of tries for a picture that the store rejects.
     static let mostTries = 3
-    /// Bytes a second that a store takes at least; half of it after each failure of a picture, down to a sixteenth.
+    /// The least bytes a second of a store; it halves after each failure of a picture, down to a sixteenth.
     static let slowest: Double = 262_144
-    /// Pictures that go one behind the other after one that was not taken in time.
+    /// The number of pictures uploaded one at a time after one that was not taken in time.
     static let careful = 16
 
     private struct State {
         var task: Task<Void, Never>?
-        /// What is going onto the list, one behind the other.
+        /// The additions to the list, one after the other.
         var listing: Task<Void, Never>?
-        /// Waits for a picture that has failed; what is added ends that.
+        /// Waits for the retry of a failed upload; a new upload ends the wait.
         var nap: Task<Void, Never>?
-        /// What is to be done once an upload is over, by key.
+        /// The actions after the end of an upload, by key.
         var followUps: [ObjectKey: @Sendable () async -> Void] = [:]
-        /// What the next upload waits for.
+        /// The pace that the next upload waits for.
         var pace = SteadyPace(burst: 0, perSecond: Uploads.pace)
         var waiting = 0
         var isClosed = false
-        /// Grows with each one that is added.
+        /// The number of uploads added.
         var added = 0
-        /// So many are still to go one behind the other.
+        /// The number of uploads still to be made one at a time.
         var careful = 0
     }
 
@@ -53,7 +54,7 @@ final class Uploads: Sendable {
     private let list: UploadList
     private let maySpend: @Sendable () -> Bool
     private let state: Mutex<State>
-    /// What the list counts from.
+    /// The start of the list's time scale.
     private let began: ContinuousClock.Instant
 
     init(_ store: TierStore, list: UploadList, maySpend: @escaping @Sendable () -> Bool) {
@@ -64,16 +65,16 @@ final class Uploads: Sendable {
         state = Mutex(State())
     }
 
-    /// How many wait, for status displays.
+    /// The number of waiting uploads, for status displays.
     var waiting: Int { state.withLock { $0.waiting } }
 
-    /// How many go at once now.
+    /// The present limit of uploads at once.
     var atOnce: Int { state.withLock { $0.careful > 0 ? 1 : Self.mostAtOnce } }
 
-    /// Uploads whose end somebody waits for.
+    /// The number of uploads with an action after their end.
     var followed: Int { state.withLock { $0.followUps.count } }
 
-    /// Takes up what the last run left.
+    /// Continues the uploads of the last run.
     func resume() {
         Task {
             await note()
@@ -81,11 +82,11 @@ final class Uploads: Sendable {
         }
     }
 
-    /// Adds one.
+    /// Adds an upload.
     ///
     /// - Parameters:
-    ///   - upload: What to bring.
-    ///   - then: Done once it is there, or will not be.
+    ///   - upload: The picture to upload.
+    ///   - then: The action once the picture is stored, or is given up.
     func add(_ upload: Upload, then: @escaping @Sendable () async -> Void) {
         state.withLock { state in
             state.followUps[upload.key] = then
@@ -100,7 +101,7 @@ final class Uploads: Sendable {
         }
     }
 
-    /// Ends what is on its way; what waits is for the next run.
+    /// Ends the uploads in progress; the next run continues the waiting ones.
     func close() async {
         let (task, listing) = state.withLock { state in
             state.isClosed = true
@@ -125,7 +126,7 @@ final class Uploads: Sendable {
         }
     }
 
-    /// Seconds since the start.
+    /// The seconds since the start.
     private var now: Int64 { began.duration(to: store.time.now()).components.seconds }
 
     private func run() async {
@@ -158,7 +159,7 @@ final class Uploads: Sendable {
         state.withLock { $0.task = nil }
     }
 
-    /// Waits, but not while something new is there.
+    /// Waits for a time, but not if an upload was added; a new upload ends the wait.
     private func nap(unlessAddedSince seen: Int, _ duration: Duration) async {
         let nap = state.withLock { state -> Task<Void, Never>? in
             guard state.added == seen, !state.isClosed else { return nil }
@@ -170,7 +171,7 @@ final class Uploads: Sendable {
         state.withLock { $0.nap = nil }
     }
 
-    /// Brings one; false if the store is to be left alone for a while.
+    /// Uploads a picture; false if the store must not be used for a while.
     private func bring(_ upload: Upload) async -> Bool {
         await waitForTurn(upload.length)
         guard !Task.isCancelled else { return false }
@@ -214,13 +215,13 @@ final class Uploads: Sendable {
         await list.postpone(upload, until: now + min(seconds, Self.longestPause.components.seconds))
     }
 
-    /// Takes one off the list that is there, or never will be.
+    /// Removes an upload that has succeeded or is given up.
     private func end(_ upload: Upload) async {
         await list.remove(upload)
         await follow(upload.key)
     }
 
-    /// One is not on the list any more.
+    /// Counts and ends an upload that no longer fits the list.
     private func drop(_ key: ObjectKey) async {
         store.count { $0.dropped += 1 }
         await follow(key)
@@ -240,7 +241,7 @@ final class Uploads: Sendable {
         if wait > .zero { try? await store.time.sleep(wait) }
     }
 
-    /// The bytes of a picture that is still stored as it was; nil if it has gone or is damaged.
+    /// Returns the bytes of a picture that is still stored unchanged; nil if it is gone or damaged.
     private static func content(of upload: Upload) -> RequestContent? {
         let descriptor = Descriptors.own.open(upload.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -254,7 +255,7 @@ final class Uploads: Sendable {
 }
 
 extension OpenFile {
-    /// XXH3 of its first bytes; nil if there are fewer.
+    /// Returns the XXH3 of the file's first bytes; nil if there are fewer.
     fileprivate func hash(of length: Int64) -> UInt64? {
         let hash = XXH3()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 64)
@@ -273,26 +274,26 @@ extension OpenFile {
 
 // MARK: - The list
 
-/// A picture that is to go to the store.
+/// A picture to upload.
 struct Upload: Hashable, Sendable {
     var key: ObjectKey
-    /// The file that begins with its bytes.
+    /// The path of the file that begins with the picture's bytes.
     var path: String
-    /// Bytes.
+    /// The length of the picture in bytes.
     var length: Int64
-    /// What they add up to.
+    /// The XXH3 of the picture's bytes.
     var hash: UInt64
-    /// How often it was tried in vain.
+    /// The number of failed tries.
     var tries = 0
 }
 
-/// What is to go to the store, on the disk, so that a restart forgets nothing.
+/// The list of pictures to upload, stored on the disk so that a restart loses none.
 ///
 /// ## Concurrency
 ///
 /// An actor on a queue of its own, which may wait for the disk.
 actor UploadList {
-    /// Pictures that wait at most; a store that is away for weeks costs the oldest ones.
+    /// The most waiting pictures; a store that is away for weeks costs the oldest ones.
     static let most = 20_000
 
     private static let migrations = [
@@ -322,13 +323,13 @@ actor UploadList {
         self.most = most
         connection = try Connection.openOrSetAside(path: path, migrations: Self.migrations, inMemoryIfFull: true)
             .connection
-        // Counted from the start of another run.
+        // The times are relative to the start of an earlier run.
         try? connection.run("UPDATE uploads SET due = 0")
     }
 
     /// Adds an upload, in place of an older one of the same picture.
     ///
-    /// - Returns: The keys of those for which there is no room any more.
+    /// - Returns: The keys of the uploads that no longer fit the list.
     func add(_ upload: Upload) -> [ObjectKey] {
         try? connection.run(
             "INSERT OR REPLACE INTO uploads(key, path, length, hash) VALUES(?, ?, ?, ?)", .text(upload.key.text),
@@ -343,22 +344,22 @@ actor UploadList {
         return cut
     }
 
-    /// Leaves an upload for later, once more in vain.
+    /// Postpones an upload after a failed try.
     ///
     /// - Parameters:
-    ///   - upload: Which.
-    ///   - due: When it is tried again, in seconds since the start.
+    ///   - upload: The upload.
+    ///   - due: The time of the next try, in seconds since the start.
     func postpone(_ upload: Upload, until due: Int64) {
         try? connection.run(
             "UPDATE uploads SET tries = tries + 1, due = ? WHERE key = ?", .integer(due), .text(upload.key.text))
     }
 
-    /// Takes an upload off the list.
+    /// Removes an upload from the list.
     func remove(_ upload: Upload) {
         try? connection.run("DELETE FROM uploads WHERE key = ?", .text(upload.key.text))
     }
 
-    /// The oldest ones whose time has come, in seconds since the start.
+    /// Returns the oldest uploads that are due by `now`, in seconds since the start.
     func first(_ count: Int, dueBy now: Int64) -> [Upload] {
         var uploads: [Upload] = []
         try? connection.rows(
@@ -374,13 +375,13 @@ actor UploadList {
         return uploads
     }
 
-    /// When the time of the next one comes, in seconds since the start; nil if none waits.
+    /// The time of the next upload, in seconds since the start; nil if none waits.
     var nextDue: Int64? {
         let due = try? connection.first("SELECT due FROM uploads ORDER BY due LIMIT 1") { row in row.int64(0) }
         return due.flatMap { $0 }
     }
 
-    /// How many wait.
+    /// The number of waiting uploads.
     var count: Int {
         let count = try? connection.first("SELECT count(*) FROM uploads") { row in row.int64(0) }
         return Int(count ?? 0)
