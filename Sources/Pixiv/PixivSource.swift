@@ -17,22 +17,10 @@ package struct PixivSource: RankingSource {
     ///   - means: The means of sending requests; `imageURL` replaces scheme and host of both image hosts.
     ///   - session: The user's session, sent to the API only, never to the image host.
     package init(_ means: SourceMeans, session: SessionKeeper = SessionKeeper(nil)) {
-        let client = means.client
-        self.init(
-            send: { request throws(HTTPError) in try await client.send(request) }, gate: means.gate,
-            apiURL: means.apiURL, imageURL: means.imageURL, time: means.time, wallClock: means.wallClock,
-            session: session)
-    }
-
-    /// Makes a source with any function that sends requests.
-    init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
-        apiURL: String?, imageURL: String?, time: TimeSource, wallClock: @escaping @Sendable () -> Int64,
-        session: SessionKeeper = SessionKeeper(nil)
-    ) {
         api = WebAPI(
-            send: send, gate: gate, base: apiURL ?? Self.apiURL, session: session, time: time, wallClock: wallClock)
-        images = imageURL ?? Self.imageURL
+            send: means.send, gate: means.gate, base: means.apiURL ?? Self.apiURL, session: session, time: means.time,
+            wallClock: means.wallClock)
+        images = means.imageURL ?? Self.imageURL
     }
 
     package var description: SourceDescription { Self.facts }

@@ -35,9 +35,10 @@ enum SampleMount {
         let mode = plugIn.description.rankings[0].mode
         let service = SampleService(newest: plugIn.description.days(of: mode).newest(at: now()))
         let host = ImageHost(service)
+        let client = HTTPClient(transport: service)
         let source = plugIn.source(
             SourceMeans(
-                client: HTTPClient(transport: service),
+                send: { request throws(HTTPError) in try await client.send(request) },
                 gate: TokenBucketGate(burst: 100, perSecond: 100, closedUntil: nil, now: now) { _ in }, apiURL: nil,
                 imageURL: nil,
                 wallClock: now))

@@ -4,13 +4,13 @@ import Sourcing
 
 /// Asks the sample's service, which answers in lines: number, title, extension, upload, and bytes, between tabs.
 package struct SampleSource: RankingSource {
-    private let client: HTTPClient
+    private let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
     private let gate: any RequestGate
     private let api: String
     private let images: String
 
     init(_ means: SourceMeans) {
-        client = means.client
+        send = means.send
         gate = means.gate
         let access = SamplePlugIn().description.access
         api = means.apiURL ?? access.apiURL
@@ -77,7 +77,7 @@ package struct SampleSource: RankingSource {
             let ticket = try await gate.pass(.opening, deadline: deadline)
             var verdict = GateVerdict.unknown
             defer { gate.settle(ticket, verdict) }
-            let response = try await client.send(
+            let response = try await send(
                 HTTPRequest(
                     url: api + path, headers: [], priority: .reader, transferClass: .metadata, deadline: deadline,
                     bodyLimit: 1 << 20, purpose: .api))

@@ -98,9 +98,11 @@ final class Parts: Sendable {
         gate = Self.makeGate(settings, source: name, isDemo: origin != nil, place: place) {
             log.serviceClosed(until: $0)
         }
+        let client = HTTPClient(transport: network)
         let service = name.plugIn.source(
             SourceMeans(
-                client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate,
+                send: { request throws(HTTPError) in try await client.send(request) },
+                gate: isOffline ? OfflineNetwork() : gate,
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: WallClock.now))
         tier = try TierParts.make(

@@ -45,18 +45,17 @@ final class FakeBoard: RequestGate {
         _ engine: any BooruEngine = DanbooruEngine(), rating: String? = nil, apiURL: String? = nil,
         imageURL: String? = nil, now: Int64 = 1_715_774_400
     ) -> BooruSource {
-        BooruSource(
-            engine, send: { request throws(HTTPError) in try self.answered(request) }, gate: self, apiURL: apiURL,
-            imageURL: imageURL, choices: rating.map { ["rating": $0] } ?? [:], time: .system, wallClock: { now })
+        var means = means(apiURL: apiURL, now: now)
+        means.imageURL = imageURL
+        means.choices = rating.map { ["rating": $0] } ?? [:]
+        return BooruSource(engine, means)
     }
 
-    /// Means of an examination that asks this board, at the same moment.
-    func means(apiURL: String, imageReplacement: String? = nil, now: Int64 = 1_715_774_400) -> ExaminationMeans {
-        var means = ExaminationMeans(
+    /// Means of a source that asks this board, at the same moment.
+    func means(apiURL: String? = nil, now: Int64 = 1_715_774_400) -> SourceMeans {
+        SourceMeans(
             send: { request throws(HTTPError) in try self.answered(request) }, gate: self, apiURL: apiURL,
-            imageURL: imageReplacement ?? "https://cdn.donmai.us", now: now, patience: .seconds(600))
-        means.imageReplacement = imageReplacement
-        return means
+            imageURL: nil, wallClock: { now })
     }
 
     private func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {

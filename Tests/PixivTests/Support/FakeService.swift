@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Rankings
+import Sourcing
 import Synchronization
 
 @testable import Pixiv
@@ -58,8 +59,9 @@ final class FakeService: RequestGate {
         session: SessionKeeper = SessionKeeper(nil)
     ) -> PixivSource {
         PixivSource(
-            send: { request throws(HTTPError) in try self.answered(request) }, gate: gate ?? self, apiURL: apiURL,
-            imageURL: imageURL, time: .system, wallClock: { Int64(Date().timeIntervalSince1970) }, session: session)
+            SourceMeans(
+                send: { request throws(HTTPError) in try self.answered(request) }, gate: gate ?? self, apiURL: apiURL,
+                imageURL: imageURL, wallClock: { Int64(Date().timeIntervalSince1970) }), session: session)
     }
 
     func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
