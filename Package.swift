@@ -83,9 +83,9 @@ let package = Package(
         library("HTTP", ["Posix", "CCurl"]),
         library("ObjectStore", ["Digests", "HTTP", "CExpat"]),
         library("SQLite", ["CSQLite"]),
-        library("Sourcing", ["Posix", "Rankings", "HTTP"]),
+        library("Sourcing", ["Posix", "Rankings", "Digests", "HTTP"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
-        library("Booru", ["Rankings", "Digests", "HTTP", "Sourcing"]),
+        library("Booru", ["Rankings", "HTTP", "Sourcing"]),
         library("Danbooru", ["Rankings", "Sourcing", "Booru"]),
         library("Moebooru", ["Rankings", "Sourcing", "Booru"]),
         library("ImageHost", ["Rankings", "HTTP"]),
@@ -187,7 +187,7 @@ let package = Package(
         tests(
             "ProgramTests",
             [
-                "rankfs", "Rankings", "Posix", "Render", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache",
+                "rankfs", "Rankings", "Posix", "Render", "SQLite", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache",
                 "Origin", "Thumbnails", "TestSupport",
             ]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),

@@ -44,10 +44,10 @@ package protocol BooruEngine: Sendable {
     /// - Throws: `.unreadable` for an answer without a list.
     func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry]
 
-    /// The objects of a list's answer by kind, with their known fields: `fields of a post`.
+    /// Compares the objects of a list's answer with the known fields of each kind.
     ///
     /// Posts without an address are left out, since their records lack further fields.
-    func fields(of answer: JSON) -> [KnownFields]
+    func fields(of answer: JSON) -> [Assumption]
 
     /// The post in the answer to a request for one post.
     ///
@@ -65,20 +65,6 @@ package protocol BooruEngine: Sendable {
 
     /// The web page of a post.
     func webPage(of work: WorkID) -> String
-}
-
-/// Objects of one kind in an answer, with their known fields.
-package struct KnownFields: Sendable {
-    /// The name of the assumption that the fields are as known: `fields of a post`.
-    package let name: String
-    package let list: FieldList
-    package let objects: [JSON]
-
-    package init(_ name: String, _ list: FieldList, _ objects: [JSON]) {
-        self.name = name
-        self.list = list
-        self.objects = objects
-    }
 }
 
 /// The fields that only a post's own record has.

@@ -1,4 +1,3 @@
-package import HTTP
 package import Rankings
 package import Sourcing
 
@@ -20,25 +19,14 @@ package struct BooruSource: RankingSource {
     ///   - engine: The engine of the board.
     ///   - means: The means of sending requests; `imageURL` replaces scheme and host of every picture's address.
     package init(_ engine: any BooruEngine, _ means: SourceMeans) {
-        let client = means.client
-        self.init(
-            engine, send: { request throws(HTTPError) in try await client.send(request) },
-            apiURL: means.apiURL, imageURL: means.imageURL, choices: means.choices, wallClock: means.wallClock)
-    }
-
-    /// Makes a source with any function that sends requests.
-    package init(
-        _ engine: any BooruEngine, send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse,
-        apiURL: String?, imageURL: String?, choices: [String: String], wallClock: @escaping @Sendable () -> Int64
-    ) {
         self.engine = engine
         let access = engine.description.access
-        step = engine.scale.step(choices[RatingScale.option])
+        step = engine.scale.step(means.choices[RatingScale.option])
         api = BooruAPI(
-            engine: engine, base: apiURL ?? engine.apiURL(upTo: step),
-            api: PacedAPI(send: send, service: engine.description.title, wallClock: wallClock))
+            engine: engine, base: means.apiURL ?? engine.apiURL(upTo: step),
+            api: PacedAPI(send: means.send, service: engine.description.title, wallClock: means.wallClock))
         hosts = PictureHosts(
-            access.hosts, home: String(access.apiURL.drop { $0 != ":" }.dropFirst(3)), replacement: imageURL)
+            access.hosts, home: String(access.apiURL.drop { $0 != ":" }.dropFirst(3)), replacement: means.imageURL)
     }
 
     package var description: SourceDescription { engine.description }

@@ -47,13 +47,14 @@ package struct DanbooruEngine: BooruEngine {
         return posts.map { DanbooruPost.entry($0, hosts: hosts) }
     }
 
-    package func fields(of answer: JSON) -> [KnownFields] {
+    package func fields(of answer: JSON) -> [Assumption] {
         let posts = answer.elements.filter { $0["file_url"].words != nil }
         let assets = posts.map { $0["media_asset"] }
         return [
-            KnownFields("fields of a post", .danbooruPost, posts),
-            KnownFields("fields of a file", .danbooruAsset, assets),
-            KnownFields("fields of a rendition", .danbooruVariant, assets.flatMap { $0["variants"].elements }),
+            FieldList.danbooruPost.compare("fields of a post", with: posts),
+            FieldList.danbooruAsset.compare("fields of a file", with: assets),
+            FieldList.danbooruVariant.compare(
+                "fields of a rendition", with: assets.flatMap { $0["variants"].elements }),
         ]
     }
 
@@ -98,10 +99,6 @@ package struct DanbooruPlugIn: SourcePlugIn {
     }
 
     package var vocabulary: Set<String> { BooruLimits.vocabulary }
-
-    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
-        await BooruExaminer(DanbooruEngine(), means).examine()
-    }
 
     package var plainRequest: String { "/posts.json?tags=rating:g&limit=1" }
 }

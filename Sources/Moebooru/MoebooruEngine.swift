@@ -56,11 +56,12 @@ package struct MoebooruEngine: BooruEngine {
         return try posts(answer).map { reader.entry($0) }
     }
 
-    package func fields(of answer: JSON) -> [KnownFields] {
+    package func fields(of answer: JSON) -> [Assumption] {
         let told = (try? posts(answer)) ?? []
         return [
-            KnownFields("fields of an answer", .moebooruAnswer, [answer]),
-            KnownFields("fields of a post", .moebooruPost, told.filter { $0["file_url"].words != nil }),
+            FieldList.moebooruAnswer.compare("fields of an answer", with: [answer]),
+            FieldList.moebooruPost.compare(
+                "fields of a post", with: told.filter { $0["file_url"].words != nil }),
         ]
     }
 
@@ -134,10 +135,6 @@ package struct MoebooruPlugIn: SourcePlugIn {
     }
 
     package var vocabulary: Set<String> { BooruLimits.vocabulary }
-
-    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
-        await BooruExaminer(MoebooruEngine(site), means).examine()
-    }
 
     package var plainRequest: String { "/post.json?tags=rating:s&limit=1" }
 }

@@ -25,10 +25,6 @@ package struct PixivPlugIn: SourcePlugIn {
             "p", "date", "lang", "en",
         ]
     }
-
-    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
-        await ServiceExaminer(means).examine()
-    }
 }
 
 extension PixivSource {

@@ -17,20 +17,9 @@ package struct PixivSource: RankingSource {
     ///   - means: The means of sending requests; `imageURL` replaces scheme and host of both image hosts.
     ///   - session: The user's session, sent to the API only, never to the image host.
     package init(_ means: SourceMeans, session: SessionKeeper = SessionKeeper(nil)) {
-        let client = means.client
-        self.init(
-            send: { request throws(HTTPError) in try await client.send(request) }, apiURL: means.apiURL,
-            imageURL: means.imageURL, wallClock: means.wallClock, session: session)
-    }
-
-    /// Makes a source with any function that sends requests.
-    init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, apiURL: String?,
-        imageURL: String?, wallClock: @escaping @Sendable () -> Int64,
-        session: SessionKeeper = SessionKeeper(nil)
-    ) {
-        api = WebAPI(send: send, base: apiURL ?? Self.apiURL, session: session, wallClock: wallClock)
-        images = imageURL ?? Self.imageURL
+        api = WebAPI(
+            send: means.send, base: means.apiURL ?? Self.apiURL, session: session, wallClock: means.wallClock)
+        images = means.imageURL ?? Self.imageURL
     }
 
     package var description: SourceDescription { Self.facts }

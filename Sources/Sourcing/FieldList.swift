@@ -52,10 +52,12 @@ package struct FieldList: Sendable {
     /// Holds objects of a service against the list.
     ///
     /// - Parameters:
-    ///   - name: Of the assumption.
-    ///   - objects: At least one.
-    /// - Returns: Changed if a decoded field is missing or of another kind in any of them; new fields are told, and cost nothing.
+    ///   - name: The name of the assumption.
+    ///   - objects: The objects of one kind.
+    /// - Returns: Changed if a decoded field is missing or of another kind in any of them; new fields are named, and change
+    ///   nothing. Unknown without objects.
     package func compare(_ name: String, with objects: [JSON]) -> Assumption {
+        guard !objects.isEmpty else { return Assumption(name, .unknown, "there is none") }
         var remarks: [String] = []
         for (field, kind) in decoded {
             let missing = objects.count { object in !object.members.contains { $0.name == field } }

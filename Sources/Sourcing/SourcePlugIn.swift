@@ -23,26 +23,18 @@ package protocol SourcePlugIn: Sendable {
 
     /// Words of the service's addresses, which say nothing of a picture or person: recorded answers keep them.
     var vocabulary: Set<String> { get }
-
-    /// Asks the service for what the module takes for granted of it.
-    ///
-    /// - Parameter means: How to ask: each request once.
-    /// - Returns: What was found; nil where there is nothing to ask.
-    func examine(_ means: ExaminationMeans) async -> [Assumption]?
 }
 
 extension SourcePlugIn {
     package var accounts: (any AccountService)? { nil }
     package var headers: [String] { [] }
     package var vocabulary: Set<String> { [] }
-
-    package func examine(_ means: ExaminationMeans) async -> [Assumption]? { nil }
 }
 
 /// What a mount gives a source to work with.
 package struct SourceMeans: Sendable {
-    /// Sends the API requests, with retries, at the rate that the service allows.
-    package var client: HTTPClient
+    /// Sends one request, at the rate that the service allows; in a mount with the retries of `HTTPClient`.
+    package var send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
     /// Replaces the API's scheme and host; no trailing slash.
     package var apiURL: String?
     /// Replaces the image hosts' scheme and host; no trailing slash.
@@ -55,43 +47,16 @@ package struct SourceMeans: Sendable {
     package var wallClock: @Sendable () -> Int64
 
     package init(
-        client: HTTPClient, apiURL: String?, imageURL: String?, sessions: SessionMeans? = nil,
-        choices: [String: String] = [:], wallClock: @escaping @Sendable () -> Int64
+        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, apiURL: String?,
+        imageURL: String?, sessions: SessionMeans? = nil, choices: [String: String] = [:],
+        wallClock: @escaping @Sendable () -> Int64
     ) {
-        self.client = client
+        self.send = send
         self.apiURL = apiURL
         self.imageURL = imageURL
         self.sessions = sessions
         self.choices = choices
         self.wallClock = wallClock
-    }
-}
-
-/// What an examination of the service works with.
-package struct ExaminationMeans: Sendable {
-    /// Sends one request, once; to the API at the rate that the service allows.
-    package var send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
-    /// Without a trailing slash, as is the next.
-    package var apiURL: String
-    package var imageURL: String
-    /// What takes the place of every image host's scheme and host, without a trailing slash; nil for the hosts themselves.
-    package var imageReplacement: String?
-    /// Unix seconds.
-    package var now: Int64
-    /// For each request.
-    package var patience: Duration
-    /// The clock of deadlines.
-    package var time = TimeSource.system
-
-    package init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, apiURL: String,
-        imageURL: String, now: Int64, patience: Duration
-    ) {
-        self.send = send
-        self.apiURL = apiURL
-        self.imageURL = imageURL
-        self.now = now
-        self.patience = patience
     }
 }
 

@@ -19,9 +19,10 @@ import Testing
         _ body: (Workbench, SampleService) async throws -> Void
     ) async throws {
         let service = SampleService(newest: Self.newest)
+        let client = HTTPClient(transport: service)
         let source = SamplePlugIn().source(
             SourceMeans(
-                client: HTTPClient(transport: service), apiURL: nil, imageURL: nil,
+                send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
                 wallClock: { Self.now }))
         var wishes = Workbench.Wishes(view: view)
         wishes.other = (source, service)

@@ -35,9 +35,11 @@ enum SampleMount {
         let mode = plugIn.description.rankings[0].mode
         let service = SampleService(newest: plugIn.description.days(of: mode).newest(at: now()))
         let host = ImageHost(service)
+        let client = HTTPClient(transport: service)
         let source = plugIn.source(
             SourceMeans(
-                client: HTTPClient(transport: service), apiURL: nil, imageURL: nil, wallClock: now))
+                send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+                wallClock: now))
         let catalog = try Catalog(
             CatalogConfiguration(
                 directory: directory, days: 7, view: ListingView(rendition: plugIn.description.standardRendition),

@@ -4,12 +4,12 @@ import Sourcing
 
 /// Asks the sample's service, which answers in lines: number, title, extension, upload, and bytes, between tabs.
 package struct SampleSource: RankingSource {
-    private let client: HTTPClient
+    private let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
     private let api: String
     private let images: String
 
     init(_ means: SourceMeans) {
-        client = means.client
+        send = means.send
         let access = SamplePlugIn().description.access
         api = means.apiURL ?? access.apiURL
         images = means.imageURL ?? access.imageURL
@@ -72,7 +72,7 @@ package struct SampleSource: RankingSource {
 
     private func lines(at path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
         do throws(HTTPError) {
-            let response = try await client.send(
+            let response = try await send(
                 HTTPRequest(
                     url: api + path, headers: [], priority: .reader, transferClass: .metadata, deadline: deadline,
                     bodyLimit: 1 << 20, purpose: .api))

@@ -4,7 +4,6 @@ import HTTP
 import Posix
 import Rankings
 import Sourcing
-import Synchronization
 
 /// `rankfs login`: reads the session cookie from a file or the terminal, has the service check it, and stores it.
 enum LoginCommand {
@@ -121,20 +120,19 @@ enum LoginCommand {
             mark: "login", clearance: clearance?.header,
             site: RequestQueue.host(of: settings.apiURL?.text ?? source.description.access.apiURL))
         let queue = Parts.makeQueue(transport, settings, source: source, place: place, means: { asking })
+        let client = HTTPClient(transport: settings.isOffline ? OfflineNetwork() : queue)
         let means = SourceMeans(
-            client: HTTPClient(transport: settings.isOffline ? OfflineNetwork() : queue),
-            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text, wallClock: WallClock.now)
-        let result = Mutex<Result<SessionCheck, SourceError>>(.failure(.timedOut))
-        BlockingCall.wait {
+            send: { request throws(HTTPError) in try await client.send(request) }, apiURL: settings.apiURL?.text,
+            imageURL: settings.imageURL?.text, wallClock: WallClock.now)
+        let result = BlockingCall.wait { () -> Result<SessionCheck, SourceError> in
             let deadline = MonotonicClock.now.advanced(by: patience)
             do throws(SourceError) {
-                let check = try await accounts.check(session, means, deadline: deadline)
-                result.withLock { $0 = .success(check) }
+                return .success(try await accounts.check(session, means, deadline: deadline))
             } catch {
-                result.withLock { $0 = .failure(error) }
+                return .failure(error)
             }
         }
-        switch result.withLock({ $0 }) {
+        switch result {
         case .success(.valid(let user)): return user
         case .success(.refused):
             throw ProgramError(

@@ -68,121 +68,154 @@ extension Finding {
             : .note("cache marks", text, repair: .mark(directory: path))
     }
 
-    /// The stored and the free bytes, and the bounds that the options set.
-    struct SpaceLook: Hashable, Sendable {
-        var used: Int64
-        var budget: Int64
-        /// Nil if the file system does not report it.
-        var free: Int64?
-        var floor: Int64
-    }
-
-    static func space(_ look: SpaceLook) -> Finding {
+    /// The finding on the stored and the free bytes.
+    ///
+    /// - Parameters:
+    ///   - used: The stored bytes.
+    ///   - budget: The value of `cache_size`.
+    ///   - free: The free bytes of the file system; nil if it does not report them.
+    ///   - floor: The value of `cache_free`.
+    /// - Returns: Whether there is room for pictures.
+    static func space(used: Int64, budget: Int64, free: Int64?, floor: Int64) -> Finding {
         let subject = "cache space"
-        if let free = look.free, free < look.floor {
+        if let free, free < floor {
             return .wrong(
                 subject,
                 "only \(ValueParsers.sizeText(free)) of the disk are free, so that pictures are not stored: make room, or "
-                    + "lower cache_free (\(ValueParsers.sizeText(look.floor))).")
+                    + "lower cache_free (\(ValueParsers.sizeText(floor))).")
         }
-        if look.used > look.budget {
+        if used > budget {
             return .note(
                 subject,
-                "\(ValueParsers.sizeText(look.used)) are stored, more than cache_size "
-                    + "(\(ValueParsers.sizeText(look.budget))): `rankfs cache prune` or the next mount shrinks it.")
+                "\(ValueParsers.sizeText(used)) are stored, more than cache_size "
+                    + "(\(ValueParsers.sizeText(budget))): `rankfs cache prune` or the next mount shrinks it.")
         }
-        let free = look.free.map { ", \(ValueParsers.sizeText($0)) of the disk are free" } ?? ""
-        return .ok(
-            subject, "\(ValueParsers.sizeText(look.used)) of \(ValueParsers.sizeText(look.budget)) are used\(free).")
+        let rest = free.map { ", \(ValueParsers.sizeText($0)) of the disk are free" } ?? ""
+        return .ok(subject, "\(ValueParsers.sizeText(used)) of \(ValueParsers.sizeText(budget)) are used\(rest).")
     }
 
-    /// The state of a database.
-    enum DatabaseLook: Hashable, Sendable {
-        case sound
-        case missing
-        case damaged(String)
-        case unreadable(String)
-        /// Reading it exceeded the time limit.
-        case unfinished
-    }
-
-    static func database(_ name: String, _ look: DatabaseLook) -> Finding? {
-        switch look {
-        case .missing: nil
-        case .sound: .ok("database", "\(name) is sound.")
-        case .damaged(let reason):
+    /// The finding on a database.
+    ///
+    /// - Parameters:
+    ///   - name: Its name.
+    ///   - check: The damage that SQLite's quick check found, nil for none; nil if reading it exceeded the time limit.
+    /// - Returns: Whether it is sound.
+    static func database(_ name: String, _ check: Result<String?, DatabaseError>?) -> Finding {
+        let subject = "database"
+        func damaged(_ reason: String) -> Finding {
             .wrong(
-                "database",
+                subject,
                 "\(name) is damaged (\(LogText.escaped(reason))): `rankfs cache verify` or the next mount begins a new one."
             )
-        case .unreadable(let reason):
-            .wrong("database", "\(name) cannot be read (\(LogText.escaped(reason))): check its rights and the disk.")
-        case .unfinished: .note("database", "\(name) is large and was not read whole: `rankfs cache verify` does that.")
         }
-    }
-
-    /// The remains of earlier processes in the cache directory.
-    struct LeftoverLook: Hashable, Sendable {
-        /// Temporary files of processes that have ended.
-        var temporaries: [String] = []
-        /// Damaged databases that were set aside.
-        var setAside: [String] = []
-        var logBytes: Int64 = 0
+        switch check {
+        case .success(let damage): return damage.map(damaged) ?? .ok(subject, "\(name) is sound.")
+        case .failure(let error) where error.code.meansDamage: return damaged(error.description)
+        case .failure(let error):
+            return .wrong(
+                subject,
+                "\(name) cannot be read (\(LogText.escaped(error.description))): check its rights and the disk.")
+        case nil: return .note(subject, "\(name) is large and was not read whole: `rankfs cache verify` does that.")
+        }
     }
 
     /// The size in bytes of a log of years at the level info.
     static let largeLog: Int64 = 64 << 20
 
-    static func leftovers(_ look: LeftoverLook) -> [Finding] {
+    /// The findings on the remains of earlier processes.
+    ///
+    /// - Parameters:
+    ///   - temporaries: Temporary files of processes that have ended.
+    ///   - setAside: Damaged databases that were set aside.
+    ///   - logBytes: The size of the log.
+    /// - Returns: One finding per kind that is there.
+    static func leftovers(temporaries: [String], setAside: [String], logBytes: Int64) -> [Finding] {
         var findings: [Finding] = []
-        if !look.temporaries.isEmpty {
-            let names = look.temporaries.map { LogText.escaped($0) }.joined(separator: ", ")
+        func names(_ files: [String]) -> String { files.map { LogText.escaped($0) }.joined(separator: ", ") }
+        if !temporaries.isEmpty {
             findings.append(
                 .note(
-                    "leftovers", "a crash left \(names): `rankfs doctor --fix` removes that.",
-                    repair: .remove(files: look.temporaries)))
+                    "leftovers", "a crash left \(names(temporaries)): `rankfs doctor --fix` removes that.",
+                    repair: .remove(files: temporaries)))
         }
-        if !look.setAside.isEmpty {
-            let names = look.setAside.map { LogText.escaped($0) }.joined(separator: ", ")
+        if !setAside.isEmpty {
             findings.append(
-                .note("leftovers", "damaged databases were set aside: remove \(names) if nobody wants them."))
+                .note("leftovers", "damaged databases were set aside: remove \(names(setAside)) if nobody wants them."))
         }
-        if look.logBytes > largeLog {
+        if logBytes > largeLog {
             findings.append(
-                .note(
-                    "log", "it has \(ValueParsers.sizeText(look.logBytes)): unmount and remove it, or set log=warning.")
-            )
+                .note("log", "it has \(ValueParsers.sizeText(logBytes)): unmount and remove it, or set log=warning."))
         }
         return findings
     }
 }
 
-// MARK: - Cache probe
+// MARK: - Check
 
-/// Examines the cache directory, on a thread that may be abandoned, since the file system may not answer.
-enum CacheProbe {
-    /// The time limit of one check: a local disk answers in milliseconds, a disk over the network in a second or so.
+/// The check of the cache directory, on a thread that may be abandoned, since the file system may not answer.
+extension Finding {
+    /// The time limit of one step: a local disk answers in milliseconds, a disk over the network in a second or so.
     private static let patience: Duration = .seconds(5)
     /// The time limit for a database: reading a hundred thousand works takes a second.
     private static let databasePatience: Duration = .seconds(10)
 
-    static func findings(_ place: CachePlace, _ settings: Settings) -> [Finding] {
+    /// Checks the cache directory, its space, its databases, and what crashes left in it.
+    static func cache(_ context: DoctorContext) -> [Finding] {
+        let (place, settings) = (context.place, context.settings)
         let path = place.directory
-        let look = BlockingCall.run(within: patience) { directory(path) } ?? .silent
-        var findings = Finding.directory(path, look)
+        let look = BlockingCall.run(within: patience) { DirectoryLook.at(path) } ?? .silent
+        var findings = directory(path, look)
         guard case .usable = look else { return findings }
-        if let space = BlockingCall.run(within: patience, { space(path, settings) }) { findings.append(.space(space)) }
-        let catalogs = BlockingCall.run(within: patience) { place.catalogs } ?? []
-        let databases = catalogs.map { ($0.name, CachePlace.database(in: $0.path)) }
-        for (name, path) in databases {
-            let look = BlockingCall.run(within: databasePatience) { database(path) } ?? .unfinished
-            if let finding = Finding.database(name, look) { findings.append(finding) }
+        if let space = BlockingCall.run(within: patience, { space(path, settings) }) { findings.append(space) }
+        for catalog in BlockingCall.run(within: patience, { place.catalogs }) ?? [] {
+            let path = CachePlace.database(in: catalog.path)
+            guard unsafe access(path, F_OK) == 0 else { continue }
+            findings.append(database(catalog.name, BlockingCall.run(within: databasePatience) { check(path) }))
         }
-        if let look = BlockingCall.run(within: patience, { leftovers(place) }) { findings += Finding.leftovers(look) }
-        return findings
+        return findings + (BlockingCall.run(within: patience) { leftovers(place) } ?? [])
     }
 
-    static func directory(_ path: String) -> Finding.DirectoryLook {
+    private static func space(_ path: String, _ settings: Settings) -> Finding {
+        var disk = statvfs()
+        let isKnown = unsafe statvfs(path, &disk) == 0
+        let found = try? ImageCache.inspect(directory: path)
+        return space(
+            used: (found?.bytes ?? 0) + (found?.partialBytes ?? 0), budget: settings.cacheSize,
+            free: isKnown ? Int64(clamping: UInt64(disk.f_bavail) * UInt64(disk.f_frsize)) : nil,
+            floor: settings.cacheFree)
+    }
+
+    /// Checks a database without writing, so that a mount may continue to use it.
+    private static func check(_ path: String) -> Result<String?, DatabaseError> {
+        Result { () throws(DatabaseError) in
+            let connection = try Connection(path: path, access: .readOnly)
+            defer { connection.close() }
+            return try connection.quickCheck()
+        }
+    }
+
+    /// The age in seconds from which a temporary file is a leftover: it is written and renamed within milliseconds.
+    private static let leftAfter: Int64 = 60
+
+    private static func leftovers(_ place: CachePlace) -> [Finding] {
+        let setAside = ([place.directory] + place.catalogs.map(\.path)).flatMap { directory in
+            ((try? LocalFiles.names(in: directory)) ?? [])
+                .filter { $0.contains(".sqlite.damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+                .map { "\(directory)/\($0)" }
+        }
+        var status = stat()
+        let temporaries = [place.coolDown + ".new", place.hostCoolDowns + ".new"].filter { (path: String) in
+            unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+                && Int64(status.st_mtim.tv_sec) + leftAfter < WallClock.now()
+        }
+        let logBytes = unsafe stat(place.log, &status) == 0 ? Int64(status.st_size) : 0
+        return leftovers(temporaries: temporaries, setAside: setAside.sorted(), logBytes: logBytes)
+    }
+}
+
+extension Finding.DirectoryLook {
+    /// Examines a directory as a mount does; blocks as long as its file system does.
+    static func at(_ path: String) -> Self {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
             return errno == ENOENT ? .missing(canBeMade: canBeMade(path)) : .unwritable(errno)
@@ -204,50 +237,5 @@ enum CacheProbe {
             path = parent
         }
         return false
-    }
-
-    private static func space(_ path: String, _ settings: Settings) -> Finding.SpaceLook {
-        var disk = statvfs()
-        let isKnown = unsafe statvfs(path, &disk) == 0
-        let found = try? ImageCache.inspect(directory: path)
-        return Finding.SpaceLook(
-            used: (found?.bytes ?? 0) + (found?.partialBytes ?? 0), budget: settings.cacheSize,
-            free: isKnown ? Int64(clamping: UInt64(disk.f_bavail) * UInt64(disk.f_frsize)) : nil,
-            floor: settings.cacheFree)
-    }
-
-    /// Checks a database without writing, so that a mount may continue to use it.
-    private static func database(_ path: String) -> Finding.DatabaseLook {
-        guard unsafe access(path, F_OK) == 0 else { return .missing }
-        do throws(DatabaseError) {
-            let connection = try Connection(path: path, access: .readOnly)
-            defer { connection.close() }
-            return try connection.quickCheck().map { .damaged($0) } ?? .sound
-        } catch {
-            return error.code.meansDamage ? .damaged(error.description) : .unreadable(error.description)
-        }
-    }
-
-    /// The age in seconds from which a temporary file is a leftover: it is written and renamed within milliseconds.
-    private static let leftAfter: Int64 = 60
-
-    private static func leftovers(_ place: CachePlace) -> Finding.LeftoverLook {
-        var look = Finding.LeftoverLook()
-        for directory in [place.directory] + place.catalogs.map(\.path) {
-            for name in (try? LocalFiles.names(in: directory)) ?? [] where name.contains(".sqlite.damaged-") {
-                if !name.hasSuffix("-wal"), !name.hasSuffix("-shm") { look.setAside.append("\(directory)/\(name)") }
-            }
-        }
-        look.setAside.sort()
-        look.temporaries = [place.coolDown + ".new", place.hostCoolDowns + ".new"].filter { isOld($0) }
-        var status = stat()
-        if unsafe stat(place.log, &status) == 0 { look.logBytes = Int64(status.st_size) }
-        return look
-    }
-
-    private static func isOld(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-            && Int64(status.st_mtim.tv_sec) + leftAfter < WallClock.now()
     }
 }

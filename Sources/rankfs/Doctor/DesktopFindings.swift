@@ -3,44 +3,38 @@ import RankFS
 
 /// The finding on the desktop.
 extension Finding {
-    /// The state of the desktop.
-    struct DesktopLook: Hashable, Sendable {
-        /// An installed file manager.
-        struct Manager: Hashable, Sendable {
-            var name: String
-            var lack: Lack?
-        }
-
-        /// The requirement of a file manager for actions that is missing.
-        enum Lack: Hashable, Sendable {
-            /// The files of rankfs, which `make install` and the package put in place.
-            case actions
-            /// A package that runs these files.
-            case package(String)
-        }
-
-        var managers: [Manager] = []
-        var thumbnails = ThumbnailLook.off
-        /// Whether the user's session bus is available.
-        var hasBus = false
+    /// The requirement of a file manager for actions that is missing.
+    enum ManagerLack: Hashable, Sendable {
+        /// The files of rankfs, which `make install` and the package put in place.
+        case actions
+        /// A package that runs these files.
+        case package(String)
     }
 
-    /// One finding, never `.wrong`: a mount needs nothing of the desktop.
-    static func desktop(_ look: DesktopLook) -> Finding {
+    /// The finding on the desktop, never `.wrong`: a mount needs nothing of the desktop.
+    ///
+    /// - Parameters:
+    ///   - managers: The installed file managers.
+    ///   - thumbnails: The state of the user's store of thumbnails.
+    ///   - hasBus: Whether the user's session bus is available.
+    /// - Returns: A note if something can be installed.
+    static func desktop(
+        _ managers: [(name: String, lack: ManagerLack?)], thumbnails: ThumbnailLook, hasBus: Bool
+    ) -> Finding {
         let subject = "desktop"
-        let ready = look.managers.filter { $0.lack == nil }.map(\.name)
-        let bare = look.managers.filter { $0.lack == .actions }.map(\.name)
-        let wanting = look.managers.compactMap { manager -> String? in
+        let ready = managers.filter { $0.lack == nil }.map(\.name)
+        let bare = managers.filter { $0.lack == .actions }.map(\.name)
+        let wanting = managers.compactMap { manager -> String? in
             guard case .package(let package)? = manager.lack else { return nil }
             return "\(manager.name) wants the package \(package) for them"
         }
         var parts: [String] = []
-        if look.managers.isEmpty { parts.append("no file manager with actions is here") }
+        if managers.isEmpty { parts.append("no file manager with actions is here") }
         if !ready.isEmpty { parts.append("actions in \(ready.joined(separator: ", "))") }
         parts += wanting
         if !bare.isEmpty { parts.append("no actions in \(bare.joined(separator: ", ")): install rankfs") }
-        parts.append(look.thumbnails.isPossible ? "thumbnails are possible" : "no thumbnails")
-        parts.append(look.hasBus ? "notifications go to the session bus" : "no session bus, so no notifications")
+        parts.append(thumbnails.isPossible ? "thumbnails are possible" : "no thumbnails")
+        parts.append(hasBus ? "notifications go to the session bus" : "no session bus, so no notifications")
         let text = parts.joined(separator: "; ") + "."
         return wanting.isEmpty && bare.isEmpty ? .ok(subject, text) : .note(subject, text)
     }
@@ -56,10 +50,10 @@ extension Finding.ThumbnailLook {
     }
 }
 
-// MARK: - Desktop probe
+// MARK: - Check
 
-/// Finds the file managers that show rankfs' actions, and whether notifications can be shown; writes nothing.
-enum DesktopProbe {
+/// The check of the file managers that show rankfs' actions, and of the session bus for notifications.
+extension Finding {
     /// A file manager: its program, the file that `make install` adds for it, and the packages that this file needs.
     private struct Manager {
         var program: KnownPrograms.FileManager
@@ -105,25 +99,23 @@ enum DesktopProbe {
             needs: [Need("python3-gi", "gi/__init__.py")]),
     ]
 
-    static func finding(_ settings: Settings, home: Home) -> Finding {
-        var look = Finding.DesktopLook()
-        let variables = home.variables
+    /// Finds the installed file managers and the session bus; writes nothing.
+    static func desktop(_ context: DoctorContext) -> [Finding] {
+        let variables = context.home.variables
         let programs = list(variables["PATH"], standard: "/usr/local/bin:/usr/bin:/bin")
         let data =
-            (home.dataDirectory.map { [$0] } ?? [])
+            (context.home.dataDirectory.map { [$0] } ?? [])
             + list(variables["XDG_DATA_DIRS"], standard: "/usr/local/share:/usr/share")
-        for manager in managers where isThere(manager.program.program, in: programs) {
-            let lack: Finding.DesktopLook.Lack? =
-                if let need = manager.needs.first(where: { !$0.files.contains { isThere($0, in: libraries) } }) {
-                    .package(need.package)
-                } else if !isThere(manager.actions, in: data) {
-                    .actions
-                } else { nil }
-            look.managers.append(.init(name: manager.program.name, lack: lack))
+        let installed = managers.filter { isThere($0.program.program, in: programs) }.map { manager in
+            let need = manager.needs.first { !$0.files.contains { isThere($0, in: libraries) } }
+            let lack = need.map { ManagerLack.package($0.package) }
+            return (manager.program.name, lack ?? (isThere(manager.actions, in: data) ? nil : .actions))
         }
-        look.thumbnails = UserProbe.thumbnailLook(settings, home: home)
-        look.hasBus = SessionBus.find(variables, user: geteuid()) != nil
-        return .desktop(look)
+        return [
+            desktop(
+                installed, thumbnails: ThumbnailLook(context),
+                hasBus: SessionBus.find(variables, user: geteuid()) != nil)
+        ]
     }
 
     /// The directories in which distributions keep libraries and Python's packages.

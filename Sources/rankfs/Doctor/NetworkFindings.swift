@@ -3,7 +3,6 @@ import HTTP
 import ObjectStore
 import Rankings
 import Sourcing
-import Synchronization
 import Tier
 
 /// The findings on the network.
@@ -178,44 +177,43 @@ extension Finding {
     }
 }
 
-// MARK: - Network probe
+// MARK: - Check
 
-/// Sends one request to each host, by rankfs's own rules, and queries NetworkManager on the system bus.
-struct NetworkProbe {
+extension Finding {
+    private static let variableNames = ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"]
+
+    /// Sends one request to each host, by rankfs's own rules, and queries NetworkManager on the system bus.
+    static func network(_ context: DoctorContext) -> [Finding] {
+        let (settings, source, place) = (context.settings, context.source, context.place)
+        if context.isEmbedded { return [embedded] }
+        if settings.isOffline { return [offline] }
+        let variables = context.home.variables
+        let around = [
+            proxy(
+                option: settings.proxy?.authority, variables: variableNames.filter { !(variables[$0] ?? "").isEmpty }),
+            metered(settings.metered, told: settings.metered == .auto ? MeteredNetwork.ask() : nil),
+        ].compactMap { $0 }
+        // A cool-down that the service requested is kept.
+        if let coolDown = coolDown(until: place.storedCoolDown(), now: WallClock.now()) { return around + [coolDown] }
+        let fronts = place.storedFronts(of: [context.apiURL, context.imageURL]).map { host, pause in
+            turnedAway(Parts.frontSentence(host, pause, settings, source: source))
+        }
+        return around + (fronts.isEmpty ? HostRequests(settings: settings, source: source).findings(context) : fronts)
+    }
+}
+
+/// The requests to both hosts.
+private struct HostRequests {
     let settings: Settings
     let source: SourceName
-    let variables: [String: String]
-    let place: CachePlace
 
     /// The time limit: connecting and answering take a second; a black hole is detected by then.
     private static let patience: Duration = .seconds(6)
     /// The limit of an answer in bytes: a ranking's page has some 100 KB, a captive portal's page may have any size.
     private static let longestAnswer: Int64 = 4 << 20
-    private static let variableNames = ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"]
 
-    func findings(isEmbedded: Bool) -> [Finding] {
-        if isEmbedded { return [Finding.embedded] }
-        if settings.isOffline { return [Finding.offline] }
-        let now = WallClock.now()
-        let around = [
-            Finding.proxy(
-                option: settings.proxy?.authority,
-                variables: Self.variableNames.filter { !(variables[$0] ?? "").isEmpty }),
-            Finding.metered(settings.metered, told: settings.metered == .auto ? MeteredNetwork.ask() : nil),
-        ].compactMap { $0 }
-        // A cool-down that the service requested is kept.
-        if let coolDown = Finding.coolDown(until: place.storedCoolDown(), now: now) { return around + [coolDown] }
-        let fronts = place.storedFronts(of: [api, image]).map { host, pause in
-            Finding.turnedAway(Parts.frontSentence(host, pause, settings, source: source))
-        }
-        if !fronts.isEmpty { return around + fronts }
-        return around + ask()
-    }
-
-    private var api: String { settings.apiURL?.text ?? source.description.access.apiURL }
-    private var image: String { settings.imageURL?.text ?? source.description.access.imageURL }
-
-    private func ask() -> [Finding] {
+    func findings(_ context: DoctorContext) -> [Finding] {
+        let (api, image) = (context.apiURL, context.imageURL)
         let transport: CurlTransport
         do throws(ProgramError) {
             transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
@@ -223,19 +221,16 @@ struct NetworkProbe {
             return [.wrong("network", error.message)]
         }
         defer { transport.shutdown() }
-        let results = Results()
         // Once: repeated requests find out no more.
         let client = HTTPClient(transport: transport, policy: .once)
-        BlockingCall.wait { [plugIn = source.plugIn, api = api, image = image] in
+        let answers = BlockingCall.wait { [plugIn = source.plugIn] in
             async let first = Self.send(.get, api + plugIn.plainRequest, plugIn.headers, client)
             async let second = Self.send(.head, image + "/", plugIn.headers, client)
-            let answers = await (first, second)
-            results.put(answers.0, answers.1)
+            return await (first, second)
         }
-        let looks = results.take()
         return Finding.network(
-            api: Finding.Asked(host: Self.authority(of: api), look: look(looks.0, at: api)),
-            image: Finding.Asked(host: Self.authority(of: image), look: look(looks.1, at: image)))
+            api: Finding.Asked(host: Self.authority(of: api), look: look(answers.0, at: api)),
+            image: Finding.Asked(host: Self.authority(of: image), look: look(answers.1, at: image)))
     }
 
     private static func send(
@@ -297,52 +292,33 @@ struct NetworkProbe {
             return true
         } ?? false
     }
-
-    /// Two answers on their way from a task to the waiting thread.
-    private final class Results: Sendable {
-        private let answers = Mutex<[Result<HTTPResponse, HTTPError>]>([])
-
-        func put(_ api: Result<HTTPResponse, HTTPError>, _ image: Result<HTTPResponse, HTTPError>) {
-            answers.withLock { $0 = [api, image] }
-        }
-
-        func take() -> (Result<HTTPResponse, HTTPError>, Result<HTTPResponse, HTTPError>) {
-            answers.withLock { $0.count == 2 ? ($0[0], $0[1]) : (.failure(.timedOut), .failure(.timedOut)) }
-        }
-    }
 }
 
-// MARK: - Tier probe
+// MARK: - Shared tier
 
-/// Tests the object store that the settings name, with an object of its own.
-enum TierProbe {
+extension Finding {
     /// The difference of clocks that is reported, in seconds; from there on requests are signed with the time of the store.
     ///
     /// It is the tolerance of a store (Amazon S3: fifteen minutes), less a margin for drift.
     private static let mostAhead: Int64 = 600
 
-    /// The finding on the tier; nil if no tier is set.
-    static func finding(_ settings: Settings, home: Home) -> Finding? {
-        guard settings.tier != nil else { return nil }
-        let means: TierMeans
+    /// Tests the object store that the settings name with an object of its own; returns nothing if no tier is set.
+    static func tier(_ context: DoctorContext) -> [Finding] {
+        guard !context.settings.isOffline, context.settings.tier != nil else { return [] }
         do throws(ProgramError) {
-            guard let found = try TierMeans(settings, home: home) else { return nil }
-            means = found
-        } catch { return .wrong(subject, error.message) }
-        defer { means.transport.shutdown() }
-        let result = Mutex<(ability: TierInspection.Ability, ahead: Int64?)?>(nil)
-        let name = ChanceName.make()
-        BlockingCall.wait { [store = means.store] in
-            let found = await TierInspection(store).examine(name: name, now: WallClock.now())
-            result.withLock { $0 = found }
+            guard let means = try TierMeans(context.settings, home: context.home) else { return [] }
+            defer { means.transport.shutdown() }
+            let (ability, ahead) = BlockingCall.wait { [store = means.store] in
+                await TierInspection(store).examine(name: ChanceName.make(), now: WallClock.now())
+            }
+            return [tier(ability, ahead: ahead, address: means.store.place.address)]
+        } catch {
+            return [.wrong("shared tier", error.message)]
         }
-        guard let (ability, ahead) = result.withLock({ $0 }) else { return nil }
-        return finding(ability, ahead: ahead, address: means.store.place.address)
     }
 
-    private static let subject = "shared tier"
-
-    static func finding(_ ability: TierInspection.Ability, ahead: Int64?, address: String) -> Finding {
+    static func tier(_ ability: TierInspection.Ability, ahead: Int64?, address: String) -> Finding {
+        let subject = "shared tier"
         switch ability {
         case .all:
             if let ahead, abs(ahead) > mostAhead {

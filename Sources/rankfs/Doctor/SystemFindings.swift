@@ -5,55 +5,37 @@ import Posix
 import RankFS
 import Render
 
-/// The findings on the system.
+/// The findings on the system, and on the mounts that exist.
 extension Finding {
-    /// The result of opening `/dev/fuse`.
-    enum DeviceLook: Hashable, Sendable {
-        case opens
-        case missing
-        /// Refused, with the errno.
-        case refused(Int32)
-    }
-
-    static func device(_ look: DeviceLook) -> Finding {
-        switch look {
-        case .opens: .ok("fuse device", "/dev/fuse can be opened.")
-        case .missing:
-            .wrong(
-                "fuse device",
-                "/dev/fuse does not exist: load the module with `modprobe fuse`, or start the container with "
-                    + "`--device /dev/fuse`.")
-        case .refused(let code):
-            .wrong(
-                "fuse device",
-                "/dev/fuse cannot be opened (\(LocalFiles.Failure(code: code).text)): give this user the right to, "
+    /// The finding on `/dev/fuse`, by the errno of opening it; nil if it can be opened.
+    static func device(_ code: Int32?) -> Finding {
+        let subject = "fuse device"
+        guard let code else { return .ok(subject, "/dev/fuse can be opened.") }
+        return .wrong(
+            subject,
+            code == ENOENT
+                ? "/dev/fuse does not exist: load the module with `modprobe fuse`, or start the container with "
+                    + "`--device /dev/fuse`."
+                : "/dev/fuse cannot be opened (\(LocalFiles.Failure(code: code).text)): give this user the right to, "
                     + "or the container `--device /dev/fuse`.")
-        }
-    }
-
-    /// The program fusermount3, as found in its usual places.
-    struct HelperLook: Hashable, Sendable {
-        var path: String
-        /// Whether root owns it and it is setuid.
-        var isSetuidRoot: Bool
     }
 
     /// The finding on fusermount3.
     ///
     /// - Parameters:
-    ///   - look: Nil if it is missing.
+    ///   - path: The program as found in its usual places; nil if it is missing.
+    ///   - isSetuidRoot: Whether root owns it and it is setuid.
     ///   - isRoot: Whether the user is root, which mounts without it.
     /// - Returns: Whether users can mount.
-    static func helper(_ look: HelperLook?, isRoot: Bool) -> Finding {
-        guard let look else {
+    static func helper(_ path: String?, isSetuidRoot: Bool, isRoot: Bool) -> Finding {
+        guard let path else {
             return isRoot
                 ? .note("fusermount3", "it is missing: install the package fuse3; root mounts without it.")
                 : .wrong("fusermount3", "it is missing: install the package fuse3.")
         }
-        if isRoot || look.isSetuidRoot { return .ok("fusermount3", "\(look.path) is there.") }
+        if isRoot || isSetuidRoot { return .ok("fusermount3", "\(path) is there.") }
         return .wrong(
-            "fusermount3",
-            "\(look.path) may not mount for users: as root, `chown root \(look.path); chmod 4755 \(look.path)`.")
+            "fusermount3", "\(path) may not mount for users: as root, `chown root \(path); chmod 4755 \(path)`.")
     }
 
     /// The finding on the permission for `allow_other`.
@@ -103,33 +85,29 @@ extension Finding {
 
     // MARK: - Mounts
 
-    /// The state of a mount of rankfs.
-    enum MountLook: Hashable, Sendable {
-        /// Alive, with the version of its program; nil if the mount does not report it.
-        case answers(version: String?)
-        /// The process of the mount has died.
-        case dead
-        case silent
-        /// The mount of another user.
-        case hidden
-    }
-
-    static func mount(_ path: String, _ look: MountLook) -> Finding? {
+    /// The finding on a mount of rankfs.
+    ///
+    /// - Parameters:
+    ///   - path: The mount point.
+    ///   - look: The result of examining it.
+    ///   - version: The version of the program that serves it; nil if the mount does not report it.
+    /// - Returns: Nil for a mount of another user.
+    static func mount(_ path: String, _ look: MountPoint.Look, version: String? = nil) -> Finding? {
         let shown = LogText.escaped(path)
         switch look {
-        case .answers(let version?) where version == Version.text: return .ok("mount", "\(shown) answers.")
-        case .answers(let version):
+        case .failed(ENOTCONN), .failed(ECONNABORTED):
+            return .wrong(
+                "mount", "the process behind \(shown) has died: `rankfs unmount \(shown)` clears it.",
+                repair: .detach(mountPoint: path))
+        case .failed: return nil
+        case .silent:
+            return .wrong("mount", "\(shown) does not answer: end its process, then `rankfs unmount \(shown)`.")
+        case .directory, .missing, .notADirectory:
+            if version == Version.text { return .ok("mount", "\(shown) answers.") }
             return .note(
                 "mount",
                 "\(shown) is served by \(version.map { "rankfs \($0)" } ?? "another version of rankfs"), this one is "
                     + "\(Version.text): unmount it and mount it again.")
-        case .dead:
-            return .wrong(
-                "mount", "the process behind \(shown) has died: `rankfs unmount \(shown)` clears it.",
-                repair: .detach(mountPoint: path))
-        case .silent:
-            return .wrong("mount", "\(shown) does not answer: end its process, then `rankfs unmount \(shown)`.")
-        case .hidden: return nil
         }
     }
 
@@ -173,50 +151,31 @@ extension Finding {
     }
 }
 
-// MARK: - System probe
+// MARK: - Checks
 
-/// Checks the system's requirements for mounting, and the existing mounts.
-enum SystemProbe {
-    /// The time limit for the answer of a mount.
-    private static let patience: Duration = .seconds(2)
-    /// The greatest number of mounts that are queried; each may take the whole time limit.
-    private static let mostMounts = 8
-
-    static func findings(wantsOthers: Bool) -> [Finding] {
+/// The checks of the system and of the existing mounts.
+extension Finding {
+    /// Checks what mounting needs of the system, and which programs may walk mounts.
+    static func system(_ context: DoctorContext) -> [Finding] {
         let isRoot = geteuid() == 0
+        let descriptor = unsafe open("/dev/fuse", O_RDWR | O_CLOEXEC)
+        let code = descriptor < 0 ? errno : nil
+        if descriptor >= 0 { close(descriptor) }
+        var status = stat()
+        let helper = Unmounter.helpers.first { unsafe stat($0, &status) == 0 && access($0, X_OK) == 0 }
         return [
-            .device(device()), .helper(helper(), isRoot: isRoot),
-            .allowOther(
-                isWanted: wantsOthers, isAllowed: Finding.allowsOthers(configuration: text("/etc/fuse.conf") ?? ""),
+            device(code),
+            self.helper(helper, isSetuidRoot: status.st_uid == 0 && status.st_mode & S_ISUID != 0, isRoot: isRoot),
+            allowOther(
+                isWanted: context.wantsOthers, isAllowed: allowsOthers(configuration: text("/etc/fuse.conf") ?? ""),
                 isRoot: isRoot),
-            .versions(
+            versions(
                 kernel: text("/proc/sys/kernel/osrelease").map { String($0.prefix { $0 != "\n" }) } ?? "unknown",
                 library: FuseLibrary.version),
-            .decoding(decoding()), .locate(configuration: text("/etc/updatedb.conf")),
-        ].compactMap { $0 } + Finding.indexers(running: programs())
-    }
-
-    private static func device() -> Finding.DeviceLook {
-        let descriptor = unsafe open("/dev/fuse", O_RDWR | O_CLOEXEC)
-        guard descriptor < 0 else {
-            close(descriptor)
-            return .opens
-        }
-        return errno == ENOENT ? .missing : .refused(errno)
-    }
-
-    private static func helper() -> Finding.HelperLook? {
-        for path in Unmounter.helpers {
-            var status = stat()
-            guard unsafe stat(path, &status) == 0, unsafe access(path, X_OK) == 0 else { continue }
-            return Finding.HelperLook(
-                path: path, isSetuidRoot: status.st_uid == 0 && status.st_mode & S_ISUID != 0)
-        }
-        return nil
-    }
-
-    private static func decoding() -> Result<Protection, MediaError> {
-        Result { () throws(MediaError) in try Renderer.look(at: Renderer.Configuration.standard.program()) }
+            decoding(
+                Result { () throws(MediaError) in try Renderer.look(at: Renderer.Configuration.standard.program()) }),
+            locate(configuration: text("/etc/updatedb.conf")),
+        ].compactMap { $0 } + indexers(running: programs())
     }
 
     /// The names of the running processes that this user may see.
@@ -232,19 +191,29 @@ enum SystemProbe {
         (try? LocalFiles.read(path, limit: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    // MARK: - Mounts
+    /// Checks every mount of rankfs.
+    static func mounts(_ context: DoctorContext) -> [Finding] {
+        context.mounts.compactMap { mount($0.path, $0.look, version: $0.status?.version) }
+    }
+}
 
-    /// The state of each mount of rankfs, as far as this user may query it.
-    static func mounts() -> [(path: String, look: Finding.MountLook, status: StatusDocument?)] {
+extension DoctorContext {
+    /// A mount of rankfs, as far as this user may query it.
+    typealias Mount = (path: String, look: MountPoint.Look, status: StatusDocument?)
+
+    /// The time limit for the answer of a mount.
+    private static let patience: Duration = .seconds(2)
+    /// The greatest number of mounts that are queried; each may take the whole time limit.
+    private static let mostMounts = 8
+
+    /// The mounts of rankfs on this machine.
+    static func currentMounts() -> [Mount] {
         let table = MountTable.current()
         return table.ownMountPoints.suffix(mostMounts).map { path in
-            switch MountPoint.look(at: path, mounts: table.stack(at: path), patience: patience) {
-            case .failed(ENOTCONN), .failed(ECONNABORTED): return (path, .dead, nil)
-            case .failed: return (path, .hidden, nil)
-            case .silent: return (path, .silent, nil)
-            case .directory, .missing, .notADirectory:
-                let document = MountedStatus.document(of: path)
-                return (path, .answers(version: document?.version), document)
+            let look = MountPoint.look(at: path, mounts: table.stack(at: path), patience: patience)
+            return switch look {
+            case .failed, .silent: (path, look, nil)
+            case .directory, .missing, .notADirectory: (path, look, MountedStatus.document(of: path))
             }
         }
     }

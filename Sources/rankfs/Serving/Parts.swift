@@ -95,10 +95,11 @@ final class Parts: Sendable {
             })
         network = isOffline ? OfflineNetwork() : queue
         rate = Self.rate(settings, source: name, isDemo: origin != nil)
+        let client = HTTPClient(transport: network)
         let service = name.plugIn.source(
             SourceMeans(
-                client: HTTPClient(transport: network), apiURL: settings.apiURL?.text ?? origin?.url,
-                imageURL: settings.imageURL?.text ?? origin?.url,
+                send: { request throws(HTTPError) in try await client.send(request) },
+                apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: WallClock.now))
         tier = try TierParts.make(
             settings, source: name, choices: choices, place: place, home: home, maySpend: maySpend, log: log)

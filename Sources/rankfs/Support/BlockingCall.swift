@@ -36,15 +36,14 @@ enum BlockingCall {
         }
     }
 
-    /// Runs a task from an ordinary thread and waits for its end.
+    /// Runs a task from an ordinary thread, waits for its end, and returns its result.
     ///
     /// Blocks the calling thread, which must not be a thread of the task pool.
-    static func wait(for work: @escaping @Sendable () async -> Void) {
-        let done = DispatchSemaphore(value: 0)
-        Task.detached {
-            await work()
-            done.signal()
+    static func wait<Result: Sendable>(for work: @escaping @Sendable () async -> Result) -> Result {
+        let box = Box<Result>()
+        Task.detached { box.put(await work()) }
+        while true {
+            if let result = box.take(within: .seconds(3600)) { return result }
         }
-        done.wait()
     }
 }

@@ -46,18 +46,17 @@ final class FakeBoard: Sendable {
         _ engine: any BooruEngine = DanbooruEngine(), rating: String? = nil, apiURL: String? = nil,
         imageURL: String? = nil, now: Int64 = 1_715_774_400
     ) -> BooruSource {
-        BooruSource(
-            engine, send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL,
-            imageURL: imageURL, choices: rating.map { ["rating": $0] } ?? [:], wallClock: { now })
+        var means = means(apiURL: apiURL, now: now)
+        means.imageURL = imageURL
+        means.choices = rating.map { ["rating": $0] } ?? [:]
+        return BooruSource(engine, means)
     }
 
-    /// Means of an examination that asks this board, at the same moment.
-    func means(apiURL: String, imageReplacement: String? = nil, now: Int64 = 1_715_774_400) -> ExaminationMeans {
-        var means = ExaminationMeans(
-            send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL,
-            imageURL: imageReplacement ?? "https://cdn.donmai.us", now: now, patience: .seconds(600))
-        means.imageReplacement = imageReplacement
-        return means
+    /// Means of a source that asks this board, at the same moment.
+    func means(apiURL: String? = nil, now: Int64 = 1_715_774_400) -> SourceMeans {
+        SourceMeans(
+            send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL, imageURL: nil,
+            wallClock: { now })
     }
 
     private func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {

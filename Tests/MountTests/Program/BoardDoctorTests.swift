@@ -19,20 +19,20 @@ extension MountSuite {
             let record = isDanbooru ? "/posts/" : "tags=id:"
             let last = isDanbooru ? "page=1000" : "page=200"
             return [
-                (#"{"action":"json200","suffix":"page=1"}"#, "list of a day", "changed"),
+                (#"{"action":"json200","suffix":"page=1"}"#, "newest ranking", "changed"),
                 (
-                    #"{"action":"status","status":503,"retry_after":"60","suffix":"page=1"}"#, "list of a day",
+                    #"{"action":"status","status":503,"retry_after":"60","suffix":"page=1"}"#, "newest ranking",
                     "unknown"
                 ),
                 (#"{"action":"json200","suffix":"page=2"}"#, "second page", "changed"),
                 (#"{"action":"json200","suffix":"\#(last)"}"#, "page behind the last", "changed"),
-                (#"{"action":"html200","path":"\#(record)"}"#, "record of a post", "changed"),
-                (#"{"action":"rangeignored","path":"\#(originals)"}"#, "parts of an original by Range", "changed"),
-                (#"{"action":"unnamed","path":"\#(originals)"}"#, "validator of an original", "changed"),
-                (#"{"action":"flip","path":"\#(originals)"}"#, "listed MD5 of an original", "changed"),
-                (#"{"action":"chunked","path":"\#(originals)","skip":1}"#, "listed length of an original", "kept"),
-                (#"{"action":"rst0","path":"\#(originals)"}"#, "parts of an original by Range", "unknown"),
-                (#"{"action":"nohead","path":"/sample/"}"#, "sample by HEAD", "changed"),
+                (#"{"action":"html200","path":"\#(record)"}"#, "record of a work", "changed"),
+                (#"{"action":"rangeignored","path":"\#(originals)"}"#, "parts of a picture by Range", "changed"),
+                (#"{"action":"unnamed","path":"\#(originals)"}"#, "validator of a picture", "changed"),
+                (#"{"action":"flip","path":"\#(originals)"}"#, "listed MD5 of a picture", "changed"),
+                (#"{"action":"chunked","path":"\#(originals)","skip":1}"#, "listed length of a picture", "kept"),
+                (#"{"action":"rst0","path":"\#(originals)"}"#, "parts of a picture by Range", "unknown"),
+                (#"{"action":"nohead","path":"/sample/"}"#, "picture by HEAD", "changed"),
             ].map { Break(service: service, fault: $0.0, name: $0.1, verdict: $0.2) }
         }
 
@@ -62,7 +62,7 @@ extension MountSuite {
                 let again = try Self.report(workplace, origin, "--json")
                 let json = try JSONSerialization.jsonObject(with: Data(again.output.utf8)) as? [String: Any]
                 let assumptions = json?["assumptions"] as? [[String: String]] ?? []
-                #expect(assumptions.map { $0["assumption"] }.contains("listed MD5 of an original"))
+                #expect(assumptions.map { $0["assumption"] }.contains("listed MD5 of a picture"))
                 #expect(assumptions.count == lines.count && json?["requests"] as? Int == 8)
             }
         }

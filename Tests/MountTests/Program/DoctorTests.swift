@@ -56,16 +56,16 @@ extension MountSuite {
         /// What goes wrong, the assumption that it breaks, and what is said of that.
         private static let breaks = [
             ("", "", "kept"),
-            (#"{"action":"json200","path":"/ranking.php"}"#, "ranking without an account", "changed"),
+            (#"{"action":"json200","path":"/ranking.php"}"#, "newest ranking", "changed"),
             (
                 #"{"action":"status","status":503,"retry_after":"60","path":"/ranking.php"}"#,
-                "ranking without an account", "unknown"
+                "newest ranking", "unknown"
             ),
             (#"{"action":"html200","path":"/ajax/illust/"}"#, "record of a work", "changed"),
             (#"{"action":"rangeignored","path":"img-master"}"#, "parts of a picture by Range", "changed"),
-            (#"{"action":"nohead","path":"img-master"}"#, "length of a picture by HEAD", "changed"),
-            (#"{"action":"notrailer","path":"img-master"}"#, "format of the 1200-pixel rendition", "changed"),
-            (#"{"action":"rst0","path":"img-master"}"#, "length of a picture by HEAD", "unknown"),
+            (#"{"action":"nohead","path":"img-master"}"#, "picture by HEAD", "changed"),
+            (#"{"action":"notrailer","path":"img-master"}"#, "format of a picture", "changed"),
+            (#"{"action":"rst0","path":"img-master"}"#, "parts of a picture by Range", "unknown"),
         ]
 
         @Test func theServiceIsAsAssumedOverItsOwnWire() async throws {

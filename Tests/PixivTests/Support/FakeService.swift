@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Rankings
+import Sourcing
 import Synchronization
 
 @testable import Pixiv
@@ -54,8 +55,9 @@ final class FakeService: Sendable {
         apiURL: String? = nil, imageURL: String? = nil, session: SessionKeeper = SessionKeeper(nil)
     ) -> PixivSource {
         PixivSource(
-            send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL, imageURL: imageURL,
-            wallClock: { Int64(Date().timeIntervalSince1970) }, session: session)
+            SourceMeans(
+                send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL, imageURL: imageURL,
+                wallClock: { Int64(Date().timeIntervalSince1970) }), session: session)
     }
 
     func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {

@@ -1,5 +1,8 @@
 import Foundation
+import Rankings
 import Render
+import SQLite
+import Sourcing
 import Testing
 
 @testable import rankfs
@@ -25,15 +28,15 @@ import Testing
     }
 
     @Test func theSystem() {
-        expect(.device(.opens), .ok)
-        expect(.device(.missing), .wrong, "modprobe fuse")
-        expect(.device(.refused(1)), .wrong, "not permitted", "--device")
-        let plain = Finding.HelperLook(path: "/x/fusermount3", isSetuidRoot: false)
-        expect(.helper(nil, isRoot: false), .wrong, "package fuse3")
-        expect(.helper(nil, isRoot: true), .note, "package fuse3")
-        expect(.helper(plain, isRoot: false), .wrong, "chmod 4755 /x/fusermount3")
-        expect(.helper(plain, isRoot: true), .ok)
-        expect(.helper(.init(path: "/x/fusermount3", isSetuidRoot: true), isRoot: false), .ok)
+        expect(.device(nil), .ok)
+        expect(.device(2), .wrong, "modprobe fuse")
+        expect(.device(1), .wrong, "not permitted", "--device")
+        let path = "/x/fusermount3"
+        expect(.helper(nil, isSetuidRoot: false, isRoot: false), .wrong, "package fuse3")
+        expect(.helper(nil, isSetuidRoot: false, isRoot: true), .note, "package fuse3")
+        expect(.helper(path, isSetuidRoot: false, isRoot: false), .wrong, "chmod 4755 /x/fusermount3")
+        expect(.helper(path, isSetuidRoot: false, isRoot: true), .ok)
+        expect(.helper(path, isSetuidRoot: true, isRoot: false), .ok)
         expect(.allowOther(isWanted: true, isAllowed: false, isRoot: false), .wrong, "user_allow_other")
         expect(.allowOther(isWanted: true, isAllowed: true, isRoot: false), .ok)
         #expect(Finding.allowOther(isWanted: false, isAllowed: false, isRoot: false) == nil)
@@ -55,12 +58,15 @@ import Testing
     }
 
     @Test func mounts() {
-        expect(.mount("/m", .answers(version: Version.text)), .ok, "/m")
-        expect(.mount("/m", .answers(version: "0.0.1")), .note, "0.0.1", "unmount")
-        expect(.mount("/m", .answers(version: nil)), .note, "another version")
-        expect(.mount("/m", .dead), .wrong, "rankfs unmount /m", repair: .detach(mountPoint: "/m"))
+        let answers = MountPoint.Look.directory(isEmpty: false)
+        expect(.mount("/m", answers, version: Version.text), .ok, "/m")
+        expect(.mount("/m", answers, version: "0.0.1"), .note, "0.0.1", "unmount")
+        expect(.mount("/m", answers), .note, "another version")
+        for code in [ENOTCONN, ECONNABORTED] {
+            expect(.mount("/m", .failed(code)), .wrong, "rankfs unmount /m", repair: .detach(mountPoint: "/m"))
+        }
         expect(.mount("/m", .silent), .wrong, "does not answer")
-        #expect(Finding.mount("/m", .hidden) == nil)
+        #expect(Finding.mount("/m", .failed(EACCES)) == nil)
     }
 
     @Test func indexers() {
@@ -99,13 +105,13 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-doctor-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        guard case .usable = CacheProbe.directory(folder) else {
+        guard case .usable = Finding.DirectoryLook.at(folder) else {
             Issue.record("empty folders are fine")
             return
         }
         _ = FileManager.default.createFile(atPath: "\(folder)/letter", contents: nil)
-        #expect(CacheProbe.directory(folder) == .notOwn)
-        #expect(CacheProbe.directory("/etc") == .notOwn, "whoever asks, nobody is told to change its owner")
+        #expect(Finding.DirectoryLook.at(folder) == .notOwn)
+        #expect(Finding.DirectoryLook.at("/etc") == .notOwn, "whoever asks, nobody is told to change its owner")
     }
 
     /// Rights are taken away; those that the file had besides stay.
@@ -127,21 +133,23 @@ import Testing
     }
 
     @Test func whatIsInTheCache() {
-        expect(.space(.init(used: 1, budget: 2, free: 3, floor: 3)), .ok)
-        expect(.space(.init(used: 1, budget: 2, free: nil, floor: 3)), .ok)
-        expect(.space(.init(used: 1, budget: 2, free: 2, floor: 3)), .wrong, "cache_free")
-        expect(.space(.init(used: 3, budget: 2, free: 2, floor: 3)), .wrong, "cache_free")
-        expect(.space(.init(used: 3, budget: 2, free: 9, floor: 3)), .note, "cache prune")
-        expect(.database("it", .sound), .ok)
-        #expect(Finding.database("it", .missing) == nil)
-        expect(.database("it", .damaged("page 3")), .wrong, "page 3", "cache verify")
-        expect(.database("it", .unreadable("locked")), .wrong, "locked")
-        expect(.database("it", .unfinished), .note, "cache verify")
-        #expect(Finding.leftovers(.init()).isEmpty)
-        let all = Finding.leftovers(.init(temporaries: ["/c/a"], setAside: ["/c/b"], logBytes: Finding.largeLog + 1))
+        expect(.space(used: 1, budget: 2, free: 3, floor: 3), .ok)
+        expect(.space(used: 1, budget: 2, free: nil, floor: 3), .ok)
+        expect(.space(used: 1, budget: 2, free: 2, floor: 3), .wrong, "cache_free")
+        expect(.space(used: 3, budget: 2, free: 2, floor: 3), .wrong, "cache_free")
+        expect(.space(used: 3, budget: 2, free: 9, floor: 3), .note, "cache prune")
+        expect(.database("it", .success(nil)), .ok)
+        expect(.database("it", .success("page 3")), .wrong, "page 3", "cache verify")
+        let damage = DatabaseError(code: .notADatabase, message: "no header")
+        expect(.database("it", .failure(damage)), .wrong, "no header", "cache verify")
+        let busy = DatabaseError(code: .cannotOpen, message: "locked")
+        expect(.database("it", .failure(busy)), .wrong, "locked", "check its rights")
+        expect(.database("it", nil), .note, "cache verify")
+        #expect(Finding.leftovers(temporaries: [], setAside: [], logBytes: 0).isEmpty)
+        let all = Finding.leftovers(temporaries: ["/c/a"], setAside: ["/c/b"], logBytes: Finding.largeLog + 1)
         #expect(all.map(\.verdict) == [.note, .note, .note])
         expect(all.first, .note, "/c/a", repair: .remove(files: ["/c/a"]))
-        #expect(Finding.leftovers(.init(logBytes: Finding.largeLog)).isEmpty)
+        #expect(Finding.leftovers(temporaries: [], setAside: [], logBytes: Finding.largeLog).isEmpty)
     }
 
     // MARK: - Network
@@ -234,8 +242,7 @@ import Testing
         func found(
             _ mode: UInt32?, mistake: String? = nil, warnings: [String] = [], password: Bool = false
         ) -> [Finding] {
-            Finding.configuration(
-                .init(path: "/f", mode: mode, mistake: mistake, warnings: warnings, hasPassword: password))
+            Finding.configuration("/f", mode: mode, mistake: mistake, warnings: warnings, hasPassword: password)
         }
         #expect(found(nil).map(\.verdict) == [.ok] && found(0o644).map(\.verdict) == [.ok])
         #expect(found(0o600, password: true).map(\.verdict) == [.ok])
@@ -246,15 +253,16 @@ import Testing
     }
 
     @Test func sessions() {
-        func found(_ look: Finding.SessionLook?, missing: String? = nil, expired: Bool = false) -> [Finding] {
-            Finding.session(look.map { [("/s", $0)] } ?? [], missing: missing, hasExpired: expired)
+        func found(_ look: SessionExamination, named: String? = nil, expired: Bool = false) -> [Finding] {
+            Finding.session([("/c", .missing), ("/s", look)], named: named, hasExpired: expired)
         }
-        expect(found(nil).first, .ok, "nobody")
-        expect(found(.usable(user: 7)).first, .ok, "7")
-        expect(found(.usable(user: 7), expired: true).first, .wrong, "rankfs login")
+        let usable = SessionExamination.usable(UserID(rawValue: 7))
+        expect(found(.missing).first, .ok, "nobody")
+        expect(found(usable).first, .ok, "7")
+        expect(found(usable, expired: true).first, .wrong, "rankfs login")
         expect(found(.exposed).first, .wrong, "chmod 600", repair: .protect(file: "/s", from: Repair.all))
         expect(found(.unusable("is empty")).first, .wrong, "is empty", "rankfs login")
-        #expect(found(.usable(user: 7), missing: "/c").map(\.verdict) == [.wrong, .ok])
+        #expect(found(usable, named: "/c").map(\.verdict) == [.wrong, .ok])
     }
 
     @Test func thumbnails() {
@@ -266,18 +274,16 @@ import Testing
     }
 
     @Test func desktops() {
-        typealias Manager = Finding.DesktopLook.Manager
-        expect(.desktop(.init()), .ok, "no file manager", "no thumbnails", "no session bus")
-        let all = Finding.DesktopLook(
-            managers: [Manager(name: "Caja"), Manager(name: "Thunar")], thumbnails: .missing, hasBus: true)
-        expect(.desktop(all), .ok, "actions in Caja, Thunar", "thumbnails are possible", "go to the session bus")
-        let lacking = Finding.DesktopLook(
-            managers: [
-                Manager(name: "Caja"), Manager(name: "Nemo", lack: .package("nemo-python")),
-                Manager(name: "Dolphin", lack: .actions),
-            ], thumbnails: .foreign, hasBus: true)
+        expect(.desktop([], thumbnails: .off, hasBus: false), .ok, "no file manager", "no thumbnails", "no session bus")
         expect(
-            .desktop(lacking), .note, "actions in Caja;", "Nemo wants the package nemo-python", "no actions in Dolphin",
+            .desktop([("Caja", nil), ("Thunar", nil)], thumbnails: .missing, hasBus: true), .ok,
+            "actions in Caja, Thunar", "thumbnails are possible", "go to the session bus")
+        let lacking: [(name: String, lack: Finding.ManagerLack?)] = [
+            ("Caja", nil), ("Nemo", .package("nemo-python")), ("Dolphin", .actions),
+        ]
+        expect(
+            .desktop(lacking, thumbnails: .foreign, hasBus: true), .note, "actions in Caja;",
+            "Nemo wants the package nemo-python", "no actions in Dolphin",
             "no thumbnails;")
     }
 

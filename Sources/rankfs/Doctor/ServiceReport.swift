@@ -5,89 +5,78 @@ import Sourcing
 import Synchronization
 
 /// `rankfs doctor --service`: checks the assumptions of the program about the service with requests to it.
-struct ServiceProbe {
-    let settings: Settings
-    let source: SourceName
-    let place: CachePlace
+struct ServiceReport {
+    var assumptions: [Assumption]
+    var requests: Int
 
     /// The greatest number of requests, each try and redirect counted.
     static let mostRequests = 12
     /// The time limit of each request; a service that is slower is in trouble.
     private static let patience: Duration = .seconds(15)
 
-    /// The result of the checks.
-    struct Report {
-        var assumptions: [Assumption]
-        var requests: Int
-    }
-
-    /// Sends the requests and returns the result; blocks for some seconds, at most for a minute; not for tasks.
+    /// Sends the requests; blocks for some seconds, at most for a minute; not for tasks.
     ///
-    /// - Parameter folder: Receives the answers, without personal data.
-    /// - Returns: The assumptions with their verdicts, and the number of requests.
+    /// - Parameters:
+    ///   - context: The source and its settings.
+    ///   - folder: Receives the answers, without personal data.
     /// - Throws: One sentence with cause and remedy.
-    func report(recording folder: RecordFolder? = nil) throws(ProgramError) -> Report {
-        if settings.isOffline { return unasked("no request may leave: leave offline=on out") }
-        if let end = place.storedCoolDown(), end > WallClock.now() {
-            return unasked(
-                "the service asks to be left alone for another \(DisplayText.duration(end - WallClock.now()))")
-        }
-        if let front = place.storedFronts(of: [apiURL, imageURL]).first {
-            return unasked(Parts.frontSentence(front.key, front.value, settings, source: source))
+    init(_ context: DoctorContext, recording folder: RecordFolder? = nil) throws(ProgramError) {
+        let (settings, source, place) = (context.settings, context.source, context.place)
+        if let reason = Self.hindrance(context) {
+            (assumptions, requests) = ([Assumption("service", .unknown, "not asked: \(reason)")], 0)
+            return
         }
         let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
         defer { transport.shutdown() }
         let client = HTTPClient(
-            transport: Parts.makeQueue(transport, settings, source: source, place: place), policy: .once)
-        let found = Found()
+            transport: Parts.makeQueue(transport, settings, source: source, place: context.place), policy: .once)
+        let answers = Mutex<[RecordFolder.Answer]>([])
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
-        var means = ExaminationMeans(
+        let means = SourceMeans(
             send: { request throws(HTTPError) in
                 // The transport may try once more on a new connection.
                 guard sent() + 2 <= Self.mostRequests else { throw .refused("Enough was asked.") }
                 do throws(HTTPError) {
                     let response = try await client.send(request)
-                    found.answers.withLock { $0.append((request, .success(response))) }
+                    answers.withLock { $0.append((request, .success(response))) }
                     return response
                 } catch {
-                    found.answers.withLock { $0.append((request, .failure(error))) }
+                    answers.withLock { $0.append((request, .failure(error))) }
                     throw error
                 }
             },
-            apiURL: apiURL, imageURL: imageURL, now: WallClock.now(), patience: Self.patience)
-        means.imageReplacement = settings.imageURL?.text
-        BlockingCall.wait { [plugIn = source.plugIn, means] in
-            let assumptions = await plugIn.examine(means)
-            found.assumptions.withLock { $0 = assumptions ?? [] }
-        }
+            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text, wallClock: WallClock.now)
+        let examiner = ServiceExaminer(source.plugIn, means, patience: Self.patience)
+        let found = BlockingCall.wait { await examiner?.examine() ?? [] }
         let recording = AnswerRecording(source.description, vocabulary: source.plugIn.vocabulary)
-        try folder?.write(found.answers.withLock { $0 }, recording, source: source.description.name)
-        let certificates =
-            certificate("certificate of the API", apiURL, isOwn: settings.apiURL != nil)
-            + certificate("certificate of the image host", imageURL, isOwn: settings.imageURL != nil)
-        return Report(assumptions: certificates + found.assumptions.withLock { $0 }, requests: sent())
+        try folder?.write(answers.withLock { $0 }, recording, source: source.description.name)
+        assumptions =
+            Self.certificate("certificate of the API", context.apiURL, settings, isOwn: settings.apiURL != nil)
+            + Self.certificate(
+                "certificate of the image host", context.imageURL, settings, isOwn: settings.imageURL != nil) + found
+        requests = sent()
     }
 
-    private var apiURL: String { settings.apiURL?.text ?? source.description.access.apiURL }
-    private var imageURL: String { settings.imageURL?.text ?? source.description.access.imageURL }
-
-    /// Results on their way from a task to the waiting thread.
-    private final class Found: Sendable {
-        let assumptions = Mutex<[Assumption]>([])
-        let answers = Mutex<[RecordFolder.Answer]>([])
-    }
-
-    private func unasked(_ reason: String) -> Report {
-        Report(assumptions: [Assumption("service", .unknown, "not asked: \(reason)")], requests: 0)
+    /// The reason why no request is sent; nil if none is known.
+    private static func hindrance(_ context: DoctorContext) -> String? {
+        if context.settings.isOffline { return "no request may leave: leave offline=on out" }
+        if let end = context.place.storedCoolDown(), end > WallClock.now() {
+            return "the service asks to be left alone for another \(DisplayText.duration(end - WallClock.now()))"
+        }
+        return context.place.storedFronts(of: [context.apiURL, context.imageURL]).first.map { host, pause in
+            Parts.frontSentence(host, pause, context.settings, source: context.source)
+        }
     }
 
     /// One line on a host's certificate; none for a host that is used without TLS.
-    private func certificate(_ name: String, _ url: String, isOwn: Bool) -> [Assumption] {
+    private static func certificate(
+        _ name: String, _ url: String, _ settings: Settings, isOwn: Bool
+    ) -> [Assumption] {
         guard let origin = try? OriginURL(url), origin.text.hasPrefix("https://") else { return [] }
         do throws(HTTPError) {
             let certificate = try CertificateProbe.ask(
                 origin.origin, certificates: isOwn ? settings.certificates : nil, proxy: settings.proxy?.text ?? "",
-                patience: Self.patience)
+                patience: patience)
             let text = certificate.map {
                 "valid until \(LogText.escaped($0.end, limit: 80)), issued by \(LogText.escaped($0.issuer, limit: 200))"
             }
@@ -104,20 +93,16 @@ struct ServiceProbe {
 
 // MARK: - Texts
 
-extension ServiceProbe.Report {
+extension ServiceReport {
     /// Whether all assumptions hold.
     var isKept: Bool { assumptions.allSatisfy { $0.verdict == .kept } }
 
     /// One line per assumption, after a line with the version and the number of requests: to be pasted as it is.
     func text(isColoured: Bool) -> String {
-        let width = assumptions.map(\.name.count).max() ?? 0
-        let lines = assumptions.map { assumption in
-            let word = assumption.verdict.rawValue
-            let shown = isColoured ? "\u{1B}[\(assumption.verdict.colour)m\(word)\u{1B}[0m" : word
-            return shown + String(repeating: " ", count: 9 - word.count) + assumption.name
-                + String(repeating: " ", count: width - assumption.name.count + 2) + assumption.text
-        }
-        return (["rankfs \(Version.text), \(Counted.text(requests, "request"))"] + lines).joined(separator: "\n")
+        let rows = DoctorCommand.rows(
+            assumptions.map { ($0.verdict.rawValue, $0.verdict.colour, $0.name, $0.text) }, wordWidth: 9,
+            isColoured: isColoured)
+        return (["rankfs \(Version.text), \(Counted.text(requests, "request"))"] + rows).joined(separator: "\n")
     }
 
     private struct Document: Encodable {
