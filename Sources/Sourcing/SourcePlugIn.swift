@@ -45,6 +45,8 @@ package struct SourceMeans: Sendable {
     package var choices: [String: String]
     /// Unix seconds.
     package var wallClock: @Sendable () -> Int64
+    /// The clock of deadlines.
+    package var time = TimeSource.system
 
     package init(
         send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, apiURL: String?,

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Rankings
+import Sourcing
 import TestSupport
 import Testing
 
@@ -45,8 +46,9 @@ struct RankingRequestTests {
         rules.time = TimeSource(clock)
         let client = HTTPClient(transport: RequestQueue(transport, rules: rules), time: TimeSource(clock))
         let source = PixivSource(
-            send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
-            wallClock: { 0 })
+            SourceMeans(
+                send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+                wallClock: { 0 }))
         let pages = Task {
             try await RequestUrgency.$isBackground.withValue(true) {
                 try await Urgency.$current.withValue(urgency) {

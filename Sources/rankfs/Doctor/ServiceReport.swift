@@ -21,7 +21,7 @@ struct ServiceReport {
     ///   - folder: Receives the answers, without personal data.
     /// - Throws: One sentence with cause and remedy.
     init(_ context: DoctorContext, recording folder: RecordFolder? = nil) throws(ProgramError) {
-        let (settings, source, place) = (context.settings, context.source, context.place)
+        let (settings, source) = (context.settings, context.source)
         if let reason = Self.hindrance(context) {
             (assumptions, requests) = ([Assumption("service", .unknown, "not asked: \(reason)")], 0)
             return

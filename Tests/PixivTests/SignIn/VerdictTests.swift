@@ -1,5 +1,6 @@
 import HTTP
 import Rankings
+import Sourcing
 import Synchronization
 import TestSupport
 import Testing
@@ -52,8 +53,9 @@ struct VerdictTests {
             }
             let client = HTTPClient(transport: RequestQueue(transport, rules: rules))
             return PixivSource(
-                send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
-                wallClock: { now })
+                SourceMeans(
+                    send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+                    wallClock: { now }))
         }
         func ask(_ source: PixivSource, _ deadline: ContinuousClock.Instant) async -> SourceError? {
             await failure { () async throws(SourceError) in
