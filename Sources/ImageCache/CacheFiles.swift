@@ -9,7 +9,7 @@ struct FileError: Error, Hashable, Sendable {
     let call: String
     let code: Int32
 
-    /// Takes `errno` as the last call left it.
+    /// Takes the `errno` of the last call.
     init(_ call: String) {
         self.init(call, errno)
     }
@@ -19,18 +19,18 @@ struct FileError: Error, Hashable, Sendable {
         self.code = code
     }
 
-    /// `writing: No space left on device`.
+    /// A text such as `writing: No space left on device`.
     var text: String {
         guard let text = unsafe strerror(code) else { return "\(call): error \(code)" }
         return unsafe "\(call): \(String(cString: text))"
     }
 
-    /// Why there are too many open files, if that is it.
+    /// The sentence about too many open files, if they are the cause; nil otherwise.
     var lackOfDescriptors: String? { SystemError(code: code).lackOfDescriptors }
 }
 
 extension StoredFile {
-    /// Works with the descriptor of the file, which is opened if need be.
+    /// Runs a function with the descriptor of the file, which is opened if necessary.
     func use<Value>(_ work: (Int32) throws(FileError) -> Value) throws(FileError) -> Value {
         let file: OpenFile
         do throws(SystemError) { file = try opened() } catch {
@@ -41,12 +41,12 @@ extension StoredFile {
     }
 }
 
-/// System calls on files, each with EINTR handled and failures as `FileError`.
+/// System calls on files, with EINTR handled and failures thrown as `FileError`.
 ///
-/// Everything lies below a directory descriptor and the last name is never followed if it is a link (openat(2)).
+/// Every path lies below a directory descriptor, and a link as the last name is never followed (openat(2)).
 enum CacheFiles {
     #if DEBUG
-    /// Told before each call that changes something below a descriptor, for tests: a kill leaves what is there then.
+    /// Called before each change below a descriptor, for tests: a kill leaves the state of that moment.
     static let willChange = Mutex<(@Sendable (Int32) -> Void)?>(nil)
     #endif
 
@@ -70,7 +70,7 @@ enum CacheFiles {
         }
     }
 
-    /// Makes a directory with mode 0700 unless it is there, and opens it.
+    /// Makes a directory with mode 0700 unless it exists, and opens it.
     ///
     /// - Returns: The descriptor, and whether the directory is new.
     static func openDirectory(_ path: String, in parent: Int32) throws(FileError) -> (descriptor: Int32, isNew: Bool) {
@@ -109,7 +109,7 @@ enum CacheFiles {
         }
     }
 
-    /// Fills a buffer, or as much of it as the file has from an offset on; returns how much.
+    /// Fills a buffer from an offset of the file, as far as the file reaches; returns the number of bytes.
     static func read(
         _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int {
@@ -146,7 +146,7 @@ enum CacheFiles {
         }
     }
 
-    /// Brings what is in a directory to the disk, names that were made, changed and removed.
+    /// Syncs a directory to the disk: names that were made, changed and removed.
     static func sync(directory: Int32) throws(FileError) {
         while fsync(directory) != 0 {
             guard errno == EINTR else { throw FileError("syncing a directory") }
@@ -160,7 +160,7 @@ enum CacheFiles {
         }
     }
 
-    /// Renames within the cache.
+    /// Renames a file within the cache.
     static func rename(
         _ from: String, in source: Int32, to: String, in target: Int32
     ) throws(FileError) {
@@ -168,7 +168,7 @@ enum CacheFiles {
         guard unsafe renameat(source, from, target, to) == 0 else { throw FileError("renaming") }
     }
 
-    /// Removes a file; one that is gone already is no failure.
+    /// Removes a file; a missing file is no failure.
     static func remove(_ path: String, in directory: Int32) {
         note(directory)
         _ = unsafe unlinkat(directory, path, 0)
@@ -179,7 +179,7 @@ enum CacheFiles {
         ((try? Directory.entries(of: directory)) ?? []).map(\.name)
     }
 
-    /// Free bytes of the file system that an unprivileged process may use (statvfs(3)); nil if it cannot be told.
+    /// The free bytes of the file system for an unprivileged process (statvfs(3)); nil if they cannot be determined.
     static func freeBytes(_ descriptor: Int32) -> Int64? {
         var status = statvfs()
         guard unsafe fstatvfs(descriptor, &status) == 0 else { return nil }
@@ -203,7 +203,7 @@ struct ByteWriter {
         write(UInt64(bitPattern: value))
     }
 
-    /// A text of at most 255 bytes, after its length.
+    /// Writes a text of at most 255 bytes, after its length.
     mutating func write(_ text: String) {
         let utf8 = Array(text.utf8.prefix(255))
         bytes.append(UInt8(utf8.count))
@@ -219,7 +219,7 @@ struct ByteWriter {
     }
 }
 
-/// Reads what `ByteWriter` wrote; nil wherever the bytes do not suffice.
+/// Reads the output of `ByteWriter`; nil wherever the bytes do not suffice.
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
 
@@ -256,11 +256,11 @@ struct ByteReader {
 
 // MARK: - Marks against backups
 
-/// The marks by which backup programs and indexers pass the cache by.
+/// The marks that make backup programs and indexers skip the cache.
 ///
-/// None is understood by all of them: `CACHEDIR.TAG` by most backup programs (https://bford.info/cachedir/), the nodump
-/// flag by dar, bsdtar and borg 2, `user.xdg.robots.*` by borg 2 and search tools, Apple's name by Duplicati, `.nomedia`
-/// and `.trackerignore` by indexers.
+/// No mark is understood by all of them: `CACHEDIR.TAG` by most backup programs (https://bford.info/cachedir/), the nodump flag
+/// by dar, bsdtar and borg 2, `user.xdg.robots.*` by borg 2 and search tools, Apple's name by Duplicati, `.nomedia` and
+/// `.trackerignore` by indexers.
 enum Marks {
     /// The first 43 bytes that make a file a cache directory tag.
     static let signature = "Signature: 8a477f597d28d172789f06886806bc55"
@@ -280,20 +280,20 @@ enum Marks {
     static let tagName = "CACHEDIR.TAG"
     static let nodumpName = "nodump flag"
 
-    /// A mark that is not there.
+    /// A mark that is missing.
     struct Missing: Hashable, Sendable {
         var mark: String
         var reason: String
     }
 
-    /// Puts every mark on the cache's own directory; what is right already is not written again.
+    /// Puts every mark on the cache's own directory; marks that are already right are not written again.
     ///
     /// - Returns: The marks that could not be set.
     static func set(on directory: Int32) -> [Missing] {
         missing(on: directory).compactMap { set($0.mark, on: directory) }
     }
 
-    /// Puts the marks that each directory below needs for itself: attributes and the flag.
+    /// Puts the marks that each directory below needs itself: attributes and the flag.
     static func setInherited(on directory: Int32) -> [Missing] {
         missingInherited(on: directory).compactMap { set($0.mark, on: directory) }
     }

@@ -4,21 +4,21 @@ internal import Posix
 internal import Rankings
 internal import Synchronization
 
-/// What is done once the lock is free, in the order in which it was decided.
+/// A step that runs once the lock is free, in the order in which it was decided.
 typealias Work = @Sendable (CoreLock) -> Void
 
-/// Everything that the cache knows, behind one lock: what is open, what is downloaded, what is stored and what is to be fetched.
+/// The state of the cache, behind one lock: open pictures, downloads, stored pictures and pictures to fetch.
 ///
-/// Each of these keeps its own state and decides what concerns it alone; this has them act together. Files, requests and
+/// Each part keeps its own state and decides for itself alone; this type makes them act together. Files, requests and
 /// continuations are left for `later`, when the lock is free (`CoreLock.run`).
 struct Core: Sendable {
-    /// How long no preloads start after the network failed.
+    /// The time without new preloads after the network failed.
     static let preloadsRestFor: Duration = .seconds(10)
-    /// Uses of stored pictures whose times are written together; also what a kill can cost the order of eviction.
+    /// The number of uses of stored pictures that are written together; also the cost of a kill to the order of eviction.
     static let touchesTogether = 64
 
     let configuration: CacheConfiguration
-    /// What guards this, and takes what requests bring.
+    /// The lock that guards this state and takes the results of requests.
     weak var lock: CoreLock?
     let store: PictureStore
     let spare = SpareMemory()
@@ -31,7 +31,7 @@ struct Core: Sendable {
     var budget: Budget
     var failures = Failures()
     var isClosed = false
-    /// Uses of stored pictures that have not been written down.
+    /// The number of uses of stored pictures that have not been saved.
     var touches = 0
     var preloadedCount = 0
     private var isTicking = false
@@ -51,7 +51,7 @@ struct Core: Sendable {
             limit: configuration.budget, freeFloor: configuration.freeFloor, index: index, parked: parked)
     }
 
-    /// Whether the timer of deadlines, which does not run, is to be started.
+    /// Whether the timer of deadlines is to be started because it does not run.
     mutating func startsTicking() -> Bool {
         guard configuration.hasTimer, !isTicking else { return false }
         return goesOnTicking()
@@ -68,10 +68,10 @@ struct Core: Sendable {
         return nextID
     }
 
-    /// Has something done as soon as the lock is free.
+    /// Runs a step as soon as the lock is free.
     mutating func later(_ step: @escaping Work) { work.append(step) }
 
-    /// What is to be done outside the lock now, which from here on counts as done.
+    /// Returns the steps to run outside the lock now, which count as done from here on.
     mutating func takeWork() -> [Work] {
         for step in budget.takeSteps() {
             switch step {
@@ -86,25 +86,25 @@ struct Core: Sendable {
 
     mutating func report(_ event: ImageCacheEvent) { later { $0.report(event) } }
 
-    // MARK: - What is stored
+    // MARK: - Stored pictures
 
     var index: StoredIndex {
         get { budget.index }
         _modify { yield &budget.index }
     }
 
-    /// What no eviction takes: open pictures and downloads as they are now.
+    /// The pictures that eviction spares: open pictures and downloads as they are now.
     var inUse: Budget.InUse {
         let (pictures, downloads) = (pictures, downloads)
         return { pictures.keys.union(downloads.keys) }
     }
 
-    /// Evicts what became free to go.
+    /// Evicts pictures that have become free to go.
     mutating func trim() { budget.trim(inUse) }
 
     // MARK: - Requests
 
-    /// Carries out what the scheduler orders until nothing is left to do.
+    /// Carries out the scheduler's orders until nothing is left to do.
     mutating func pump() {
         guard !isClosed else { return }
         reviewWishes()
@@ -134,7 +134,7 @@ struct Core: Sendable {
         later { $0.host.begin(transfer) }
     }
 
-    /// Tells the transport who waits for a download's requests.
+    /// Updates the priority of a download's requests in the transport.
     mutating func updatePriority(_ key: FileKey) {
         guard let entry = downloads[key] else { return }
         let priority: TransferPriority = entry.download.isRead ? .reader : .preload
@@ -148,7 +148,7 @@ struct Core: Sendable {
 
     // MARK: - Wishes
 
-    /// Carries out what the preload policy decided.
+    /// Carries out a decision of the preload policy.
     mutating func follow(_ decision: PreloadPolicy.Decision, _ neighbours: Neighbours) {
         switch decision {
         case .nothing: break
@@ -157,16 +157,16 @@ struct Core: Sendable {
         }
     }
 
-    /// Takes pictures to download ahead, in order, in place of what was wished for that directory.
+    /// Takes pictures to preload, in order, in place of the directory's earlier wishes.
     ///
-    /// - Returns: Those of them that are stored: the disk may read them ahead.
+    /// - Returns: The stored pictures among them, which the disk may read ahead.
     mutating func wish(_ pictures: [PictureRequest], directory: UInt64) -> [StoredPicture] {
         scheduler.wish(pictures, directory: directory)
         pump()
         return pictures.compactMap { index.picture(FileKey($0.id)) }
     }
 
-    /// Forgets wishes that are void: pictures that are here, that failed a moment ago, or that nobody may download ahead now.
+    /// Drops void wishes: pictures that are present, that failed recently, or that may not be preloaded now.
     private mutating func reviewWishes() {
         guard !scheduler.wishes.isEmpty else { return }
         guard configuration.mayPreload() else { return scheduler.dropWishes() }
@@ -179,7 +179,7 @@ struct Core: Sendable {
 
     /// Begins a download for the first wish, unless there is no room for it.
     private mutating func beginWish() {
-        // Another directory may have wished for the same one.
+        // Another directory may have wished for the same picture.
         guard let wish = scheduler.takeWish(), downloads[FileKey(wish.picture.id)] == nil else { return }
         let bytes = wish.picture.size ?? DownloadLimits.assumedLength
         if budget.makeRoom(for: bytes, isPreload: true, inUse) { _ = begin(wish.picture, walk: wish.directory) }
@@ -187,7 +187,7 @@ struct Core: Sendable {
 
     // MARK: - Time
 
-    /// Ends waits whose time is over, goes on with downloads whose pause is, and ends walks that nobody goes on with.
+    /// Ends waits past their deadline, resumes downloads after their pause, and ends walks that have stopped.
     mutating func tick() {
         for key in Array(downloads.keys) {
             let isLate = endWaits(for: key, .failed(.timedOut)) { [now] in $0.deadline <= now }
@@ -199,7 +199,7 @@ struct Core: Sendable {
             case .running where !entry.download.waiters.isEmpty && silence >= configuration.networkTimeout:
                 fail(key, .timedOut, keepsPartial: true)
             case .running where downloads[key]?.download.wake(now: now) == true: release(key)
-            // The image host may have what the tier brings too slowly.
+            // The image host may bring the picture sooner than a slow tier.
             case .asking
             where !entry.download.waiters.isEmpty && silence >= configuration.networkTimeout / Self.tiersShare:
                 entry.question?.task.cancel()
@@ -210,12 +210,13 @@ struct Core: Sendable {
         pump()
     }
 
-    /// What of a network's time the tier may take before the image host is asked after all.
+    /// The tier may take the network's time limit divided by this before the image host is queried after all.
     private static let tiersShare = 2
 
-    /// Asks for nothing more ahead of a walk, but for as much as an ordinary reader has ahead.
+    /// Ends the preloads of a walk beyond those of an ordinary reader.
     ///
-    /// What is under way comes: the reader may come back, and what a cancelled request has on the wire would be sent twice.
+    /// Requests under way go on: the reader may come back, and bytes of a cancelled request that are on the wire would be sent
+    /// twice.
     private mutating func endWalk(_ directory: UInt64) {
         scheduler.dropWishes { $0.directory == directory }
         for key in downloads.unread(ofWalk: directory).dropFirst(preload.ordinary) {
@@ -224,7 +225,7 @@ struct Core: Sendable {
         }
     }
 
-    /// Ends everything; what came so far is kept for resuming.
+    /// Ends everything; received bytes are kept for resuming.
     mutating func shutDown() {
         isClosed = true
         scheduler.dropWishes()
@@ -238,7 +239,7 @@ struct Core: Sendable {
 
     // MARK: - Displays
 
-    /// Figures for displays, which ask for paths once the lock is free.
+    /// The figures for displays, which evaluate the paths once the lock is free.
     var status: ImageCacheStatus {
         ImageCacheStatus(
             storedPictures: index.count, storedBytes: index.bytes, budget: budget.limit,
@@ -257,13 +258,15 @@ struct Core: Sendable {
 
 // MARK: - Reading
 
-/// What readers do, and what they get.
+/// The operations of readers, and their results.
 extension Core {
-    /// What a read finds.
+    /// The result of a read.
     enum Found {
         case bytes(PictureBytes)
         case failed(ImageCacheError)
-        /// The picture is stored: open its file, then look again; nil for one that must be converted from an older format before.
+        /// The picture is stored: the caller opens its file, then reads again.
+        ///
+        /// Nil for a picture that must be converted from an older format before.
         case stored(StoredPicture?, verify: Bool)
         /// The bytes must be waited for.
         case wait
@@ -271,7 +274,7 @@ extension Core {
 
     /// Opens a picture.
     ///
-    /// - Returns: Its number, and the version that it would be given now; nil if only an answer can tell.
+    /// - Returns: Its number, and the version that it would get now; nil if only an answer can determine it.
     mutating func open(
         _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)?
     ) -> Result<(id: UInt64, version: PictureVersion?), ImageCacheError> {
@@ -284,7 +287,7 @@ extension Core {
             OpenPictures.Handle(
                 key: key, picture: picture, neighbours: neighbours, onRead: onRead, opened: now, wasThere: isStored),
             as: id)
-        // The kernel lets one of several readers ask for a page and the others wait for it, unheard.
+        // Of several readers the kernel lets one request a page and the others wait for it, unnoticed here.
         if downloads[key] != nil, pictures.openers(of: key) == 2 {
             downloads[key]?.download.isShared = true
             pump()
@@ -292,7 +295,7 @@ extension Core {
         return .success((id, version(of: id)))
     }
 
-    /// Looks for bytes; joins a download that is under way, but begins none.
+    /// Finds bytes; joins a download that is under way, but begins none.
     private mutating func find(_ id: UInt64, offset: Int64, count: Int) -> Found {
         guard let handle = pictures[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
         if let failure = handle.failure { return .failed(failure) }
@@ -313,35 +316,35 @@ extension Core {
         guard let total = entry.download.total else { return .wait }
         let lower = min(offset, total)
         let range = lower..<(lower + min(total - lower, Int64(count)))
-        // Of a length that was only announced not even the end is certain before.
+        // Of a merely announced length not even the end is certain before.
         guard entry.download.canRelease(range), let file = entry.file.current else { return .wait }
         downloads[key]?.download.released(to: range.upperBound)
         if range.isEmpty { return .bytes(.end) }
         return .bytes(give(file, offset, count, length: total, entry.download, to: id))
     }
 
-    /// Makes an open picture one of a download's readers.
+    /// Makes an open picture a reader of a download.
     ///
-    /// - Returns: Why it cannot be one.
+    /// - Returns: The error if it cannot be one.
     private mutating func join(_ id: UInt64) -> ImageCacheError? {
         guard let handle = pictures[id], let entry = downloads[handle.key], !entry.download.handles.contains(id)
         else { return nil }
         if let mismatch = handle.mismatch(with: entry.download.version) {
             if handle.validator == nil { return Self.unnamed }
-            // Without an answer yet, `SegmentCheck` will compare the names of both.
+            // Without an answer yet, `Download.answered` will compare both names.
             if entry.download.hasAnswer { return mismatch }
         }
         if let size = handle.picture.size, let total = entry.download.total, size != total {
             guard entry.download.handles.isEmpty, entry.download.phase != .complete else {
                 return .lengthContradicts(told: total, shown: size)
             }
-            // Only told to a preload so far, by whatever answered: this reader's own request must show it.
+            // Declared only to a preload so far, by any server: this reader's own request must confirm it.
             downloads[handle.key]?.download.handles.insert(id)
             restart(handle.key)
         }
         downloads[handle.key]?.download.handles.insert(id)
         if handle.version != nil {
-            // It has read from an earlier download; no other version may follow.
+            // The reader has bytes of an earlier download; no other version may follow.
             downloads[handle.key]?.download.released(to: .max)
             downloads[handle.key]?.download.validator = entry.download.validator ?? handle.validator
         }
@@ -360,7 +363,7 @@ extension Core {
     private static let unnamed = ImageCacheError.broken(
         "the download broke off and the source does not say which version it serves")
 
-    /// Bytes for a reader, and what follows from its having read so far.
+    /// Returns bytes for a reader, and applies the consequences of the read.
     mutating func give(
         _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, _ download: Download?, to id: UInt64
     ) -> PictureBytes {
@@ -371,7 +374,7 @@ extension Core {
         return .file(file, offset: offset, count: available)
     }
 
-    /// Counts a read, and does what follows from it.
+    /// Counts a read, and applies its consequences.
     private mutating func noteRead(_ id: UInt64, _ range: Range<Int64>, of length: Int64) {
         guard let handle = pictures[id] else { return }
         var measure = handle.measure
@@ -410,9 +413,9 @@ extension Core {
         trim()
     }
 
-    // MARK: - Waiting for what the network brings
+    // MARK: - Waiting for the network
 
-    /// Looks for bytes; lets a reader with a wait wait if they are not there, with a download begun if there is none.
+    /// Finds bytes; if they are missing and a wait is given, adds it as a waiter and begins a download if there is none.
     mutating func read(_ id: UInt64, offset: Int64, count: Int, _ wait: Wait?) -> Found {
         let found = find(id, offset: offset, count: count)
         guard case .wait = found, let wait else { return found }
@@ -422,7 +425,7 @@ extension Core {
         let range = offset..<max(offset, offset &+ Int64(count))
         add(wait, for: .bytes(range), of: id)
         downloads[handle.key]?.download.noteNeed(range)
-        // Who copies wants all of it, and all of it has to come before its end is certain.
+        // A copying program needs the whole picture, and all of it has to come before its end is certain.
         if handle.neighbours?.isBulk == true || offset >= downloads[handle.key]?.download.total ?? .max {
             downloads[handle.key]?.download.isDemanded = true
         }
@@ -430,13 +433,13 @@ extension Core {
         return .wait
     }
 
-    /// Adds a waiter to a download, which is there.
+    /// Adds a waiter to an existing download.
     private mutating func add(_ wait: Wait, for need: Waiter.Need, of handle: UInt64?) {
         let waiter = Waiter(need: need, handle: handle, deadline: now + configuration.timeout, wait: wait)
         downloads.decide(wait.key) { [now] in $0.add(waiter, now: now) }
     }
 
-    /// Lets somebody wait for a picture's length.
+    /// Adds a waiter for a picture's length.
     mutating func waitForLength(of picture: PictureRequest, _ wait: Wait) {
         let key = FileKey(picture.id)
         if let result = lengthNow(of: picture, key) { return later { _ in wait.answer(result) } }
@@ -445,7 +448,7 @@ extension Core {
         pump()
     }
 
-    /// A picture's length, or why it is not to be had; nil while the download that was begun for it has to tell.
+    /// A picture's length, or the error that prevents it; nil while the download begun for it has to determine it.
     private mutating func lengthNow(of picture: PictureRequest, _ key: FileKey) -> WaitResult? {
         if let entry = index[key] { return .length(entry.length) }
         if failures.failure(of: key, now: now) == .gone { return .failed(.gone) }
@@ -455,7 +458,7 @@ extension Core {
         return download.total.map { .length($0) }
     }
 
-    /// A waiter gives up; the last one ends a download that nothing else wants.
+    /// Removes a waiter that gives up; the last one ends a download that nothing else wants.
     mutating func leave(_ wait: Wait) {
         guard let waiter = downloads[wait.key]?.download.waiters.removeValue(forKey: wait.id) else { return }
         end(waiter, .failed(.cancelled))
@@ -468,9 +471,9 @@ extension Core {
         release(wait.key)
     }
 
-    // MARK: - What is stored
+    // MARK: - Versions and stored files
 
-    /// The version that an open picture has bytes of or would be given now; nil if only an answer can tell.
+    /// The version of an open picture's bytes, or of those that it would get now; nil if only an answer can determine it.
     mutating func version(of id: UInt64) -> PictureVersion? {
         guard let handle = pictures[id] else { return nil }
         if let version = handle.version { return version }
@@ -479,7 +482,7 @@ extension Core {
         return pictures.keptVersion(of: handle.key)
     }
 
-    /// The version that is stored, which gets a name when somebody asks for it first.
+    /// The stored version, which is created at the first query.
     private mutating func storedVersion(of key: FileKey) -> PictureVersion? {
         guard index[key] != nil else { return nil }
         if let version = index.version(of: key) { return version }
@@ -488,7 +491,7 @@ extension Core {
         return version
     }
 
-    /// What opening a stored file gave.
+    /// Takes the result of opening a stored file.
     mutating func opened(
         _ id: UInt64, _ picture: StoredPicture, _ result: PictureStore.Opened
     ) -> ImageCacheError? {
@@ -501,7 +504,7 @@ extension Core {
                 return nil
             }
             _ = index.adopt(picture)
-            // Another file has taken its place meanwhile: look again.
+            // Another file has taken its place meanwhile: read again.
             guard index.picture(picture.key) == picture else { return nil }
             guard let version = storedVersion(of: picture.key) else { return nil }
             if let mismatch = handle.mismatch(with: version) { return mismatch }
@@ -520,7 +523,7 @@ extension Core {
         return nil
     }
 
-    /// The disk does not give a stored picture out, which may be good: it comes from the network then.
+    /// Handles a stored picture that the disk does not give out although it may be good: it then comes from the network.
     mutating func cannotOpen(_ id: UInt64, _ error: FileError) -> ImageCacheError? {
         if let lack = error.lackOfDescriptors { return .exhausted(lack) }
         pictures[id]?.avoidsStore = true
@@ -528,14 +531,14 @@ extension Core {
         return nil
     }
 
-    /// A picture has got its place on the disk.
+    /// Takes note of a picture that has got its place on the disk.
     mutating func stored(_ picture: StoredPicture, version: PictureVersion? = nil, isUnread: Bool) {
         let replaced = index.insert(picture, version: version, isUnread: isUnread, now: configuration.now())
         if let replaced { later { $0.remove([replaced]) } }
         noteUse()
     }
 
-    /// Takes note of a use; many are written at once, and few after a while.
+    /// Takes note of a use; many uses are written at once, and few after a delay.
     mutating func noteUse() {
         touches += 1
         let isFull = touches == Self.touchesTogether

@@ -5,17 +5,17 @@ internal import ImageHost
 internal import Rankings
 internal import Synchronization
 
-/// The one lock that the cache's decisions are made under, and what is done with them once it is free.
+/// The one lock for the cache's decisions, and the actions that follow once it is free.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; nothing that is called under the lock may take it again, wait, or call what is outside the cache.
+/// Any thread may call; code that runs under the lock may not take it again, wait, or call code outside the cache.
 final class CoreLock: Sendable {
-    /// How often deadlines are looked at while downloads are under way, in milliseconds; their precision.
+    /// The interval of the checks of deadlines while downloads are under way, in milliseconds; their precision.
     private static let tickInterval = 100
-    /// How long a picture's last use may stay unwritten, in seconds: what a kill costs the order of eviction.
+    /// The time for which a picture's last use may stay unwritten, in seconds: the cost of a kill to the order of eviction.
     ///
-    /// Long enough that a person who looks at one picture after another does not cause a write for each.
+    /// Long enough that a person viewing one picture after another does not cause a write for each.
     private static let touchDelay = 10
 
     let configuration: CacheConfiguration
@@ -24,16 +24,16 @@ final class CoreLock: Sendable {
     let report: @Sendable (ImageCacheEvent) -> Void
     /// Commits, pins, last uses and deadlines; may wait for the disk.
     let disk = DispatchQueue(label: "rankfs.cache.disk")
-    /// Where the disk is asked to read ahead, which waits while it has much to do.
+    /// The queue of read-ahead calls, which wait while the disk has much to do.
     private let ahead = DispatchQueue(label: "rankfs.cache.ahead")
     private let core: Mutex<Core>
     private let lastWait = Atomic<UInt64>(0)
-    /// Bytes of bodies since the start, those at seams and those for which there was no use any more included.
+    /// Bytes of bodies since the start, including overlaps and bytes without a further use.
     let received = Atomic<Int64>(0)
-    /// Held while a picture is converted from an older format: others find it in the one state or the other.
+    /// Held while a picture is converted from an older format: other threads find it in the one state or the other.
     private let converting = Mutex(())
     #if DEBUG
-    /// How often it was taken, for tests: whoever reads waits for everybody who decides something.
+    /// The number of times that the lock was taken, for tests: a reader waits for every thread that decides something.
     let taken = Atomic(0)
     #endif
 
@@ -49,7 +49,7 @@ final class CoreLock: Sendable {
         core.withLock { $0.lock = self }
     }
 
-    /// Decides something of which nothing follows outside.
+    /// Runs a decision without consequences outside.
     func withLock<Result: Sendable>(_ decide: (inout Core) -> Result) -> Result {
         #if DEBUG
         taken.add(1, ordering: .relaxed)
@@ -61,7 +61,7 @@ final class CoreLock: Sendable {
         }
     }
 
-    /// Decides under the lock, then does what was decided outside it.
+    /// Runs a decision under the lock, then the decided steps outside it.
     @discardableResult
     func run<Value: Sendable>(_ decide: (inout Core) -> Value) -> Value {
         let (value, work, startsTicking) = withLock { core in
@@ -75,7 +75,7 @@ final class CoreLock: Sendable {
 
     // MARK: - Waiting
 
-    /// A wait for what a picture's download brings.
+    /// Creates a wait for the results of a picture's download.
     func makeWait(for picture: PictureID) -> Wait {
         Wait(id: lastWait.add(1, ordering: .relaxed).newValue, key: FileKey(picture))
     }
@@ -89,7 +89,7 @@ final class CoreLock: Sendable {
         }
     }
 
-    /// Ends a wait; one that is over already is nothing.
+    /// Ends a wait; has no effect on a wait that is over.
     func leave(_ wait: Wait) { run { core in core.leave(wait) } }
 
     // MARK: - Deadlines
@@ -103,14 +103,14 @@ final class CoreLock: Sendable {
 
     // MARK: - Ahead
 
-    /// Puts a directory's pictures among those to be downloaded ahead; the disk reads ahead those that are stored.
+    /// Adds a directory's pictures to the wishes; the disk reads ahead those that are stored.
     func wish(_ pictures: [PictureRequest], of directory: UInt64) {
         let stored = run { $0.wish(pictures, directory: directory) }
         guard !stored.isEmpty else { return }
         ahead.async { [store] in for picture in stored { store.readAhead(picture) } }
     }
 
-    /// Asks the tier for a picture, whose bytes go to the file as they come.
+    /// Queries the tier for a picture; its bytes go to the file as they come.
     func ask(
         _ tier: any PictureTier, for picture: PictureRequest, _ file: PartialFile, _ urgency: Urgency
     ) async {
@@ -127,12 +127,12 @@ final class CoreLock: Sendable {
 
     // MARK: - Disk
 
-    /// Waits for the disk queue, and does something on it.
+    /// Waits for the disk queue, and runs a function on it.
     func onDisk<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in disk.async { continuation.resume(returning: work()) } }
     }
 
-    /// Looks whether all bytes of a picture prove what is left to prove, and tells it.
+    /// Checks whether all bytes of a picture give the missing proof, and reports the result.
     func check(_ key: FileKey, _ file: PartialFile, _ proof: Proof, length: Int64) {
         disk.async { [self] in
             let isProven = Result { () throws(FileError) in
@@ -151,7 +151,7 @@ final class CoreLock: Sendable {
                     try store.commit(data, as: key, length: length)
                 }
             }
-            // Deleted under us: the next picture finds a directory again.
+            // Deleted during operation: the next picture finds a directory again.
             if case .failure = result { try? store.reopen() }
             run { core in core.committed(key, file, result) }
             lookAgain()
@@ -160,7 +160,7 @@ final class CoreLock: Sendable {
         }
     }
 
-    /// Removes the files of pictures that are off the books, unless they have been stored again.
+    /// Removes the files of pictures that are out of the index, unless they have been stored again.
     func remove(_ pictures: [StoredPicture]) {
         disk.async { [self] in
             for picture in pictures where withLock({ $0.index.picture(picture.key) != picture }) {
@@ -179,7 +179,7 @@ final class CoreLock: Sendable {
         }
     }
 
-    /// Forgets what went with a directory that was removed in mid-work, and writes all pins again; runs on the disk queue.
+    /// Forgets pictures lost with a directory removed during operation, and writes all pins again; runs on the disk queue.
     private func lookAgain() {
         guard store.takeRemade() else { return }
         let pictures = Set(store.contents().pictures)
@@ -189,16 +189,16 @@ final class CoreLock: Sendable {
 
     // MARK: - A disk without room
 
-    /// Attempts at a full disk: others may take what became free.
+    /// The largest number of attempts at a full disk: other programs may take the space that became free.
     private static let mostTries = 4
 
-    /// Writes something, again as long as the disk is full and stored pictures give way to it.
+    /// Runs a write, again as long as the disk is full and stored pictures give way to it.
     ///
     /// - Parameters:
-    ///   - giveWay: Takes pictures off the books, which are then removed at once; none if they would not make enough room.
-    ///   - write: The writing.
-    /// - Returns: What it gives.
-    /// - Throws: What the disk refused in the end.
+    ///   - giveWay: Takes pictures out of the index, which are then removed at once; none if they would not make enough room.
+    ///   - write: The write.
+    /// - Returns: The result of the write.
+    /// - Throws: The disk's last error.
     func makingRoom<Value>(
         _ giveWay: (inout Core) -> [StoredPicture], _ write: () throws(FileError) -> Value
     ) throws(FileError) -> Value {
@@ -214,13 +214,13 @@ final class CoreLock: Sendable {
         }
     }
 
-    /// Writes bytes of a download; one that the disk refuses, and all before them, move to memory.
+    /// Writes bytes of a download; bytes that the disk refuses, and all before them, move to memory.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
-    ///   - file: Where the download's bytes go.
-    ///   - offset: Their place in the picture.
-    ///   - room: Bytes that the whole picture may take.
+    ///   - file: The file for the download's bytes.
+    ///   - offset: Their offset in the picture.
+    ///   - room: The number of bytes that the whole picture may take.
     /// - Throws: If memory is used up as well.
     func write(
         _ bytes: UnsafeRawBufferPointer, to file: PartialFile, at offset: Int64, room: Int64
@@ -240,26 +240,26 @@ final class CoreLock: Sendable {
 
     // MARK: - Pins and last uses
 
-    /// Writes down which pictures are pinned; runs on the disk queue.
+    /// Saves the pins; runs on the disk queue.
     func writePins() {
         let pins = withLock { $0.index.takeUnwrittenPins() }
         guard !pins.isEmpty else { return }
         do throws(FileError) { try store.write(pins: pins) } catch {
             withLock { $0.index.keepUnwritten(pins.keys) }
-            // Deleted under us.
+            // Deleted during operation.
             if error.code == ENOENT, (try? store.reopen()) != nil { return lookAgain() }
             run { core in core.budget.refused("a pin cannot be kept (\(error.text))") }
         }
     }
 
-    /// Writes last uses down: now, or with those of the next seconds.
+    /// Saves last uses: now, or with those of the next seconds.
     func writeUsesSoon(isFull: Bool) {
         if isFull { return disk.async { [self] in writeUses() } }
         guard configuration.hasTimer else { return }
         disk.asyncAfter(deadline: .now() + .seconds(Self.touchDelay)) { [weak self] in self?.writeUses() }
     }
 
-    /// Writes last uses down if there are new ones; runs on the disk queue.
+    /// Saves last uses if there are new ones; runs on the disk queue.
     func writeUses() {
         let uses = withLock { core in
             defer { core.touches = 0 }
@@ -271,9 +271,9 @@ final class CoreLock: Sendable {
 
     // MARK: - Pictures of an older format
 
-    /// Converts a picture that is still to be converted; another one is nothing.
+    /// Converts a picture that is still to be converted; has no effect on another one.
     ///
-    /// - Returns: Why the disk refuses; the picture is then as it was, and the next who asks for it, or the next start, tries again.
+    /// - Returns: The disk's error; the picture is then unchanged, and the next request for it, or the next start, tries again.
     @discardableResult
     func bring(_ name: OlderName) -> FileError? {
         converting.withLock { _ in
@@ -291,7 +291,7 @@ final class CoreLock: Sendable {
         }
     }
 
-    /// Converts pictures, the first ones now and the others when those who need the disk had their turn.
+    /// Converts pictures, the first ones now and the others after other work for the disk had its turn.
     func bring(_ names: ArraySlice<OlderName>) {
         disk.async { [self] in
             for name in names.prefix(Self.broughtTogether) { bring(name) }
@@ -318,7 +318,7 @@ final class SegmentSink: ResponseSink {
     private struct State {
         /// Nil at the end: a sink that is kept must not keep the file open.
         var file: PartialFile?
-        /// Where the next bytes of the body go; nil if it is to bring no more.
+        /// The places of the next bytes of the body; nil if the body is to bring no more.
         var plan: BodyPlan?
     }
 
@@ -340,7 +340,7 @@ final class SegmentSink: ResponseSink {
         return written.goesOn
     }
 
-    /// Writes bytes where nothing is, compares them where something is, then tells.
+    /// Writes bytes that are missing, compares bytes that are present, then reports them.
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
         core.received.add(Int64(bytes.count), ordering: .relaxed)
         guard let file = state.withLock({ $0.file }) else { return false }
@@ -369,7 +369,7 @@ final class SegmentSink: ResponseSink {
         return true
     }
 
-    /// Where so many bytes go, which other requests may have brought since that was planned.
+    /// The plan for the next `count` bytes, made anew if other requests may have brought some of them since.
     private func plan(for count: Int, in file: PartialFile) -> BodyPlan? {
         guard let plan = state.withLock({ $0.plan }) else { return nil }
         let end = min(plan.range.upperBound, plan.range.lowerBound + Int64(count))
@@ -381,7 +381,7 @@ final class SegmentSink: ResponseSink {
         return core.withLock { $0.downloads[key]?.download.plan(of: segment) }
     }
 
-    /// Whether these bytes are there; nil if there is no descriptor left to look, with which the download has ended.
+    /// Whether these bytes are present; nil if no descriptor is left to read them, which ends the download.
     private func holds(_ bytes: [UInt8], at place: Int64, in file: PartialFile) -> Bool? {
         do throws(FileError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
             guard error.lackOfDescriptors != nil else { return false }
@@ -390,7 +390,7 @@ final class SegmentSink: ResponseSink {
         }
     }
 
-    /// Writes parts of what came to the file, then tells.
+    /// Writes parts of the received bytes to the file, then reports them.
     private func write(
         _ parts: [Range<Int64>], of bytes: UnsafeRawBufferPointer, at place: Range<Int64>, to file: PartialFile,
         room: Int64

@@ -2,68 +2,68 @@ internal import HTTP
 internal import Rankings
 internal import Synchronization
 
-/// One shared download of a picture: which bytes are there, which are under way, who waits.
+/// One shared download of a picture: its present bytes, its requests under way and its waiters.
 ///
-/// A pure state machine: it is told what happened and says what to do; it knows no clock, file or network. No byte is
-/// asked for twice but for those at seams: a request ends where bytes begin that are there or under way.
+/// A pure state machine: it takes events and returns decisions; it knows no clock, file or network. No byte is requested twice
+/// except in overlaps: a request ends where bytes begin that are present or under way.
 struct Download: Sendable {
     enum Phase: Equatable, Sendable {
-        /// A partial file of an earlier download is being looked at.
+        /// A partial file of an earlier download is being examined.
         case opening
-        /// The tier is asked for all of it.
+        /// The tier is being queried for the whole picture.
         case asking
         case running
-        /// All bytes are there, and are being held against the digest that the listing told, or searched for the picture's end.
+        /// All bytes are present and are being compared with the listing's digest, or searched for the picture's end.
         case checking
-        /// All bytes are there and may be given out.
+        /// All bytes are present and may be given out.
         case complete
         case failed
     }
 
     let format: PictureFormat
-    /// What the bytes must add up to (`PictureLocation.digest`); nothing is given out before they were found to.
+    /// The digest that the bytes must have (`PictureLocation.digest`); nothing is given out before the comparison.
     let digest: String?
     var phase: Phase = .running
     /// The picture's length, from `stat` or the first answer.
     var total: Int64?
-    /// Names the bytes that are there among all downloads; another one after each fresh start.
+    /// Identifies the present bytes among all downloads; changes with each restart.
     var token: UInt64 = 0
-    /// What the source calls their version.
+    /// The source's name for the version of the bytes.
     var validator: String?
-    /// Bytes written.
+    /// The bytes already written.
     var present = RangeSet()
     var segments: [UInt64: Segment] = [:]
     var waiters: [UInt64: Waiter] = [:]
-    /// Open pictures that read from here.
+    /// The open pictures that read from this download.
     var handles: Set<UInt64> = []
-    /// Whether a preload wants the whole.
+    /// Whether a preload wants the whole picture.
     var isPreload = false
-    /// Whether several have the picture open.
+    /// Whether the picture is open more than once.
     var isShared = false
-    /// Whether a reader has shown to want more than the first bytes.
+    /// Whether a reader has shown that it needs more than the first bytes.
     var isDemanded = false
-    /// Where the bytes end that have been given to readers.
+    /// The end of the bytes that have been given to readers.
     private(set) var releasedTo: Int64 = 0
-    /// Requests begun so far; a plan made before the last of them is void.
+    /// The number of requests begun so far; a plan made before the last of them is void.
     var begun: UInt64 = 0
     var edges = PictureEdges()
     var headIsRight = false
     var tailIsRight = false
-    /// Whether its last bytes do not show that it is whole; then its structure has to.
+    /// Whether the last bytes do not prove that the picture is whole, so that its structure has to.
     private var hidesEnd = false
-    /// Whether no header told its length, only the end of the body.
+    /// Whether the length comes from the end of the body alone, without a header.
     var isMeasured = false
     var ignoresRanges = false
     var hasRestarted = false
     var failuresInRow = 0
     var failures = 0
-    /// All breaks so far.
+    /// The number of breaks so far.
     var breaks = 0
     /// New bytes since the last failure.
     var broughtSinceFailure: Int64 = 0
-    /// When to try again after a failure; nil while nothing keeps requests back.
+    /// The time of the next try after a failure; nil while nothing holds requests back.
     var retryAt: ContinuousClock.Instant?
-    /// The last time that anything came from the network, or that somebody began to wait.
+    /// The last time that anything came from the network, or that a first waiter was added.
     var lastProgress: ContinuousClock.Instant
 
     init(format: PictureFormat, digest: String? = nil, total: Int64?, now: ContinuousClock.Instant) {
@@ -73,9 +73,9 @@ struct Download: Sendable {
         lastProgress = now
     }
 
-    /// Whether the whole picture is to come.
+    /// Whether the whole picture is to be downloaded.
     var wantsWhole: Bool {
-        // Of a picture with a digest not even the beginning can be given out before.
+        // Of a picture with a digest not even the beginning can be given out before the comparison.
         digest != nil || isPreload || isDemanded || isShared || hidesEnd
             || waiters.values.contains { $0.need == .length }
     }
@@ -83,7 +83,7 @@ struct Download: Sendable {
     /// Whether any byte has been given to a reader.
     var hasReleased: Bool { releasedTo > 0 }
 
-    /// Whether anybody wants anything.
+    /// Whether a preload, a handle or a waiter wants anything.
     var isWanted: Bool {
         isPreload || !handles.isEmpty || !waiters.isEmpty
     }
@@ -93,7 +93,7 @@ struct Download: Sendable {
         !handles.isEmpty || !waiters.isEmpty
     }
 
-    /// Whether it is to end: nothing wants it, unless it is nearly done and may go on.
+    /// Whether the download is to end: nothing wants it, and it is not so nearly complete that it may go on.
     func isForsaken(isClosing: Bool) -> Bool {
         guard !isWanted,
             phase == .running || phase == .opening || phase == .asking || phase == .checking && isClosing
@@ -107,33 +107,33 @@ struct Download: Sendable {
     /// Whether it still waits for its first answer.
     var isQueued: Bool { received == 0 && !segments.values.contains(where: \.hasAnswer) }
 
-    /// Whether the source has told anything, now or to the download that this one goes on with.
+    /// Whether the source has answered, now or in the download that this one resumes.
     var hasAnswer: Bool { received > 0 || segments.values.contains(where: \.hasAnswer) }
 
-    /// Bytes that the network still has to bring.
+    /// The bytes that the network still has to bring; nil while the length is unknown.
     var remaining: Int64? { total.map { $0 - received } }
 
     // MARK: - Waiters
 
-    /// Whether a range may be given out: there, with a right beginning, and its end checked if it touches the end.
+    /// Whether a range may be given out: present, with a correct beginning, and with a checked end if it touches the end.
     func canRelease(_ range: Range<Int64>) -> Bool {
         guard let total, present.contains(range), digest == nil || phase == .complete else { return false }
         if range.lowerBound < Int64(PictureFormat.headLength), !headIsRight { return false }
         return tailIsRight || range.upperBound <= total - Int64(PictureFormat.tailLength)
     }
 
-    /// Lets a read or a question wait.
+    /// Adds a waiter for bytes or for the length.
     mutating func add(_ waiter: Waiter, now: ContinuousClock.Instant) {
         if waiters.isEmpty { lastProgress = now }
         waiters[waiter.wait.id] = waiter
     }
 
-    /// Takes out the waiters that are meant, in the order in which they came.
+    /// Removes and returns the matching waiters, in the order in which they came.
     mutating func takeWaiters(where isMeant: (Waiter) -> Bool) -> [Waiter] {
         waiters.filter { isMeant($0.value) }.keys.sorted().compactMap { waiters.removeValue(forKey: $0) }
     }
 
-    /// Takes out the waiters whose needs are met.
+    /// Removes and returns the waiters with fulfilled needs.
     mutating func takeReady() -> [Waiter] {
         let ready = waiters.values.filter { waiter in
             switch waiter.need {
@@ -145,12 +145,12 @@ struct Download: Sendable {
         return takeWaiters { ready.contains($0) }
     }
 
-    /// Bytes up to a place are given to a reader.
+    /// Takes note that bytes up to a place are given to a reader.
     mutating func released(to end: Int64) { releasedTo = max(releasedTo, min(end, total ?? end)) }
 
     // MARK: - Partial files
 
-    /// Goes on with the bytes of an earlier download, whose edges were read from its file.
+    /// Resumes from the bytes of an earlier download, with the edges read from its file.
     mutating func resume(_ partial: PartialState, edges: PictureEdges) -> DownloadChange {
         phase = .running
         let known = total ?? partial.total
@@ -167,7 +167,7 @@ struct Download: Sendable {
         return settle()
     }
 
-    /// Throws away what is there, to begin again.
+    /// Discards the present bytes, to begin again.
     mutating func clear(total: Int64?, token: UInt64) {
         phase = .running
         self.total = total
@@ -178,7 +178,7 @@ struct Download: Sendable {
         keep(upTo: 0)
     }
 
-    /// Forgets what is there behind a place, and what its ends show.
+    /// Discards the present bytes after a place, and the results of the checks of both ends.
     mutating func keep(upTo end: Int64) {
         present = RangeSet([0..<end])
         segments = [:]
@@ -190,7 +190,7 @@ struct Download: Sendable {
 
     // MARK: - Progress
 
-    /// Somebody else found out the length while the bytes of an answer without one are coming.
+    /// Takes a length found elsewhere while the bytes of an answer without a length are coming.
     mutating func learned(total length: Int64) -> DownloadChange {
         guard total == nil, phase == .running else {
             total = total ?? length
@@ -204,10 +204,10 @@ struct Download: Sendable {
         return settle()
     }
 
-    /// Where the next bytes of a request's body go; nil if it is to bring no more.
+    /// The place of the next bytes of a request's body; nil if the body is to bring no more.
     ///
-    /// It holds until `wrote` is told, or another request begins: `begun` tells. What another one may bring besides, at the seams,
-    /// is planned when it comes.
+    /// The plan holds until `wrote` is called or another request begins, which changes `begun`. Bytes that another request may
+    /// bring as well, in overlaps, are planned when they come.
     func plan(of id: UInt64) -> BodyPlan? {
         guard let segment = segments[id], phase == .running, segment.hasAnswer else { return nil }
         let room = total ?? DownloadLimits.largestUnknown
@@ -218,7 +218,7 @@ struct Download: Sendable {
             range: range, gaps: present.gaps(in: range), certain: certain, begun: begun, room: room)
     }
 
-    /// Takes note that the next bytes of a request are in the file; `edges` were told of them before.
+    /// Takes note that the next bytes of a request are in the file; `edges` has received them before.
     mutating func wrote(_ range: Range<Int64>, from id: UInt64, now: ContinuousClock.Instant) -> DownloadChange {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
         segments[id]?.next = range.upperBound
@@ -231,18 +231,20 @@ struct Download: Sendable {
         return settle()
     }
 
-    /// Whether a request's body is read further: one that is whole ends with its last byte and keeps its connection, one that was
-    /// cut short is ended where it was cut.
+    /// Whether a request's body is read further.
+    ///
+    /// A request for all of its range ends with its last byte and keeps its connection; a request that was cut short is ended
+    /// at the cut.
     func goesOn(_ id: UInt64) -> Bool {
         guard phase == .running else { return phase == .complete || phase == .checking }
         guard let segment = segments[id] else { return false }
         return segment.next < segment.end || segment.end >= segment.requested?.upperBound ?? total ?? .max
     }
 
-    /// Looks at the edges and the whole after bytes came.
+    /// Checks the edges and the whole after bytes came.
     mutating func settle() -> DownloadChange {
         if digest != nil {
-            // Files end in whatever their authors' programs wrote; the digest says more than any mark.
+            // Files end in whatever their authors' programs wrote; the digest proves more than any end mark.
             headIsRight = true
             tailIsRight = true
         }
@@ -256,7 +258,7 @@ struct Download: Sendable {
             headIsRight || format != .webp
         {
             tailIsRight = format.isWhole(tail: tail, head: edges.head, length: total)
-            // A length that was told is one witness; without it the end has to be where the body ended.
+            // A declared length is one piece of evidence; without it the end has to be where the body ended.
             if isMeasured, !tailIsRight { return changed(Self.cutOff) }
             if !tailIsRight || isMeasured && format.hasNoEndMark { (tailIsRight, hidesEnd) = (false, true) }
         }
@@ -273,7 +275,7 @@ struct Download: Sendable {
         return change
     }
 
-    /// All bytes have come at once, and are known to be right.
+    /// Takes a picture that came whole and is known to be right.
     mutating func arrived(whole length: Int64) -> DownloadChange {
         total = length
         present = RangeSet([0..<length])
@@ -284,12 +286,12 @@ struct Download: Sendable {
 
     private static let cutOff = ImageCacheError.damaged("the picture is cut off: its end is missing")
 
-    /// All bytes have been looked at for what was left to prove.
+    /// Takes the result of the check of all bytes.
     mutating func checked(isProven: Bool) -> DownloadChange {
         guard phase == .checking, let total else { return DownloadChange() }
         guard isProven else {
             phase = .running
-            // The parts may be right and not where they belong.
+            // The parts may be right but not where they belong.
             ignoresRanges = true
             guard digest != nil else { return changed(Self.cutOff) }
             return changed(.damaged("the bytes that came are not those that were listed: their MD5 digests differ"))
@@ -299,9 +301,9 @@ struct Download: Sendable {
         return DownloadChange(ready: takeReady(), outcome: .complete(length: total))
     }
 
-    /// More came than the picture has.
+    /// Handles a body that is longer than the picture.
     ///
-    /// Either the source goes on where the picture ends, or the length was told wrong: then its end is in the wrong place.
+    /// Either the source goes on after the picture's end, or the declared length is wrong: then the end is in the wrong place.
     mutating func overran() -> DownloadChange {
         if let total, edges.headIsComplete(total: total), PictureFormat(head: edges.head) == format,
             let tail = edges.completeTail(total: total), !format.isWhole(tail: tail, head: edges.head, length: total)
@@ -313,30 +315,32 @@ struct Download: Sendable {
 
     // MARK: - Ends
 
-    /// Gives the download up; what is there is thrown away.
+    /// Ends the download with an error; the present bytes are discarded unless `keepsPartial` is set.
     mutating func fail(_ error: ImageCacheError, keepsPartial: Bool = false) -> DownloadChange {
         phase = .failed
         return DownloadChange(cancel: abandonSegments(), outcome: .failed(error, keepsPartial: keepsPartial))
     }
 
-    /// Another version than before: begins again once, unless bytes of the old one have been given out.
+    /// Begins again once after a change of version, unless bytes of the old version have been given out.
     mutating func changed(_ error: ImageCacheError) -> DownloadChange {
         guard !hasRestarted, !hasReleased else { return fail(error, keepsPartial: keepsPartial(after: error)) }
         hasRestarted = true
         return DownloadChange(cancel: abandonSegments(), outcome: .restart)
     }
 
-    /// Gives a request up, of a download that nobody reads, so that a reader has its slot; the rest is asked for again later.
+    /// Gives up a request of a download without readers, so that a reader gets its slot.
+    ///
+    /// The rest is requested again later.
     mutating func giveUp(_ id: UInt64) -> DownloadChange {
         guard segments.removeValue(forKey: id) != nil else { return DownloadChange() }
-        // Without a name for its version, what is there cannot be continued safely.
+        // Without a version name the present bytes cannot be resumed safely.
         let isLost = validator == nil && !present.ranges.isEmpty && segments.isEmpty
         var change = remaining == 0 ? settle() : DownloadChange(outcome: isLost ? .restart : nil)
         change.cancel.append(id)
         return change
     }
 
-    /// Gives every request up, with the seams that they left open; returns them.
+    /// Gives up every request, with the overlaps that they left open; returns their numbers.
     mutating func abandonSegments() -> [UInt64] {
         present = proven
         defer { segments = [:] }
@@ -346,16 +350,16 @@ struct Download: Sendable {
 
 // MARK: - Waiting
 
-/// A read that waits for bytes, or a question for the length.
+/// A wait for bytes or for the length of a picture.
 struct Waiter: Equatable, Sendable {
     enum Need: Equatable, Sendable {
         case bytes(Range<Int64>)
-        /// The length of a picture that no header tells.
+        /// The length of a picture that no header declares.
         case length
     }
 
     let need: Need
-    /// The open picture; nil for a question for the length.
+    /// The open picture; nil for a wait for the length.
     let handle: UInt64?
     let deadline: ContinuousClock.Instant
     let wait: Wait
@@ -363,17 +367,17 @@ struct Waiter: Equatable, Sendable {
     static func == (one: Self, other: Self) -> Bool { one.wait === other.wait }
 }
 
-/// What a waiter is told.
+/// The result given to a waiter.
 enum WaitResult: Sendable {
-    /// What was read, and the version that the reader has from now on.
+    /// The bytes read, and the version that the reader has from now on.
     case bytes(PictureBytes, PictureVersion?)
     case length(Int64)
-    /// Things changed: look again.
+    /// The state has changed, and the read is to be repeated.
     case again
     case failed(ImageCacheError)
 }
 
-/// An answer that may come before or after the waiting for it begins.
+/// An answer that may come before or after its task begins to wait.
 ///
 /// ## Concurrency
 ///
@@ -385,7 +389,7 @@ final class Wait: Sendable {
         case answered(WaitResult)
     }
 
-    /// Grows with each wait: their order.
+    /// A number that grows with each wait and gives their order.
     let id: UInt64
     /// The picture whose download is waited for.
     let key: FileKey
@@ -403,7 +407,7 @@ final class Wait: Sendable {
         }
     }
 
-    /// Gives the answer; the first one counts.
+    /// Gives the answer; only the first one counts.
     func answer(_ result: WaitResult) {
         let waiting = state.withLock { state -> CheckedContinuation<WaitResult, Never>? in
             switch state {
@@ -434,19 +438,20 @@ final class Wait: Sendable {
     }
 }
 
-// MARK: - Seams
+// MARK: - Overlaps
 
-/// The seams of a download: bytes where the parts of two requests meet, which both bring and which must be the same.
+/// The overlaps of a download: bytes where the parts of two requests meet, which both bring and which must be equal.
 ///
-/// A server, or what stands before it, may send the bytes of another place under the right `Content-Range`; in one answer they
-/// are one after the other, in several nothing else shows it where no digest was told. The bytes that come second are held against those
-/// that are there, as all that come again are (`BodyPlan`), before anything behind them is taken.
+/// A server, or a front before it, may send the bytes of another place under the right `Content-Range`. Within one answer the
+/// bytes follow one another; between several answers nothing else shows the error if the listing gives no digest. The bytes
+/// that come second are compared with those that are present, as all repeated bytes are (`BodyPlan`), before anything after
+/// them is taken.
 ///
-/// A part that touches nothing, as a read far ahead of all others brings it, has no seam until its neighbours come: unless it is
-/// the picture's beginning, its reader is given it unproven. A second part beside it would not tell either, since a source that
-/// shifts all of them by one distance agrees with itself wherever two meet apart from bytes that are known.
+/// A part without neighbours, as a read far ahead of all others brings it, has no overlap until its neighbours come: unless it
+/// is the picture's beginning, its reader gets it unproven. A second part beside it would prove nothing either, since a source
+/// that shifts all parts by one distance agrees with itself wherever two of them meet apart from known bytes.
 extension Download {
-    /// A range with the seams on both sides of it, where bytes are there or under way.
+    /// A range extended by the overlaps on both sides of it, where bytes are present or under way.
     func withSeams(_ range: Range<Int64>) -> Range<Int64> {
         guard digest == nil else { return range }
         let covered = covered
@@ -457,42 +462,42 @@ extension Download {
         return lower..<(covered.contains(end..<behind) ? behind : end)
     }
 
-    /// What is there but for seams of which one side is still to come: what another process may go on with.
+    /// The bytes that another process may resume from: those present, without overlaps of which one side is still to come.
     var proven: RangeSet {
         var doubted = RangeSet()
         for segment in segments.values where segment.next < segment.end { doubted.insert(segment.lastSeam) }
         return RangeSet(present.ranges.flatMap(doubted.gaps))
     }
 
-    /// Whether no seam is left to compare.
+    /// Whether no overlap is left to compare.
     private var isPutTogether: Bool {
         segments.values.allSatisfy { $0.next >= $0.end || $0.end - $0.next > DownloadLimits.seam }
     }
 
-    /// Whether a part from the middle is the picture's beginning.
+    /// Whether a part from the middle begins like the picture itself.
     func beginsAgain(_ bytes: some Sequence<UInt8>, at place: Int64) -> Bool {
         // Each file of an archive begins as the archive does.
         format != .zip && place > 0 && PictureFormat(head: Array(bytes.prefix(PictureFormat.headLength))) == format
     }
 
-    /// A request brought other bytes than those that are there.
+    /// Handles bytes of a request that differ from the present ones.
     ///
     /// - Parameters:
-    ///   - place: The first of them.
+    ///   - place: The first differing byte.
     ///   - id: The request.
-    /// - Returns: What follows.
+    /// - Returns: The resulting change.
     mutating func contradicted(at place: Int64, by id: UInt64) -> DownloadChange {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
-        // All of it comes in one answer already, which is of another version.
+        // The whole comes in one answer already, which is then of another version.
         if ignoresRanges { return changed(.damaged("the picture changed at the source during the download")) }
         let own = segment.own
         return misplaced(at: place < own.lowerBound ? own.lowerBound : min(place, own.upperBound))
     }
 
-    /// A part does not come from where the source says: from now on all of it comes in one answer.
+    /// Handles a part from another place than the source declares: from now on the whole comes in one answer.
     ///
-    /// - Parameter border: Up to where what is there without a hole is not in doubt.
-    /// - Returns: What follows.
+    /// - Parameter border: The place up to which the present bytes, if without a hole, are not in doubt.
+    /// - Returns: The resulting change.
     mutating func misplaced(at border: Int64) -> DownloadChange {
         guard phase == .running else { return DownloadChange() }
         ignoresRanges = true

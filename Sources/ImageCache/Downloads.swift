@@ -3,48 +3,48 @@ internal import Posix
 internal import Rankings
 internal import Synchronization
 
-/// A picture that is being downloaded: what its download decides, the file with its bytes, and what else belongs to it.
+/// A picture that is being downloaded: its download's state, the file with its bytes, and everything else that belongs to it.
 struct PictureDownload: Sendable {
-    /// Grows with each download: their order.
+    /// A number that grows with each download and gives their order.
     let number: UInt64
     var download: Download
     let picture: PictureRequest
     var file: PartialFile
     var transfers: [UInt64: Transfer] = [:]
     var priority: TransferPriority
-    /// The directory whose walk wished for it; nil for one that a reader began.
+    /// The directory of the walk that wished for the picture; nil for a download that a reader began.
     var walk: UInt64?
-    /// Bytes written since the partial state was last noted.
+    /// Bytes written since the partial state was last saved.
     var unnoted: Int64 = 0
-    /// The question to the tier; nil once it is answered.
+    /// The query to the tier; nil once it is answered.
     var question: (task: Task<Void, Never>, urgency: Urgency)?
     /// Whether its bytes came from the tier.
     var isFromTier = false
     /// Whether other machines may wait for this one to download it.
     var isOurs = false
-    /// To resume when the length that it was told is certain or void.
+    /// The continuations to resume when the announced length is confirmed or withdrawn.
     var settlers: [CheckedContinuation<Void, Never>] = []
 
-    /// What another process may go on with.
+    /// The state that another process may resume from.
     var state: PartialState {
         file.state(total: download.total, validator: download.validator, present: download.proven)
     }
 }
 
-/// The downloads under way: finding and changing; what follows from a change is decided by `Core`.
+/// The downloads under way, with ways to find and change them; `Core` decides the consequences of a change.
 extension [FileKey: PictureDownload] {
-    /// Has a download decide, in its place; nil while there is none.
+    /// Runs a decision of a download in place; nil while there is no such download.
     @discardableResult
     mutating func decide<Decision>(_ key: FileKey, _ decide: (inout Download) -> Decision) -> Decision? {
         index(forKey: key).map { decide(&values[$0].download) }
     }
 
-    /// Those that are not whole, in the order in which they began.
+    /// The downloads that are not whole, in the order in which they began.
     var running: [PictureDownload] {
         values.filter { $0.download.phase != .complete }.sorted { $0.number < $1.number }
     }
 
-    /// Those that were begun for a walk and that no reader reads, the oldest first.
+    /// The running downloads that were begun for a walk and have no reader, the oldest first.
     func unread(ofWalk directory: UInt64) -> [FileKey] {
         filter { _, file in
             file.walk == directory && file.download.phase == .running && !file.download.isRead
@@ -54,47 +54,47 @@ extension [FileKey: PictureDownload] {
 
 // MARK: - Failures
 
-/// Pictures that failed a moment ago, so that nobody asks for them again at once.
+/// Pictures that failed recently, so that they are not requested again at once.
 struct Failures: Sendable {
     private struct Failure {
         var error: ImageCacheError
         var until: ContinuousClock.Instant
     }
 
-    /// How long a picture that the service does not have is not asked for again.
+    /// The time for which a picture that the service does not have is not requested again.
     static let goneFor: Duration = .seconds(600)
-    /// How long a preload that failed is not tried again; readers try at once.
+    /// The time for which a failed preload is not tried again; readers try at once.
     static let preloadFor: Duration = .seconds(60)
-    /// Remembered at most.
+    /// The largest number of failures remembered.
     private static let most = 4096
 
     private var failures: [FileKey: Failure] = [:]
 
-    /// The failure of a picture that still counts.
+    /// The failure of a picture, if it still counts.
     func failure(of key: FileKey, now: ContinuousClock.Instant) -> ImageCacheError? {
         guard let failure = failures[key], failure.until > now else { return nil }
         return failure.error
     }
 
-    /// Keeps a failure for a while.
+    /// Remembers a failure for a duration.
     mutating func remember(
         _ error: ImageCacheError, of key: FileKey, for duration: Duration, now: ContinuousClock.Instant
     ) {
         if failures.count >= Self.most { failures = failures.filter { $0.value.until > now } }
-        // Still full of young ones: forgetting them costs a request each.
+        // Still full of recent failures: forgetting them costs a request each.
         if failures.count >= Self.most { failures = [:] }
         failures[key] = Failure(error: error, until: now + duration)
     }
 
-    /// The picture came after all.
+    /// Forgets the failure of a picture that came after all.
     mutating func forget(_ key: FileKey) { failures[key] = nil }
 }
 
 // MARK: - Open pictures
 
-/// What is open, and which version of its picture each has bytes of: no other one may follow.
+/// The open pictures, each tied to the version of the bytes that it has: bytes of no other version may follow.
 struct OpenPictures: Sendable {
-    /// A picture that somebody has open.
+    /// A handle of an open picture.
     struct Handle: Sendable {
         let key: FileKey
         let picture: PictureRequest
@@ -103,7 +103,7 @@ struct OpenPictures: Sendable {
         let opened: ContinuousClock.Instant
         let wasThere: Bool
         var whole: WholePicture?
-        /// The version that it has bytes of, and the source's name of that.
+        /// The version of the bytes that the handle has, and the source's name for it.
         var version: PictureVersion?
         var validator: String?
         /// Whether the stored file could not be opened, so that the picture comes from the network.
@@ -111,29 +111,29 @@ struct OpenPictures: Sendable {
         var failure: ImageCacheError?
         var measure = ReadMeasure()
 
-        /// Why it must not get bytes of a version.
+        /// The error if the handle must not get bytes of a version; nil if it may.
         func mismatch(with version: PictureVersion?) -> ImageCacheError? {
             guard let held = self.version, let version, !held.isSame(as: version) else { return nil }
             return .damaged("the picture changed at the source while it was open")
         }
 
-        /// The whole picture, once so much was read that further reads, but the last, decide nothing.
+        /// The whole picture, once so much was read that further reads, except the last, decide nothing.
         var settled: WholePicture? { measure.isThrough && failure == nil ? whole : nil }
     }
 
     private var handles: [UInt64: Handle] = [:]
     private var openers: [FileKey: Int] = [:]
 
-    /// How many are open.
+    /// The number of handles.
     var count: Int { handles.count }
 
-    /// Pictures that somebody has open.
+    /// The pictures that are open.
     var keys: Set<FileKey> { Set(openers.keys) }
 
-    /// How many have a picture open.
+    /// The number of handles of a picture.
     func openers(of key: FileKey) -> Int { openers[key] ?? 0 }
 
-    /// One that is open; nil once it is closed.
+    /// A handle by its number; nil once it is closed.
     subscript(id: UInt64) -> Handle? {
         get { handles[id] }
         _modify { yield &handles[id] }
@@ -144,7 +144,7 @@ struct OpenPictures: Sendable {
         openers[handle.key, default: 0] += 1
     }
 
-    /// Closes one; nil if that was done before.
+    /// Closes a handle; nil if it was closed before.
     mutating func close(_ id: UInt64) -> Handle? {
         guard let handle = handles.removeValue(forKey: id) else { return nil }
         let left = openers(of: handle.key) - 1
@@ -154,14 +154,14 @@ struct OpenPictures: Sendable {
 
     // MARK: - Versions
 
-    /// Ties one to the version of the first bytes that it gets.
+    /// Ties a handle to the version of the first bytes that it gets.
     mutating func bind(_ id: UInt64, to download: Download) {
         guard handles[id]?.version == nil else { return }
         handles[id]?.version = download.version
         handles[id]?.validator = download.validator
     }
 
-    /// Gives one the whole file that a download brought.
+    /// Gives a handle the whole file that a download brought.
     mutating func hand(_ file: PartialFile, of download: Download, to id: UInt64) {
         guard let data = file.current, let length = download.total else { return }
         bind(id, to: download)
@@ -169,7 +169,7 @@ struct OpenPictures: Sendable {
         handles[id]?.whole = WholePicture(file: data, length: length, version: version, source: file)
     }
 
-    /// Gives one the file that another one of the same picture keeps: what is open has one version.
+    /// Gives a handle the file that another handle of the picture keeps: all handles of a picture have one version.
     mutating func share(_ id: UInt64) -> Bool {
         guard let handle = handles[id],
             let other = handles.values.first(where: { $0.key == handle.key && $0.whole != nil }),
@@ -182,24 +182,24 @@ struct OpenPictures: Sendable {
         return true
     }
 
-    /// The version that somebody keeps the file of.
+    /// The version of a picture that an open handle keeps the file of.
     func keptVersion(of key: FileKey) -> PictureVersion? {
         handles.values.first { $0.key == key && $0.whole != nil }?.version
     }
 
-    /// Whoever has seen bytes of a version that was not right must not be given another one.
+    /// Marks the handles that have bytes of a wrong version as failed: they must not get another version.
     mutating func fail(_ ids: Set<UInt64>, _ error: ImageCacheError) {
         for id in ids where handles[id]?.version != nil { handles[id]?.failure = error }
     }
 }
 
-/// A whole picture: once its reader goes through all of it, most reads take no lock that others wait for.
+/// A whole picture: once its reader goes through all of it, most reads take no lock that other readers wait for.
 final class WholePicture: Sendable {
     let file: StoredFile
     /// Bytes of the picture.
     let length: Int64
     let version: PictureVersion
-    /// The file of its download, which accounts for memory as long as it is read; nil for a stored one.
+    /// The file of its download, which accounts for memory as long as it is read; nil for a stored picture.
     private let source: PartialFile?
 
     init(file: StoredFile, length: Int64, version: PictureVersion, source: PartialFile? = nil) {
@@ -210,19 +210,20 @@ final class WholePicture: Sendable {
     }
 }
 
-/// Tells reading from looking, for one open picture: the one place that does.
+/// Distinguishes reading an open picture from inspecting it; no other code does.
 ///
-/// Type sniffers and previewers look at the beginning, some at the end; only who goes further reads. What is really read is
-/// listed in `recent/` and begins a walk for the preloads; of what is gone through, by its bytes, the rest is fetched as well.
+/// Type sniffers and previewers inspect the beginning, some the end; a program that goes further reads. A picture that is
+/// really read is listed in `recent/` and begins a walk for the preloads; of a picture whose reader goes through it, by the
+/// bytes read, the rest is downloaded as well.
 struct ReadMeasure: Sendable {
-    /// Reads up to here are a look at the beginning, in pictures of more than twice the size.
+    /// Reads up to this offset inspect the beginning, in pictures of more than twice the size; in bytes.
     static let beginning: Int64 = 128 << 10
-    /// Reads from here to the end are a look at the end.
+    /// Reads from this distance to the end inspect the end; in bytes.
     static let end: Int64 = 64 << 10
 
     /// Bytes read so far.
     private(set) var bytes: Int64 = 0
-    /// Whether it is really read.
+    /// Whether the picture is really read.
     private(set) var isReal = false
     /// Whether so much of it was read that its reader goes through all of it.
     private(set) var isThrough = false
@@ -230,11 +231,11 @@ struct ReadMeasure: Sendable {
     /// Takes note of a read.
     ///
     /// - Parameters:
-    ///   - range: Bytes of the picture, at least one.
-    ///   - length: Of the whole picture.
+    ///   - range: The bytes read, at least one.
+    ///   - length: The length of the whole picture, in bytes.
     mutating func note(_ range: Range<Int64>, of length: Int64) {
         bytes += Int64(range.count)
-        // The kernel reads on behind a look; half of a small picture may be no more than that.
+        // The kernel reads ahead after an inspection; half of a small picture may be no more than that.
         let beginning = min(Self.beginning, max(length / 2, DownloadLimits.look))
         if bytes > beginning || bytes >= length { isThrough = true }
         let isLookAtEnd = range.lowerBound >= length - Self.end && range.lowerBound > 0
@@ -243,7 +244,7 @@ struct ReadMeasure: Sendable {
 }
 
 extension Download {
-    /// What its bytes are, once an answer has told.
+    /// The version of its bytes, once an answer has declared it.
     var version: PictureVersion {
         var version = PictureVersion(token: token)
         if let validator, let total { version.tag = PictureVersion.tag(validator, length: total) }

@@ -1,11 +1,11 @@
 internal import HTTP
 internal import Rankings
 
-/// How downloads begin, what comes of their requests, and how they end.
+/// The beginning of downloads, the results of their requests, and their end.
 extension Core {
     /// Begins a download, for a reader or for a directory's walk; requests follow from `pump`.
     ///
-    /// - Returns: Why none can be begun.
+    /// - Returns: The error if none can be begun.
     mutating func begin(_ picture: PictureRequest, walk: UInt64? = nil) -> ImageCacheError? {
         let key = FileKey(picture.id)
         let name = picture.location.url.split(separator: "/").last ?? ""
@@ -35,29 +35,29 @@ extension Core {
             number: download.token, download: download, picture: picture, file: file,
             priority: walk == nil ? .reader : .preload, walk: walk)
         reserve(picture.size ?? DownloadLimits.assumedLength, for: key)
-        // What was begun from the image host is gone on with there.
+        // A download begun from the image host is resumed there.
         if download.phase == .running { askTier(picture, of: key) }
         return nil
     }
 
-    /// Counts what a download will take.
+    /// Counts the bytes that a download will take.
     private mutating func reserve(_ bytes: Int64, for key: FileKey) {
         guard let isRead = downloads[key]?.download.isRead else { return }
         budget.reserve(bytes, for: key, isPreload: !isRead, inUse)
     }
 
-    /// Lets the least recently used pictures go on a full disk, if a download can then be kept.
+    /// Evicts the least recently used pictures on a full disk, if a download can then be kept.
     ///
-    /// - Returns: What is to be removed at once.
+    /// - Returns: The pictures to remove at once.
     mutating func giveWay(to key: FileKey) -> [StoredPicture] {
         guard let download = downloads[key]?.download else { return [] }
         let lacking = (download.total ?? DownloadLimits.assumedLength) - download.received
         return budget.giveWay(max(0, lacking), sparesUnread: !download.isRead, inUse)
     }
 
-    /// The earlier download's file has been looked at.
+    /// Takes the state read from the earlier download's file.
     private mutating func reopened(_ key: FileKey, _ file: PartialFile, _ found: (PartialState, PictureEdges)?) {
-        // The next download of the picture looks for itself: what this one found is not open there.
+        // The next download of the picture reads it itself: the files opened for this one are not open there.
         guard let entry = downloads[key], entry.file === file, entry.download.phase == .opening else { return }
         downloads[key]?.download.phase = .running
         if let (state, edges) = found { change(key) { $0.resume(state, edges: edges) } }
@@ -66,7 +66,7 @@ extension Core {
 
     // MARK: - The tier
 
-    /// Has the tier asked for a picture before the image host is.
+    /// Has the tier queried for a picture before the image host.
     private mutating func askTier(_ picture: PictureRequest, of key: FileKey) {
         guard let lock, let tier = configuration.tier, !picture.isPrivate, let entry = downloads[key] else { return }
         let urgency = Urgency()
@@ -78,10 +78,10 @@ extension Core {
         downloads[key]?.download.phase = .asking
     }
 
-    /// The tier has brought a picture of so many bytes, or nothing.
+    /// Takes the tier's answer: a picture of `length` bytes, or nothing.
     mutating func tierAnswered(_ key: FileKey, _ file: PartialFile, _ picture: PictureRequest, length: Int64?) {
         guard let entry = downloads[key], entry.file === file, entry.download.phase == .asking else {
-            // Nobody wants it any more.
+            // The download is not wanted any more.
             if length == nil { later { $0.configuration.tier?.giveUp(picture.id) } }
             return
         }
@@ -97,11 +97,11 @@ extension Core {
         release(key)
     }
 
-    // MARK: - What becomes of it
+    // MARK: - Consequences
 
-    /// Has a download decide, and carries that out.
+    /// Runs a decision of a download, and carries it out.
     ///
-    /// What it has given up requests for is asked for again as it then stands.
+    /// Bytes of requests that it has given up are requested again as the download then stands.
     mutating func change(_ key: FileKey, _ decide: (inout Download) -> DownloadChange) {
         guard let change = downloads.decide(key, decide) else { return }
         for segment in change.cancel {
@@ -120,7 +120,7 @@ extension Core {
         }
     }
 
-    /// All bytes of a picture have been looked at.
+    /// Takes the result of the check of all bytes.
     mutating func checked(_ key: FileKey, _ file: PartialFile, isProven: Result<Bool, FileError>) {
         guard let entry = downloads[key], entry.file === file else { return }
         switch isProven {
@@ -135,7 +135,7 @@ extension Core {
         release(key)
     }
 
-    /// Gives a waiter that has been taken out what has come.
+    /// Gives a removed waiter the bytes or the length that have come.
     private mutating func answer(_ waiter: Waiter, of key: FileKey) {
         guard let entry = downloads[key] else { return end(waiter, .again) }
         guard case .bytes(let range) = waiter.need, let handle = waiter.handle else {
@@ -150,12 +150,12 @@ extension Core {
         end(waiter, .bytes(bytes, pictures[handle]?.version))
     }
 
-    /// Gives a waiter that has been taken out its answer.
+    /// Gives a removed waiter its result.
     mutating func end(_ waiter: Waiter, _ result: WaitResult) {
         later { _ in waiter.wait.answer(result) }
     }
 
-    /// Ends the waits for a download that are meant; returns whether there were any.
+    /// Ends the matching waits for a download; returns whether there were any.
     @discardableResult
     mutating func endWaits(
         for key: FileKey, _ result: WaitResult, where isMeant: (Waiter) -> Bool
@@ -168,7 +168,7 @@ extension Core {
     private mutating func complete(_ key: FileKey, length: Int64) {
         guard var entry = downloads[key] else { return }
         settle(&entry)
-        // They end by themselves.
+        // The transfers end by themselves.
         entry.transfers = [:]
         downloads[key] = entry
         reserve(length, for: key)
@@ -192,7 +192,7 @@ extension Core {
         }
     }
 
-    /// Takes a download off the books.
+    /// Removes a download from the records.
     @discardableResult
     private mutating func forget(_ key: FileKey) -> PictureDownload? {
         budget.release(key)
@@ -204,7 +204,7 @@ extension Core {
         return entry
     }
 
-    /// A whole picture has been moved to its place, or the disk refused.
+    /// Takes the result of moving a whole picture to its place.
     mutating func committed(_ key: FileKey, _ file: PartialFile, _ result: Result<StoredPicture, FileError>) {
         guard let entry = downloads[key], entry.file === file else { return }
         if case .success(let picture) = result, !entry.isFromTier, !entry.picture.isPrivate,
@@ -278,7 +278,7 @@ extension Core {
         pump()
     }
 
-    /// Ends the requests of a download that is over or begins again; the length that it was told is void.
+    /// Ends the requests of a download that is over or begins again; its announced length is withdrawn.
     private mutating func end(_ entry: inout PictureDownload) {
         settle(&entry)
         let transfers = entry.transfers.values
@@ -286,14 +286,14 @@ extension Core {
         later { _ in for transfer in transfers { transfer.cancel() } }
     }
 
-    /// The length that a download was told is certain or void.
+    /// Resumes the tasks that wait until the announced length is confirmed or withdrawn.
     private mutating func settle(_ entry: inout PictureDownload) {
         let settlers = entry.settlers
         entry.settlers = []
         if !settlers.isEmpty { later { _ in for continuation in settlers { continuation.resume() } } }
     }
 
-    /// Keeps what came so far for another try.
+    /// Keeps the received bytes for another try.
     private mutating func park(_ key: FileKey, _ entry: PictureDownload, reserved: Int64) {
         let download = entry.download
         guard download.phase != .opening else { return budget.park(key, bytes: reserved) }
@@ -304,14 +304,14 @@ extension Core {
         budget.makeRoom(for: 0, isPreload: false, inUse)
     }
 
-    // MARK: - What comes
+    // MARK: - Received bytes
 
-    /// What follows from an answer's head or from written bytes.
+    /// The result of an answer's head or of written bytes.
     struct Written: Sendable {
         var goesOn: Bool
-        /// Where the next ones go.
+        /// The places of the next bytes.
         var plan: BodyPlan?
-        /// What to note beside the partial file, if it is time.
+        /// The state to save beside the partial file, if it is time.
         var state: PartialState?
     }
 
@@ -319,7 +319,7 @@ extension Core {
         guard downloads[key]?.download.segments[segment] != nil else { return Written(goesOn: false) }
         change(key) { [now] in $0.answered(head, to: segment, now: now) }
         if let total = downloads[key]?.download.total, budget.reserved(for: key) != total { reserve(total, for: key) }
-        // What is known now may be worth more connections.
+        // The new facts may be worth more connections.
         pump()
         guard let download = downloads[key]?.download, download.segments[segment] != nil else {
             return Written(goesOn: false)
@@ -327,7 +327,7 @@ extension Core {
         return Written(goesOn: true, plan: download.plan(of: segment))
     }
 
-    /// Takes note of bytes that have come and are in the file.
+    /// Takes note of received bytes that are in the file.
     mutating func wrote(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int64>, from segment: UInt64, of key: FileKey
     ) -> Written {
@@ -349,7 +349,7 @@ extension Core {
             return change
         }
         guard let entry = downloads[key] else { return Written(goesOn: false) }
-        // The request of what is whole is left to end by itself, which keeps its connection.
+        // The request of a whole picture is left to end by itself, which keeps its connection.
         guard entry.download.phase == .running else { return Written(goesOn: entry.download.goesOn(segment)) }
         if isTurningPoint { pump() }
         var state: PartialState?
@@ -361,7 +361,7 @@ extension Core {
             goesOn: entry.download.goesOn(segment), plan: entry.download.plan(of: segment), state: state)
     }
 
-    /// Takes note of bytes for which there is no place: more than the picture has, or more than is wanted of them.
+    /// Takes note of bytes for which there is no place: more than the picture has, or more than is wanted.
     ///
     /// - Returns: Whether the body is read further, without a use for it.
     mutating func exceeded(by bytes: UnsafeRawBufferPointer, from segment: UInt64, of key: FileKey) -> Bool {
@@ -371,13 +371,13 @@ extension Core {
         guard next + Int64(bytes.count) > download.total ?? DownloadLimits.largestUnknown else {
             return download.goesOn(segment)
         }
-        // They tell whether the picture ends where it was said to.
+        // They show whether the picture ends at its declared length.
         unsafe downloads[key]?.download.edges.note(bytes, at: next, total: download.total)
         change(key) { $0.overran() }
         return false
     }
 
-    /// Has a download decide about bytes that may contradict others, and goes on with what it then lacks.
+    /// Runs a decision about bytes that may contradict others, and requests the bytes that are then missing.
     mutating func contradict(_ key: FileKey, _ decide: (inout Download) -> DownloadChange) {
         var hasChanged = false
         change(key) { download in
@@ -386,7 +386,7 @@ extension Core {
             return change
         }
         guard hasChanged, downloads[key]?.download.phase == .running else { return }
-        // What was noted of the bytes that are there may be void.
+        // The saved state of the present bytes may be void.
         downloads[key]?.unnoted = PartialState.interval
         pump()
     }
@@ -398,19 +398,19 @@ extension Core {
 
     mutating func finished(_ segment: UInt64, of key: FileKey, _ result: Result<Void, HTTPError>) {
         guard downloads[key]?.download.segments[segment] != nil else {
-            // It belonged to a download that is over; its connection is free for others.
+            // The request belonged to a download that is over; its connection is free for others.
             return pump()
         }
         downloads[key]?.transfers[segment] = nil
         change(key) { [now] in $0.finished(segment, result, now: now) }
         _ = downloads[key]?.download.wake(now: now)
-        // Nobody waited for its end, and it did not come: keep what is there.
+        // If nothing waits for the rest, the download ends and the present bytes are kept.
         release(key)
     }
 
-    /// Neither disk nor memory takes the bytes.
+    /// Handles bytes that neither disk nor memory takes.
     mutating func cannotWrite(_ error: FileError, from segment: UInt64, of key: FileKey) {
-        // A download that is over concerns nobody, least of all the next one of the same picture.
+        // The failure of a download that is over must not end the next one of the same picture.
         guard downloads[key]?.download.segments[segment] != nil else { return }
         if let lack = error.lackOfDescriptors { return fail(key, .exhausted(lack), keepsPartial: false) }
         budget.refused(error.text)

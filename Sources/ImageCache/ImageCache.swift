@@ -6,10 +6,10 @@ package import Posix
 package import Rankings
 internal import Synchronization
 
-/// Where the bytes of pictures are: stored files, shared downloads, preloading, eviction.
+/// The bytes of pictures: stored files, shared downloads, preloading, eviction.
 ///
-/// Decisions are made by `Core` under one lock and carried out outside it; requests run on the transport, what is written to
-/// the disk on a serial queue of its own.
+/// Decisions are made by `Core` under one lock and carried out outside it; requests run on the transport, writes to the disk on
+/// a serial queue of their own.
 ///
 /// ## Concurrency
 ///
@@ -17,7 +17,7 @@ internal import Synchronization
 package final class ImageCache: Sendable {
     let core: CoreLock
 
-    /// Opens the cache: locks it against a second daemon, marks it, and reads from the names of files what is stored.
+    /// Opens the cache: locks it against a second daemon, marks it, and reads the stored pictures from the names of files.
     package init(
         _ configuration: CacheConfiguration, host: ImageHost, report: @escaping @Sendable (ImageCacheEvent) -> Void
     ) throws(ImageCacheError) {
@@ -31,9 +31,9 @@ package final class ImageCache: Sendable {
         core.bring(index.older.sorted { $0.value.used < $1.value.used }.map(\.key)[...])
     }
 
-    // MARK: - Questions
+    // MARK: - Queries
 
-    /// What is known of a picture now.
+    /// The present state of a picture.
     ///
     /// Never waits.
     package func state(of picture: PictureID) -> PictureState {
@@ -50,7 +50,7 @@ package final class ImageCache: Sendable {
         }
     }
 
-    /// The length of a picture that is stored.
+    /// The length of a stored picture in bytes; nil if it is not stored.
     ///
     /// Never waits.
     package func storedSize(of picture: PictureID) -> Int64? {
@@ -58,7 +58,7 @@ package final class ImageCache: Sendable {
         return core.withLock { $0.index[key]?.length }
     }
 
-    /// Returns once no download of a picture is under way whose length is only announced.
+    /// Returns once no download of a picture with a merely announced length is under way.
     package func announcementEnded(of picture: PictureID) async {
         let key = FileKey(picture)
         await withCheckedContinuation { continuation in
@@ -71,7 +71,7 @@ package final class ImageCache: Sendable {
         }
     }
 
-    /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
+    /// Pins a picture, now or once it is stored, or unpins it.
     package func setPinned(_ isPinned: Bool, _ picture: PictureID) {
         core.bring(OlderName(FileKey(picture)))
         core.run { core in
@@ -91,9 +91,9 @@ package final class ImageCache: Sendable {
     /// Drops a stored picture, pinned or not.
     ///
     /// - Parameters:
-    ///   - picture: What to drop.
-    ///   - openers: How many have it open to say so, and do not count.
-    /// - Returns: Whether it was stored and nobody else has it open.
+    ///   - picture: The picture to drop.
+    ///   - openers: The number of handles that make this request, which do not count.
+    /// - Returns: Whether it was stored and no other handle has it open.
     package func evict(_ picture: PictureID, openers: Int) -> Bool {
         let key = FileKey(picture)
         core.bring(OlderName(key))
@@ -117,14 +117,14 @@ package final class ImageCache: Sendable {
 
     // MARK: - Reading
 
-    /// Opens a picture for reading; asks nothing of the network before the first read.
+    /// Opens a picture for reading; sends no request before the first read.
     ///
     /// - Parameters:
-    ///   - picture: What to read; its `size` is the one that `stat` showed and that the download must have.
+    ///   - picture: The picture to read; its `size` is the one that `stat` showed and that the download must have.
     ///   - neighbours: The pictures around it for preloading, or nil.
-    ///   - onRead: Told once, when more of it is read than a look takes, and before those bytes are given out.
+    ///   - onRead: Called once, when more of it is read than an inspection takes, and before those bytes are given out.
     /// - Returns: The open picture, which its owner closes.
-    /// - Throws: `.gone` if the service said so within the last ten minutes.
+    /// - Throws: `.gone` if the service reported so within the last ten minutes.
     package func open(
         _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)? = nil
     ) throws(ImageCacheError) -> OpenPicture {
@@ -133,7 +133,7 @@ package final class ImageCache: Sendable {
         return OpenPicture(core: core, id: id, picture, versionAtOpen: version)
     }
 
-    /// Downloads a whole picture whose length no header tells, and returns that length.
+    /// Downloads a whole picture without a declared length, and returns its length in bytes.
     package func learnSize(of picture: PictureRequest) async throws(ImageCacheError) -> Int64 {
         let wait = core.makeWait(for: picture.id)
         core.run { core in core.waitForLength(of: picture, wait) }
@@ -159,15 +159,11 @@ package final class ImageCache: Sendable {
 
 // MARK: - Open pictures
 
-/// A picture somebody has open: keeps its version and its bytes until closed.
-///
-/// ## Concurrency
-///
-/// Any thread may call any method at any time.
+/// An open picture: keeps its version and its bytes until closed.
 package final class OpenPicture: Sendable {
     private struct State {
         var isClosed = false
-        /// That of the first bytes which it got: it gets no others.
+        /// The version of the first bytes that it got; it gets no others.
         var version: PictureVersion?
     }
 
@@ -176,9 +172,9 @@ package final class OpenPicture: Sendable {
     private let state = Mutex(State())
     private let settled = AtomicLazyReference<WholePicture>()
     package let picture: PictureID
-    /// Whether its length is known by what names its digest, whatever the image host says.
+    /// Whether the listing gives its digest, and with it a length that no answer of the image host puts in doubt.
     package let hasDigest: Bool
-    /// The version that its bytes would have been of when it was opened; nil if only the next answer of the source could tell.
+    /// The version of its bytes at the time of opening; nil if only the next answer of the source could determine it.
     package let versionAtOpen: PictureVersion?
 
     init(core: CoreLock, id: UInt64, _ request: PictureRequest, versionAtOpen: PictureVersion?) {
@@ -193,15 +189,15 @@ package final class OpenPicture: Sendable {
         close()
     }
 
-    /// Which version its bytes are of, or would be now; nil if only the next answer of the source can tell.
+    /// The version of its bytes, or of those it would get now; nil if only the next answer of the source can determine it.
     package var version: PictureVersion? {
         state.withLock { $0.version } ?? core.withLock { $0.version(of: id) }
     }
 
-    /// What a read gives.
+    /// The result of a read.
     package enum Reading: Sendable {
         case bytes(PictureBytes)
-        /// The network has to bring them, and has been asked.
+        /// The network has to bring the bytes, and the wait for them has begun.
         case later(PendingBytes)
     }
 
@@ -214,7 +210,7 @@ package final class OpenPicture: Sendable {
         return .later(PendingBytes(self, offset: offset, count: count, wait: wait))
     }
 
-    /// The bytes, once they are here: right ones, `count` of them or up to the end of the picture, or an error.
+    /// The bytes, once they are present: right ones, `count` of them or up to the end of the picture, or an error.
     ///
     /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
     package func bytes(offset: Int64, count: Int) async throws(ImageCacheError) -> PictureBytes {
@@ -224,12 +220,12 @@ package final class OpenPicture: Sendable {
         }
     }
 
-    /// Looks for bytes in memory and on the disk; nil if they must be waited for, which a wait then begins.
+    /// Finds bytes in memory and on the disk; nil if they must be waited for, which a wait then begins.
     func look(offset: Int64, count: Int, _ wait: Wait?) throws(ImageCacheError) -> PictureBytes? {
         if let (file, _) = settledBytes(offset: offset, count: count) {
             return .file(file, offset: offset, count: count)
         }
-        // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
+        // Each turn either ends or settles the finding of one disk access; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
             let (found, version, whole) = core.run { core in
                 let found = core.read(id, offset: offset, count: count, wait)
@@ -255,22 +251,25 @@ package final class OpenPicture: Sendable {
             "a stored picture vanishes whenever it is opened; look at what else works in the cache directory")
     }
 
-    /// The file that has the bytes, at the same offset, and their version, if reading them decides nothing; no lock of others is taken.
+    /// The file that has the bytes, at the same offset, and their version, if reading them decides nothing.
+    ///
+    /// No lock is taken that other readers wait for.
     package func settledBytes(offset: Int64, count: Int) -> (file: StoredFile, version: PictureVersion)? {
-        // The last bytes tell that the reader is done with the picture.
+        // The read of the last bytes shows that the reader is done with the picture.
         guard let settled = settled.load(), offset >= 0, count > 0,
             offset < settled.length - Int64(count)
         else { return nil }
         return (settled.file, settled.version)
     }
 
-    /// Remembers the version of the bytes that it got.
+    /// Keeps the version of the bytes that it got.
     func hold(_ version: PictureVersion?) {
         state.withLock { $0.version = version }
     }
 
-    /// Keeps the whole picture for further reads, and has the disk read on: it is fastest with much to do at once, and the
-    /// kernel asks for what it reads ahead of a reader piece by piece (posix_fadvise(2)).
+    /// Keeps the whole picture for further reads, and starts the disk's read-ahead (posix_fadvise(2)).
+    ///
+    /// The disk is fastest with much to do at once, and the kernel requests its read-ahead for a reader piece by piece.
     private func settle(_ whole: WholePicture, readTo end: Int64) {
         guard settled.load() == nil, settled.storeIfNil(whole) === whole, end < whole.length else { return }
         try? whole.file.use { descriptor in
@@ -278,7 +277,7 @@ package final class OpenPicture: Sendable {
         }
     }
 
-    /// Looks at the disk for one read.
+    /// The largest number of disk accesses for one read.
     private static let mostLooks = 4
 
     /// Gives the picture up; must be called once.
@@ -296,11 +295,11 @@ package final class OpenPicture: Sendable {
 
 /// Bytes that a read waits for.
 ///
-/// Giving it up is giving the wait up.
+/// Releasing the last reference gives the wait up.
 ///
 /// ## Concurrency
 ///
-/// One task waits, once; the last reference may go on any thread.
+/// One task waits, once; the last reference may be released on any thread.
 package final class PendingBytes: Sendable {
     private let picture: OpenPicture
     private let offset: Int64
@@ -318,7 +317,7 @@ package final class PendingBytes: Sendable {
         if !wait.isAnswered { picture.core.leave(wait) }
     }
 
-    /// The bytes, once they are here: right ones, as many as were asked for or up to the end of the picture, or an error.
+    /// The bytes, once they are present: right ones, as many as requested or up to the end of the picture, or an error.
     ///
     /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
     package func bytes() async throws(ImageCacheError) -> PictureBytes {
@@ -338,7 +337,7 @@ package final class PendingBytes: Sendable {
 
 // MARK: - Pictures made here
 
-/// Pictures that are made here rather than downloaded, and pictures picked at random.
+/// Pictures that are made here rather than downloaded, and random pictures.
 extension ImageCache {
     /// Stores a picture that was made here, under the same budget as downloaded ones.
     ///
@@ -355,7 +354,7 @@ extension ImageCache {
     /// The bytes of a picture that was made here; nil if it is not stored, or not whole any more.
     package func kept(_ picture: PictureID) async -> [UInt8]? {
         guard let size = storedSize(of: picture) else { return nil }
-        // It cannot be downloaded: an address that leads nowhere makes sure of it.
+        // It cannot be downloaded: an address without a target makes sure of it.
         let location = PictureLocation(url: "", headers: [], fileExtension: "")
         do throws(ImageCacheError) {
             let opened = try open(PictureRequest(id: picture, location: location, size: size), neighbours: nil)
@@ -372,7 +371,7 @@ extension ImageCache {
     private func write(_ bytes: [UInt8], as picture: PictureID) throws(FileError) {
         let key = FileKey(picture)
         let length = Int64(bytes.count)
-        // Made by a task that outlived the mount: the directory may be another process's by now.
+        // The task may have outlived the mount: the directory may already be another process's.
         guard !core.withLock({ $0.isClosed }) else { throw FileError("keeping a picture of a closed cache", ECANCELED) }
         let hasRoom = core.run { core in
             core.budget.makeRoom(for: length, isPreload: false, core.inUse) && core.budget.diskLack <= 0
@@ -394,7 +393,7 @@ extension ImageCache {
         core.run { core in core.stored(stored, isUnread: false) }
     }
 
-    /// A stored picture picked at random; nil if there is none that `accepts` takes.
+    /// A random stored picture; nil if there is none that `accepts` takes.
     ///
     /// Never waits.
     package func randomPicture(where accepts: (PictureID) -> Bool) -> PictureID? {
@@ -408,6 +407,6 @@ extension ImageCache {
         return nil
     }
 
-    /// Pictures tried for one at random: archives and the like are not taken, and may be many.
+    /// The largest number of pictures tried for a random one: archives and the like are not taken, and may be many.
     private static let mostTries = 64
 }

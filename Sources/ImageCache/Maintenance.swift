@@ -3,13 +3,13 @@ internal import Dispatch
 internal import Glibc
 internal import Posix
 
-/// What `rankfs cache verify` found in a cache directory.
+/// The findings of `rankfs cache verify` in a cache directory.
 package struct CacheVerification: Sendable, Equatable {
-    /// Something that was wrong, and is gone or mended.
+    /// A defect that has been removed or repaired.
     package struct Mistake: Sendable, Equatable {
-        /// Below the cache directory.
+        /// The path below the cache directory.
         package var path: String
-        /// What was wrong with it, and what became of it if it was not removed.
+        /// The defect, and its repair if the file was not removed.
         package var reason: String
 
         package init(path: String, reason: String) {
@@ -18,30 +18,30 @@ package struct CacheVerification: Sendable, Equatable {
         }
     }
 
-    /// Pictures that are what their names say, and their bytes.
+    /// The number of pictures that match their names, and their bytes.
     package var pictures = 0
     package var bytes: Int64 = 0
-    /// Downloads that are not whole and can be gone on with.
+    /// Unfinished downloads that can be resumed.
     package var partialPictures = 0
     package var mistakes: [Mistake] = []
 }
 
-/// What `rankfs cache clear` removed from a cache directory.
+/// The amounts that `rankfs cache clear` removed from a cache directory.
 package struct CacheRemoval: Sendable, Equatable {
     package var pictures = 0
     package var bytes: Int64 = 0
-    /// How many of them had been pinned.
+    /// The number of removed pictures that had been pinned.
     package var pinned = 0
     package var partialPictures = 0
 }
 
 extension ImageCache {
-    /// Reads every stored picture against its name, length and hash, and removes what is wrong.
+    /// Checks every stored picture against its name, length and hash, and removes those that are wrong.
     ///
     /// Blocks for as long as reading the whole cache takes. Pictures of an older format are converted first.
     ///
     /// - Parameter directory: A cache that no daemon uses.
-    /// - Returns: What is in order, and what was not.
+    /// - Returns: The numbers of correct files, and the defects.
     /// - Throws: `.busy` or `.unusable`.
     package static func verify(directory: String) throws(ImageCacheError) -> CacheVerification {
         try checkIsOwn(directory: directory)
@@ -81,18 +81,18 @@ extension ImageCache {
         return found
     }
 
-    /// Removes every stored picture, pinned or not, what is unfinished, pins and last uses.
+    /// Removes every stored picture, pinned or not, unfinished downloads, pins and last uses.
     ///
-    /// The directory, its marks and whatever else lies in it stay.
+    /// The directory, its marks and everything else in it stay.
     ///
     /// - Parameters:
     ///   - directory: A cache that no daemon uses.
-    ///   - others: Names of other things in it that go with the pictures.
-    /// - Returns: How much went.
+    ///   - others: Names of other entries in it that are removed with the pictures.
+    /// - Returns: The amounts removed.
     /// - Throws: `.busy` or `.unusable`.
     package static func clear(directory: String, others: [String]) throws(ImageCacheError) -> CacheRemoval {
         let own = try OwnDirectory(directory)
-        // The lock goes with it: not before the work is done.
+        // The lock is released with it: not before the work is done.
         defer { withExtendedLifetime(own) {} }
         let before = try inspect(directory: directory)
         var pinned = 0
@@ -112,18 +112,18 @@ extension ImageCache {
             partialPictures: before.partialPictures - after.partialPictures)
     }
 
-    /// Brings the cache to its budget and its floor of free disk.
+    /// Evicts pictures until the cache fits its budget and the disk has its free floor.
     package func prune() async {
-        // Which pictures of an older format there are must be known before they can go.
+        // The pictures of an older format must be known before they can be evicted.
         for name in core.withLock({ $0.index.older.keys }) { core.bring(name) }
         core.run { core in core.trim() }
         core.checkDisk()
         await core.onDisk {}
     }
 
-    /// Puts the marks that keep backups away on a directory that a mount has used before, also while one uses it.
+    /// Puts the marks that keep backups away on a directory that a mount has used, also during a mount.
     ///
-    /// - Returns: The names of those that the file system cannot hold.
+    /// - Returns: The names of the marks that the file system cannot hold.
     /// - Throws: `.unusable` for any other directory: a mark there would hide it from its owner's backups.
     package static func mark(directory: String) throws(ImageCacheError) -> [String] {
         guard let top = try? CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else {
@@ -140,13 +140,13 @@ extension ImageCache {
 
     /// Makes the lock and the directories of a cache, which a disk without room may refuse.
     ///
-    /// - Parameter directory: The cache directory, which is there.
-    /// - Returns: The errno of what could not be made; nil if all is there.
+    /// - Parameter directory: The cache directory, which exists.
+    /// - Returns: The errno of the failed call; nil if everything exists.
     package static func makeFolders(in directory: String) -> Int32? {
         do throws(FileError) {
             let top = try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor
             defer { Glibc.close(top) }
-            // What it is, who opens it is told.
+            // The later format is reported when the cache is opened.
             guard PictureStore.newerFormat(in: top) == nil else { return nil }
             Glibc.close(try CacheFiles.open(PictureStore.lockName, in: top, O_RDWR | O_CREAT))
             _ = try PictureStore.openFolders(in: top)
@@ -168,7 +168,7 @@ extension CacheVerification {
         OwnDirectory.remove(name, in: directory)
     }
 
-    /// Looks at the pictures of one directory.
+    /// Checks the pictures of one directory.
     fileprivate mutating func verifyPictures(_ directory: Int32, fan: String, _ store: PictureStore) {
         let path = "\(PictureStore.version)/\(fan)"
         for name in CacheFiles.names(in: directory).sorted() {
@@ -214,20 +214,20 @@ extension CacheVerification {
 
 // MARK: - Inspection
 
-/// What a cache directory holds, told without a mount.
+/// The contents of a cache directory, determined without a mount.
 package struct CacheInspection: Sendable, Equatable {
     package var pictures: Int
     /// Bytes of the stored files.
     package var bytes: Int64
-    /// Downloads that are not whole.
+    /// Unfinished downloads.
     package var partialPictures: Int
     package var partialBytes: Int64
-    /// Marks against backups that are missing, each with why; empty if all are there.
+    /// The missing marks against backups, each with the reason; empty if all are set.
     package var missingMarks: [String]
 }
 
 extension ImageCache {
-    /// Looks at a cache directory without locking or changing it; a running daemon does not mind.
+    /// Inspects a cache directory without locking or changing it, also beside a running daemon.
     package static func inspect(directory: String) throws(ImageCacheError) -> CacheInspection {
         do throws(FileError) {
             let top = try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
@@ -263,12 +263,12 @@ extension ImageCache {
 
 /// A cache directory held for maintenance: rankfs's own beyond doubt, locked against daemons, reached by descriptors.
 ///
-/// A directory is rankfs's own if it belongs to the user, carries a tag that rankfs wrote and the lock of a mount. Anything
-/// else that an option may name by mistake is refused; a link is never followed.
+/// A directory is rankfs's own if it belongs to the user and carries a tag that rankfs wrote and the lock of a mount. Any other
+/// directory that an option may name by mistake is refused; a link is never followed.
 ///
 /// ## Concurrency
 ///
-/// One thread at a time. The lock is given up with the last reference.
+/// One thread at a time. The lock is released with the last reference.
 final class OwnDirectory {
     private let directory: OpenFile
     private let lock: OpenFile
@@ -301,14 +301,14 @@ final class OwnDirectory {
     }
 
     deinit {
-        // A process that was just started may still have the descriptor, until it becomes another program.
+        // A process that was just started may still have the descriptor, until it executes another program.
         _ = flock(lock.descriptor, LOCK_UN)
     }
 
-    /// Removes a file, a link or a directory with everything in it; links are not followed, other file systems not entered.
+    /// Removes a file, a link or a directory with its contents; does not follow links or enter other file systems.
     ///
     /// - Parameters:
-    ///   - name: In `parent`.
+    ///   - name: The entry's name in `parent`.
     ///   - parent: A directory's descriptor.
     static func remove(_ name: String, in parent: Int32) {
         var status = stat()
@@ -325,7 +325,7 @@ final class OwnDirectory {
 }
 
 extension Marks {
-    /// Whether the tag of a directory is one that rankfs wrote; other programs' caches have the signature too.
+    /// Whether a directory's tag was written by rankfs; caches of other programs have the signature too.
     static func isOwn(_ directory: Int32) -> Bool {
         guard let file = try? CacheFiles.open(tagName, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
         defer { Glibc.close(file) }
@@ -334,6 +334,6 @@ extension Marks {
         return text.hasPrefix(signature + "\n") && text.contains("rankfs")
     }
 
-    /// Bytes of a tag that are looked at; ours has 200.
+    /// Bytes of a tag that are read; that of rankfs has 200.
     private static let longestTag = 1024
 }

@@ -18,7 +18,7 @@ extension OlderName {
         self.init(high: hash.high, low: hash.low)
     }
 
-    /// Reads `name` back; nil for any other text.
+    /// Decodes `name`; nil for any other text.
     init?(_ name: some Sequence<UInt8>) {
         var reader = NameReader(name)
         guard let high = reader.hash(), let low = reader.hash(), reader.isAtEnd else { return nil }
@@ -26,9 +26,9 @@ extension OlderName {
     }
 }
 
-/// What followed the picture's bytes in a file of the first format.
+/// The footer after the picture's bytes in a file of the first format.
 struct Footer: Sendable {
-    /// Bytes of it: magic 8, length 8, hash 8, key 1 + 88 at most, check 8, rounded up.
+    /// Its size in bytes: magic 8, length 8, hash 8, key 1 + 88 at most, check 8, rounded up.
     static let size: Int64 = 128
     /// `RANKFSP1`.
     private static let magic: UInt64 = 0x3150_5346_4B4E_4152
@@ -45,26 +45,28 @@ struct Footer: Sendable {
     }
 }
 
-/// The first format, which is converted in place: a picture's file had a hash of its key for a name and a footer behind the
-/// bytes; pins and last uses were rows of a database.
+/// The first format, which is converted in place.
 ///
-/// A picture is converted by renaming its file to what the footer says and cutting it: a kill between the two leaves a file that
-/// ``PictureStore/open(_:verify:)`` cuts. The database is removed when nothing is left to convert.
+/// A picture's file was named by a hash of its key and had a footer after the bytes; pins and last uses were rows of a database.
+///
+/// A picture is converted by renaming its file to the name in the footer and cutting it: a kill between the two leaves a file
+/// that ``PictureStore/open(_:verify:)`` cuts. The database is removed when nothing is left to convert.
 enum OlderFormat {
     static let version = "v1"
     private static let index = "index.sqlite"
 
-    /// What is known of a picture before its file is looked into.
+    /// The known data of a picture before its file is read.
     struct Row: Sendable {
-        /// Bytes of the picture.
+        /// The picture's length in bytes.
         var length: Int64
-        /// Order of use.
+        /// The picture's place in the order of use.
         var used: Int64 = 0
         var isPinned = false
     }
 
-    /// Makes the first format's directory the one of today, for which no room is needed on the disk; what an older rankfs has
-    /// stored since then is moved there.
+    /// Turns the first format's directory into the present one, which needs no room on the disk.
+    ///
+    /// Pictures that an older rankfs has stored since then are moved there.
     static func takeOver(in top: Int32) {
         guard unsafe renameat(top, version, top, PictureStore.version) != 0, errno == ENOTEMPTY || errno == EEXIST,
             let from = try? CacheFiles.open(version, in: top, O_RDONLY | O_DIRECTORY)
@@ -83,7 +85,7 @@ enum OlderFormat {
         unsafe _ = unlinkat(top, version, AT_REMOVEDIR)
     }
 
-    /// Gives unfinished downloads the names of today; what is known of each does not change.
+    /// Gives unfinished downloads their present names; their states do not change.
     static func convertPartials(in partial: Int32) {
         for name in CacheFiles.names(in: partial) {
             guard let older = OlderName(name.utf8),
@@ -101,7 +103,7 @@ enum OlderFormat {
         }
     }
 
-    /// What is known of pictures that are to be converted.
+    /// The known data of pictures that are to be converted.
     static func rows(_ names: [OlderName], below version: Int32, in directory: String) -> [OlderName: Row] {
         let known = names.isEmpty ? [:] : rows(in: directory)
         return Dictionary(
@@ -110,7 +112,7 @@ enum OlderFormat {
             })
     }
 
-    /// What the database says; nothing if there is none that can be read.
+    /// The rows of the database; empty if there is none that can be read.
     static func rows(in directory: String) -> [OlderName: Row] {
         var rows: [OlderName: Row] = [:]
         guard let connection = try? Connection(path: "\(directory)/\(index)", access: .readOnly) else { return [:] }
@@ -124,7 +126,7 @@ enum OlderFormat {
         return rows
     }
 
-    /// Bytes of a picture by its file.
+    /// The length of a picture in bytes, determined from its file.
     static func length(of name: OlderName, below version: Int32) -> Int64 {
         var status = stat()
         guard unsafe fstatat(version, name.path, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return 0 }
@@ -133,8 +135,8 @@ enum OlderFormat {
 
     /// Converts a picture.
     ///
-    /// - Returns: What is stored now; nil if there was no such file, or a broken one that has been removed.
-    /// - Throws: What the disk refused; the picture is then as it was.
+    /// - Returns: The stored picture; nil if there was no such file, or a broken one that has been removed.
+    /// - Throws: The disk's error; the picture is then unchanged.
     static func convert(_ name: OlderName, isPinned: Bool, _ store: PictureStore) throws(FileError) -> StoredPicture? {
         let version = store.root.version
         let descriptor: Int32
@@ -152,14 +154,14 @@ enum OlderFormat {
             CacheFiles.remove(name.path, in: version)
             return nil
         }
-        // Before its name tells nothing of the row any more.
+        // Before the rename, since the new name no longer leads to the row.
         if isPinned { try store.write(pins: [picture.key: true]) }
         try CacheFiles.rename(name.path, in: version, to: picture.path, in: version)
         try? PictureStore.cut(picture, below: version)
         return picture
     }
 
-    /// Removes the database, and what was set aside of it.
+    /// Removes the database and its set-aside copies.
     static func removeIndex(in top: Int32) {
         for name in CacheFiles.names(in: top) where name.hasPrefix(index) { CacheFiles.remove(name, in: top) }
     }

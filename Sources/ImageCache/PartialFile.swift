@@ -3,9 +3,9 @@ internal import Glibc
 internal import Posix
 internal import Synchronization
 
-/// Memory that pictures may take while the disk refuses them; shared by all downloads of a cache.
+/// Memory for pictures while the disk refuses them; shared by all downloads of a cache.
 final class SpareMemory: Sendable {
-    /// Bytes at most.
+    /// The limit in bytes.
     static let limit: Int64 = 64 << 20
     private let used = Mutex<Int64>(0)
 
@@ -22,11 +22,11 @@ final class SpareMemory: Sendable {
     }
 }
 
-/// Where a download's bytes go: a partial file, or memory when the disk refuses.
+/// The destination of a download's bytes: a partial file, or memory when the disk refuses.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. The mutex is held over opening and moving to memory, not over writing.
+/// Any thread may call. The mutex is held while the file is opened or moved to memory, not during writes.
 final class PartialFile: Sendable {
     private struct State {
         var data: StoredFile?
@@ -37,7 +37,7 @@ final class PartialFile: Sendable {
     }
 
     let name: FileKey
-    /// Requests that have begun to bring its bytes (`Download.begun`).
+    /// The number of requests begun to bring its bytes (`Download.begun`).
     let begun = Atomic<UInt64>(0)
     private let store: PictureStore
     private let spare: SpareMemory
@@ -56,7 +56,7 @@ final class PartialFile: Sendable {
     /// The file with the bytes so far; nil before the first one.
     var current: StoredFile? { state.withLock { $0.data } }
 
-    /// Some of the bytes so far; nil before the first one.
+    /// Some of the present bytes; nil before the first one.
     func read(at offset: Int64, count: Int) throws(FileError) -> [UInt8]? {
         guard let current else { return nil }
         return try Self.read(current, at: offset, count: count)
@@ -65,7 +65,7 @@ final class PartialFile: Sendable {
     /// Whether the bytes are in memory and will never be stored.
     var isInMemory: Bool { state.withLock { $0.memory > 0 } }
 
-    /// What an earlier download left, with the picture's edges read from it; nil if nothing can be trusted.
+    /// The state that an earlier download left, with the picture's edges read from its file; nil if nothing can be trusted.
     func resume() -> (PartialState, PictureEdges)? {
         guard let stateFile = try? file(".state"), let data = try? file(""),
             let bytes = try? Self.read(stateFile, at: 0, count: PartialState.size),
@@ -75,7 +75,7 @@ final class PartialFile: Sendable {
         else { return nil }
         var edges = PictureEdges()
         for range in known.present.ranges {
-            // Of a picture whose length nobody told the newest bytes may be the last.
+            // Without a declared length the newest bytes may be the last of the picture.
             let end = known.total ?? range.upperBound
             for part in [0..<Int64(PictureFormat.headLength), max(0, end - Int64(PictureFormat.tailLength))..<end] {
                 let wanted = part.clamped(to: range)
@@ -104,14 +104,14 @@ final class PartialFile: Sendable {
         try file.use { descriptor throws(FileError) in try CacheFiles.read(descriptor, at: offset, count: count) }
     }
 
-    /// The file to write to, made on first use.
+    /// The file to write to, created on first use.
     private func opened() throws(FileError) -> StoredFile {
         let (data, isRemoved) = state.withLock { ($0.data, $0.isRemoved) }
-        // The name may belong to the next download of the picture by now.
+        // The name may already belong to the next download of the picture.
         guard !isRemoved else { throw FileError("writing to a download that is over", ECANCELED) }
         if let data { return data }
         do throws(FileError) { return try make() } catch {
-            // The directory was deleted under us: make it again, once.
+            // The directory was deleted during operation: make it again, once.
             guard error.code == ENOENT, (try? store.reopen()) != nil else { throw error }
             return try make()
         }
@@ -129,18 +129,18 @@ final class PartialFile: Sendable {
         return data
     }
 
-    /// Writes bytes at a place in the picture.
+    /// Writes bytes at an offset in the picture.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
         try opened().use { descriptor throws(FileError) in
             unsafe try CacheFiles.write(bytes, to: descriptor, at: offset)
         }
     }
 
-    /// Moves what is there to memory (memfd_create(2)) and removes the partial file.
+    /// Moves the present bytes to memory (memfd_create(2)) and removes the partial file.
     ///
-    /// - Parameter total: Bytes that the whole picture may take.
-    /// - Returns: False if it is there already, or memory has no room for it.
-    /// - Throws: What kept it from being moved.
+    /// - Parameter total: The number of bytes that the whole picture may take.
+    /// - Returns: False if the bytes are in memory already, or memory has no room for them.
+    /// - Throws: The error that kept the bytes from being moved.
     func moveToMemory(total: Int64) throws(FileError) -> Bool {
         guard !isInMemory, spare.take(max(1, total)) else { return false }
         let memory: StoredFile
@@ -172,19 +172,19 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// What to write down of a download.
+    /// The state of a download to save.
     func state(total: Int64?, validator: String?, present: RangeSet) -> PartialState {
         PartialState(key: name.name, total: total, validator: validator, boot: store.boot, present: present)
     }
 
-    /// Writes down what is there, for a daemon that goes on after this one.
+    /// Saves the state of the present bytes, for a daemon that resumes after this one.
     func note(_ known: PartialState) {
         guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
         // A state that cannot be written costs a resume, nothing else.
         try? file.use { descriptor throws(FileError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
     }
 
-    /// Removes the partial file; those who have it open keep it.
+    /// Removes the partial file; readers that have it open keep it.
     func discard() {
         let wasOnDisk = state.withLock { state in
             defer {
@@ -197,7 +197,7 @@ final class PartialFile: Sendable {
         if wasOnDisk { store.removePartial(name) }
     }
 
-    /// Removes the partial file's names and keeps its bytes for those who read it now.
+    /// Removes the partial file's names and keeps its bytes for the present readers.
     func unlink() {
         state.withLock { state in
             state.isRemoved = true
@@ -209,28 +209,28 @@ final class PartialFile: Sendable {
 
 // MARK: - The state beside it
 
-/// What is known of an unfinished download, kept beside its file so that a daemon that was killed goes on by Range.
+/// The state of an unfinished download, kept beside its file so that a later daemon resumes by Range after a kill.
 ///
-/// The bytes themselves are not synced while they come. Killing the daemon loses none of them; a power cut might, so a
-/// partial file of another boot is not trusted.
+/// The bytes themselves are not synced while they come. Killing the daemon loses none of them; a power cut might, so a partial
+/// file of another boot is not trusted.
 struct PartialState: Equatable, Sendable {
-    /// Bytes a state takes on disk, written at once; within one sector it is either the old or the new one.
+    /// Bytes that a state takes on disk, written at once; within one sector it is either the old or the new state.
     static let size = 512
     /// `RANKFSD1`.
     static let magic: UInt64 = 0x3144_5346_4B4E_4152
-    /// Ranges kept; a download that has more forgets the last ones and asks for their bytes again.
+    /// The largest number of ranges kept; a download with more forgets the last ones and requests their bytes again.
     static let mostRanges = 12
-    /// A longer validator is not kept; dates have 29 bytes.
+    /// The longest validator that is kept, in bytes; dates have 29 bytes.
     static let longestValidator = 100
-    /// A state is written again after this many bytes: what a kill can cost.
+    /// The number of bytes after which a state is written again: the cost of a kill.
     static let interval: Int64 = 256 << 10
 
     /// `PictureID.key`.
     var key: String
     var total: Int64?
-    /// What goes into `If-Range`.
+    /// The validator for `If-Range`.
     var validator: String?
-    /// `/proc/sys/kernel/random/boot_id` when it was written.
+    /// The value of `/proc/sys/kernel/random/boot_id` at the time of writing.
     var boot: String
     var present: RangeSet
 
@@ -252,7 +252,7 @@ struct PartialState: Equatable, Sendable {
 }
 
 extension PartialState {
-    /// Reads `encoded` back; nil for all other bytes.
+    /// Decodes `encoded`; nil for all other bytes.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size, var reader = ByteReader(sealed: bytes), reader.readNumber() == Self.magic,
             let total = reader.readSigned(), let key = reader.readText(), let validator = reader.readText(),
@@ -273,7 +273,7 @@ extension PartialState {
 
 // MARK: - Ranges
 
-/// Which bytes of a picture are there: sorted ranges that neither overlap nor touch.
+/// The present bytes of a picture: sorted ranges that neither overlap nor touch.
 struct RangeSet: Equatable, Sendable {
     private(set) var ranges: [Range<Int64>] = []
 
@@ -283,12 +283,12 @@ struct RangeSet: Equatable, Sendable {
         for range in ranges { insert(range) }
     }
 
-    /// Bytes in the set.
+    /// The number of bytes in the set.
     var count: Int64 {
         ranges.reduce(0) { $0 + Int64($1.count) }
     }
 
-    /// Adds bytes; ranges that then touch become one.
+    /// Adds bytes; ranges that then touch are merged.
     mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
         let first = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.count
@@ -302,17 +302,17 @@ struct RangeSet: Equatable, Sendable {
         ranges.replaceSubrange(first..<last, with: CollectionOfOne(lower..<upper))
     }
 
-    /// Whether every byte of the range is there; an empty range always is.
+    /// Whether every byte of the range is present; an empty range always is.
     func contains(_ range: Range<Int64>) -> Bool {
         range.isEmpty || ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
     }
 
-    /// The first byte at or after `offset` that is not there.
+    /// The first missing byte at or after `offset`.
     func firstMissing(from offset: Int64) -> Int64 {
         ranges.first { $0.contains(offset) }?.upperBound ?? offset
     }
 
-    /// The parts of `bounds` that are not there, in order.
+    /// The missing parts of `bounds`, in order.
     func gaps(in bounds: Range<Int64>) -> [Range<Int64>] {
         var gaps: [Range<Int64>] = []
         var cursor = bounds.lowerBound

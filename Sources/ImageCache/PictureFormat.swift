@@ -1,17 +1,17 @@
-/// The formats that pictures come in, known by how their files begin and end.
+/// The formats of pictures, recognized by the beginning and the end of their files.
 ///
-/// JPEG: ITU T.81 B.1.1.3 (SOI, EOI). PNG: RFC 2083 section 3. GIF: GIF89a section 27. WebP: RFC 9649 section 2.4.
-/// Zip: APPNOTE 4.3.16, without a comment, as services make them. AVIF and MP4: ISO/IEC 14496-12 section 4.3 (the file type
-/// box with its brand). WebM: RFC 8794 section 11.2.1 (the EBML header); the last three do not show where they end.
+/// JPEG: ITU T.81 B.1.1.3 (SOI, EOI). PNG: RFC 2083 section 3. GIF: GIF89a section 27. WebP: RFC 9649 section 2.4. Zip: APPNOTE
+/// 4.3.16, without a comment, as services make them. AVIF and MP4: ISO/IEC 14496-12 section 4.3 (the file type box with its
+/// brand). WebM: RFC 8794 section 11.2.1 (the EBML header). The last three do not show where they end.
 enum PictureFormat: Equatable, Sendable {
     case jpeg, png, gif, webp, zip, avif, mp4, webm
 
-    /// Bytes at the beginning that tell the format.
+    /// Bytes at the beginning that determine the format.
     static let headLength = 12
-    /// Bytes at the end that tell whether the file is whole; enough for the longest trailer, a zip's 22 bytes.
+    /// Bytes at the end that show whether the file is whole; enough for the longest trailer, a zip's 22 bytes.
     static let tailLength = 24
 
-    /// The format that a file name extension promises, or nil for one that is not a picture.
+    /// The format that a file name extension promises; nil for an extension that is not a picture's.
     init?(fileExtension: String) {
         switch fileExtension.lowercased() {
         case "jpg", "jpeg": self = .jpeg
@@ -26,7 +26,7 @@ enum PictureFormat: Equatable, Sendable {
         }
     }
 
-    /// The format that the first bytes show.
+    /// The format that the first bytes show; nil for any other bytes.
     init?(head: [UInt8]) {
         if head.starts(with: [0xFF, 0xD8, 0xFF]) {
             self = .jpeg
@@ -53,8 +53,8 @@ enum PictureFormat: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - tail: The last `tailLength` bytes of the file, or all of a shorter one.
-    ///   - head: Its first `headLength` bytes; only WebP, whose length stands there, needs them.
-    ///   - length: The length of the whole file.
+    ///   - head: Its first `headLength` bytes; only WebP, which declares its length there, needs them.
+    ///   - length: The length of the whole file, in bytes.
     /// - Returns: False for a file that was cut off.
     func isWhole(tail: [UInt8], head: [UInt8], length: Int64) -> Bool {
         switch self {
@@ -70,7 +70,7 @@ enum PictureFormat: Equatable, Sendable {
         }
     }
 
-    /// Whether its last bytes show nothing.
+    /// Whether the last bytes show nothing about the end.
     var hasNoEndMark: Bool {
         switch self {
         case .avif, .mp4, .webm: true
@@ -78,7 +78,7 @@ enum PictureFormat: Equatable, Sendable {
         }
     }
 
-    /// Whether a media type is this format's own and no other's.
+    /// Whether a media type belongs to this format and to no other.
     func isNamed(by type: some StringProtocol) -> Bool {
         switch self {
         case .jpeg: type == "image/jpeg"
@@ -92,7 +92,7 @@ enum PictureFormat: Equatable, Sendable {
         }
     }
 
-    /// Whether a media type can belong to this format; the image host sends WebP under JPEG names now and then.
+    /// Whether a media type can belong to this format; the image host sometimes sends WebP under JPEG names.
     func admits(_ type: String) -> Bool {
         if type.hasPrefix("image/") || type == "application/octet-stream" { return true }
         return isNamed(by: type)
@@ -105,29 +105,29 @@ struct PictureEdges: Sendable {
     private(set) var head: [UInt8] = []
     /// The last bytes by their distance from the end; nil where none came yet.
     private var tail: [UInt8?] = Array(repeating: nil, count: PictureFormat.tailLength)
-    /// The newest bytes, and where they end: the last ones of a picture whose length nobody told.
+    /// The newest bytes, and their end: the last bytes of a picture without a declared length.
     private var rolling: [UInt8] = []
     private var rollingEnd: Int64 = 0
 
     init() {}
 
-    /// Whether the beginning is there, or all of a picture that is shorter.
+    /// Whether the beginning is present, or all of a picture that is shorter.
     func headIsComplete(total: Int64?) -> Bool {
         head.count >= Int(min(Int64(PictureFormat.headLength), total ?? .max))
     }
 
-    /// The last bytes once all of them are there.
+    /// The last bytes, once all of them are present.
     func completeTail(total: Int64) -> [UInt8]? {
         let known = tail.suffix(Int(min(total, Int64(PictureFormat.tailLength)))).compactMap(\.self)
         return known.count == Int(min(total, Int64(PictureFormat.tailLength))) ? known : nil
     }
 
-    /// Takes note of bytes that arrived.
+    /// Takes note of received bytes.
     ///
     /// - Parameters:
-    ///   - bytes: What arrived.
-    ///   - offset: Where in the picture it belongs.
-    ///   - total: The picture's length, if known.
+    ///   - bytes: The received bytes.
+    ///   - offset: Their offset in the picture.
+    ///   - total: The picture's length in bytes, if known.
     mutating func note(_ bytes: UnsafeRawBufferPointer, at offset: Int64, total: Int64?) {
         let wanted = PictureFormat.headLength
         if offset <= Int64(head.count), head.count < wanted {
@@ -149,7 +149,7 @@ struct PictureEdges: Sendable {
         }
     }
 
-    /// The length became known, after bytes came that may belong to the end.
+    /// Takes the length, after bytes came that may belong to the end.
     mutating func learned(total: Int64) {
         let tailStart = total - Int64(PictureFormat.tailLength)
         let first = rollingEnd - Int64(rolling.count)
@@ -158,7 +158,7 @@ struct PictureEdges: Sendable {
         }
     }
 
-    /// Whether what came without a hole up to a place is a whole picture.
+    /// Whether the bytes that came without a hole up to a place are a whole picture.
     func endsWhole(_ format: PictureFormat, at end: Int64) -> Bool {
         rollingEnd == end && headIsComplete(total: end) && PictureFormat(head: head) == format
             && format.isWhole(tail: rolling, head: head, length: end)
@@ -167,14 +167,16 @@ struct PictureEdges: Sendable {
 
 // MARK: - Proof by the whole
 
-/// What all bytes of a picture have to show before it counts as whole.
+/// The proof that all bytes of a picture have to give before it counts as whole.
 enum Proof: Equatable, Sendable {
-    /// The digest that the listing told (`PictureLocation.digest`).
+    /// The digest that the listing gives (`PictureLocation.digest`).
     case digest(String)
-    /// An end of its own: before all of its bytes, where a length was told; cameras and editors write more behind it.
+    /// An end shown by the structure.
+    ///
+    /// It may lie before the last byte where a length was declared, since cameras and editors write more after it.
     case structure(PictureFormat, endsAtLength: Bool)
 
-    /// Whether the first bytes of a file show it.
+    /// Whether the first bytes of a file give the proof.
     ///
     /// Blocks for the disk.
     func holds(for descriptor: Int32, length: Int64) -> Bool {
@@ -190,14 +192,14 @@ enum Proof: Equatable, Sendable {
     }
 }
 
-/// The way through a picture's parts to its end; nothing of them is decoded.
+/// Steps through a picture's parts to its end, without decoding them.
 ///
 /// JPEG: ITU T.81 annex B. PNG: RFC 2083 section 3.2. GIF: GIF89a sections 15 to 27. WebP: RFC 9649 section 2.3. AVIF and MP4:
 /// ISO/IEC 14496-12 section 4.2. WebM: RFC 8794 sections 4 to 6.
 struct StructureReader {
     private let length: Int64
     private let read: (_ offset: Int64, _ count: Int) -> [UInt8]
-    /// The bytes that were read last, and where they begin.
+    /// The bytes that were read last, and their offset in the file.
     private var block: [UInt8] = []
     private var start: Int64 = 0
     private var place: Int64 = 0
@@ -210,7 +212,7 @@ struct StructureReader {
         self.read = read
     }
 
-    /// Where a picture ends; nil if it does not within its length, or shows no end.
+    /// The end of a picture; nil if there is none within its length, or the format shows none.
     mutating func end(of format: PictureFormat) -> Int64? {
         place = 0
         switch format {
@@ -229,7 +231,7 @@ struct StructureReader {
     private mutating func endOfJPEG() -> Int64? {
         skip(2)
         while true {
-            // To the next marker, over what is coded between two, where 0xFF stands before a zero or a restart (B.1.1.2).
+            // To the next marker, over the coded data between two markers, where 0xFF stands before a zero or a restart (B.1.1.2).
             while let byte = next(), byte != 0xFF {}
             var marker = next()
             while marker == 0xFF { marker = next() }
@@ -272,7 +274,7 @@ struct StructureReader {
         return nil
     }
 
-    /// Bytes of a table of colours, if there is one.
+    /// Bytes of a colour table; 0 if there is none.
     private static func colours(_ flags: UInt8) -> Int64 { flags & 0x80 == 0 ? 0 : 3 << (Int64(flags & 7) + 1) }
 
     private mutating func endOfWebP() -> Int64? {
@@ -287,7 +289,7 @@ struct StructureReader {
             let first = place
             guard var size = number(4), let type = number(4) else { return nil }
             if size == 1 { size = number(8) ?? 0 }
-            // A box that goes on to the end of the file ends wherever it is cut.
+            // A box that extends to the end of the file ends wherever it is cut.
             guard size >= place - first, size <= length - first else { return nil }
             hasIndex = hasIndex || [0x6D6F_6F76, 0x6D6F_6F66, 0x6D65_7461].contains(type)
             hasData = hasData || type == 0x6D64_6174
@@ -301,7 +303,7 @@ struct StructureReader {
         while place < length {
             guard let id = element(), let size = element(isSize: true) else { return nil }
             hasSegment = hasSegment || id == 0x1853_8067
-            // A segment without a size is gone through: its parts have one.
+            // A segment without a size is entered: its parts have sizes.
             if size < 0, id == 0x1853_8067 { continue }
             guard (0...length - place).contains(size) else { return nil }
             place += size
@@ -309,7 +311,7 @@ struct StructureReader {
         return hasSegment ? place : nil
     }
 
-    /// A number of variable length (RFC 8794 section 4); as a size without its mark, and negative if it is unknown.
+    /// Reads a number of variable length (RFC 8794 section 4); as a size without its marker, and negative if it is unknown.
     private mutating func element(isSize: Bool = false) -> Int64? {
         guard let first = next(), first != 0 else { return nil }
         let more = first.leadingZeroBitCount
@@ -324,7 +326,7 @@ struct StructureReader {
 
     // MARK: - Bytes
 
-    /// Goes on so far; behind the end nothing is read any more.
+    /// Skips bytes; after the end nothing is read any more.
     private mutating func skip(_ count: Int64) { place += max(0, min(count, length - place + 1)) }
 
     private mutating func next() -> UInt8? {
@@ -340,7 +342,7 @@ struct StructureReader {
         return block.first
     }
 
-    /// A number of so many bytes, the most significant first; nil for one that no length can be.
+    /// Reads a number of `count` bytes, the most significant first; nil for a number that no length can be.
     private mutating func number(_ count: Int) -> Int64? {
         var value: Int64 = 0
         for _ in 0..<count {

@@ -6,27 +6,29 @@ internal import Posix
 internal import Rankings
 internal import Synchronization
 
-/// The cache directory: locked, marked, and everything in it reached by descriptors.
+/// The cache directory: locked, marked, and with all its contents reached by descriptors.
 ///
-/// A stored picture is its bytes, and its file's name is the record of it: the directory is the index. Below the cache directory are:
+/// A stored picture's file holds its bytes, and the file's name is its record: the directory is the index. Below the cache
+/// directory are:
 ///
-/// | name | what it is |
+/// | name | content |
 /// | --- | --- |
 /// | `.busy` | the lock |
 /// | `v2/ab/KEY.LENGTH.HASH` | a stored picture (``StoredPicture``); `ab` is its key's ``FileKey/fan`` |
-/// | `v2/partial/KEY`, `KEY.state` | a download that is not whole, and what is known of it (``PartialState``) |
+/// | `v2/partial/KEY`, `KEY.state` | a download that is not whole, and its known state (``PartialState``) |
 /// | `v2/pinned/KEY` | an empty file: the picture is pinned, stored or not |
 /// | `v2/uses` | the hashes of stored pictures, eight bytes each, in the order of their last use |
 ///
-/// `v2` is the version of this format; ``OlderFormat`` takes over the one before. Which pictures nobody has read yet, and which belong to
-/// lists of the user's alone, is known in memory only.
+/// `v2` is the version of this format; ``OlderFormat`` takes over the one before. Which pictures are unread, and which belong
+/// to lists of the user alone, is known in memory only.
 ///
-/// ## What survives
+/// ## Durability
 ///
-/// Every change of what is stored is one rename(2) or unlink(2), so kill -9 leaves a picture whole in one place or the other, and with it
-/// its record. A power cut may lose the last of these changes: bytes are synced before their file gets its name, and a file that has not
-/// the length or the hash of its name is removed when it is first opened. A pin is there once `write(pins:)` returns, also after
-/// a power cut. Last uses are written many at a time; losing them costs the order of eviction, and pictures without one count as new.
+/// Every change of the stored pictures is one rename(2) or unlink(2), so kill -9 leaves a picture whole in one place or the
+/// other, together with its record. A power cut may lose the last of these changes: bytes are synced before their file gets its
+/// name, and a file without the length or the hash of its name is removed when it is first opened. A pin is durable once
+/// `write(pins:)` returns, also after a power cut. Last uses are written many at a time; losing them costs the order of
+/// eviction, and pictures without one count as new.
 ///
 /// ## Concurrency
 ///
@@ -34,13 +36,13 @@ internal import Synchronization
 final class PictureStore: Sendable {
     static let version = "v\(format)"
     private static let format = 2
-    /// The directories of pictures that there may be: of this format, and of the one before.
+    /// The directories of pictures that may exist: of this format, and of the one before.
     static let formats = [version, OlderFormat.version]
     static let partialName = "partial"
     static let pinnedName = "pinned"
     static let usesName = "uses"
     static let lockName = ".busy"
-    /// Bytes hashed at a time, and copied at a time.
+    /// Bytes hashed or copied at a time.
     static let hashBlock = 128 << 10
 
     /// The open directories and the lock, each closed with its last reference: a replaced root outlives calls that use it.
@@ -57,11 +59,11 @@ final class PictureStore: Sendable {
     }
 
     let directory: String
-    /// Names this boot; a partial file of another one may lack bytes that a power cut took.
+    /// Identifies this boot; a partial file of another boot may lack bytes that a power cut took.
     let boot: String
     private let report: @Sendable (ImageCacheEvent) -> Void
     private let current: Mutex<Root>
-    /// Whether the directory was made again since somebody last asked.
+    /// Whether the directory was made again since the last query.
     private let wasRemade = Atomic(false)
 
     init(directory: String, report: @escaping @Sendable (ImageCacheEvent) -> Void) throws(ImageCacheError) {
@@ -74,7 +76,7 @@ final class PictureStore: Sendable {
 
     var root: Root { current.withLock { $0 } }
 
-    /// Makes the directory again after somebody deleted it.
+    /// Makes the directory again after it was deleted.
     ///
     /// The lock stays with the directory as long as that is the same one.
     func reopen() throws(ImageCacheError) {
@@ -95,7 +97,7 @@ final class PictureStore: Sendable {
         }
     }
 
-    /// Whether the directory was made again, so that what was stored may be gone; said once.
+    /// Whether the directory was made again, so that stored pictures may be gone; reported once.
     func takeRemade() -> Bool { wasRemade.exchange(false, ordering: .relaxed) }
 
     private var isCurrent: Bool {
@@ -132,21 +134,21 @@ final class PictureStore: Sendable {
         }
     }
 
-    /// The directory of pictures that a later rankfs has made beside or in place of those of today; nothing is touched then.
+    /// The directory of pictures that a later rankfs made beside or in place of this format's; nothing is touched then.
     static func newerFormat(in top: Int32) -> String? {
         CacheFiles.names(in: top).first { $0.first == "v" && Int($0.dropFirst()).map { $0 > format } == true }
     }
 
-    /// What is said of a directory with a later format.
+    /// The error for a directory with a later format.
     static func newer(_ format: String, in directory: String) -> ImageCacheError {
         .unusable(
             "the cache directory \(directory) was written by a later rankfs (its format is \(format), this one knows "
                 + "\(version)); update rankfs, or name another one with cache_dir")
     }
 
-    /// Opens the directories of pictures and of downloads, made if they are not there.
+    /// Opens the directories of pictures and of downloads, which are made if they do not exist.
     ///
-    /// - Returns: Both, and whether there was no directory of pictures.
+    /// - Returns: Both directories, and whether the directory of pictures did not exist.
     static func openFolders(in top: Int32) throws(FileError) -> (folders: [OpenFile], isNew: Bool) {
         OlderFormat.takeOver(in: top)
         let (descriptor, isNew) = try CacheFiles.openDirectory(Self.version, in: top)
@@ -178,12 +180,12 @@ final class PictureStore: Sendable {
 
     // MARK: - Stored pictures
 
-    /// What opening a stored picture found.
+    /// The result of opening a stored picture.
     enum Opened: Sendable {
         case file(StoredFile)
         /// No such file.
         case missing
-        /// A file that is not what its name says; it has been removed.
+        /// A file that does not match its name; it has been removed.
         case broken(reason: String)
         /// The disk refused; the file may be good.
         case failed(FileError)
@@ -192,14 +194,14 @@ final class PictureStore: Sendable {
     /// Opens a stored picture.
     ///
     /// - Parameters:
-    ///   - picture: What the index says of it.
+    ///   - picture: The index's record of the picture.
     ///   - verify: Whether to read and hash the whole file, as at the first open after a start.
-    /// - Returns: The open file, or why there is none.
+    /// - Returns: The open file, or the reason why there is none.
     func open(_ picture: StoredPicture, verify: Bool) -> Opened {
         let root = root
         let path = picture.path
         do throws(FileError) {
-            // A pipe in its place must not hold anybody up.
+            // A pipe in its place must not block the open.
             let descriptor = try CacheFiles.open(path, in: root.version, O_RDONLY | O_NONBLOCK)
             let file = StoredFile(owning: descriptor, reopen: reopening(path, O_RDONLY))
             guard let reason = Self.mistake(in: descriptor, of: picture, below: root.version, verify: verify) else {
@@ -217,7 +219,7 @@ final class PictureStore: Sendable {
         }
     }
 
-    /// How a file is opened again, by its path in the directory of pictures.
+    /// Opens a file again by its path in the directory of pictures.
     func reopening(_ path: String, _ flags: Int32) -> StoredFile.Reopening {
         { [self] in
             let root = root
@@ -226,14 +228,14 @@ final class PictureStore: Sendable {
         }
     }
 
-    /// Has the disk read a stored picture that will be wanted soon, so that it has more than one to do (posix_fadvise(2)).
+    /// Starts the read-ahead of a stored picture, so that the disk has more than one read to do (posix_fadvise(2)).
     func readAhead(_ picture: StoredPicture) {
         guard let file = try? CacheFiles.open(picture.path, in: root.version, O_RDONLY) else { return }
         defer { close(file) }
         _ = posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED)
     }
 
-    /// Why a file is not the picture that its name says; nil if it is.
+    /// The reason why a file is not the picture that its name declares; nil if it is.
     private static func mistake(
         in descriptor: Int32, of picture: StoredPicture, below version: Int32, verify: Bool
     ) -> String? {
@@ -243,7 +245,7 @@ final class PictureStore: Sendable {
         let size = Int64(status.st_size)
         guard verify else { return size == picture.length ? nil : "it has \(size) bytes, not \(picture.length)" }
         do throws(FileError) {
-            // The footer of an older format, which a kill has left behind.
+            // The footer of an older format, which a kill has left.
             if size > picture.length { try cut(picture, below: version) }
             guard size >= picture.length else { return "it has \(size) bytes, not \(picture.length)" }
             return try hash(descriptor, length: picture.length) == picture.hash
@@ -251,7 +253,7 @@ final class PictureStore: Sendable {
         } catch { return error.text }
     }
 
-    /// Cuts a file to the length that its name says.
+    /// Cuts a file to the length in its name.
     static func cut(_ picture: StoredPicture, below version: Int32) throws(FileError) {
         let descriptor = try CacheFiles.open(picture.path, in: version, O_WRONLY | O_NONBLOCK)
         defer { close(descriptor) }
@@ -277,9 +279,9 @@ final class PictureStore: Sendable {
     private static func readAll(
         _ descriptor: Int32, length: Int64, _ take: (UnsafeRawBufferPointer) -> Void
     ) throws(FileError) {
-        // The disk goes on while the first blocks are hashed; what is hashed now is read next (posix_fadvise(2)).
+        // The disk reads on while the first blocks are hashed (posix_fadvise(2)).
         _ = posix_fadvise(descriptor, 0, off_t(length), POSIX_FADV_WILLNEED)
-        // One buffer for all blocks, small enough for a processor's own memory.
+        // One buffer for all blocks, small enough for a processor's cache.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: hashBlock, alignment: 64)
         defer { unsafe buffer.deallocate() }
         var offset: Int64 = 0
@@ -293,7 +295,7 @@ final class PictureStore: Sendable {
         }
     }
 
-    /// Lets another daemon have the directory.
+    /// Releases the lock, so that another daemon may use the directory.
     func unlock() {
         _ = flock(root.lock, LOCK_UN)
     }
@@ -306,7 +308,7 @@ final class PictureStore: Sendable {
     ///
     /// Blocks for the sync.
     ///
-    /// - Returns: What is stored now.
+    /// - Returns: The stored picture.
     func commit(_ file: StoredFile, as key: FileKey, length: Int64) throws(FileError) -> StoredPicture {
         let root = root
         return try file.use { descriptor throws(FileError) in
@@ -323,12 +325,12 @@ final class PictureStore: Sendable {
         }
     }
 
-    /// Where a stored picture's file is, for those who outlive this run.
+    /// The path of a stored picture's file, for uses that outlive this run.
     func path(of picture: StoredPicture) -> String { "\(directory)/\(Self.version)/\(picture.path)" }
 
     // MARK: - Pins and last uses
 
-    /// Writes down which pictures are pinned from now on and which are not any more; one sync for all of them.
+    /// Saves which pictures are pinned from now on and which are no longer; one sync for all of them.
     func write(pins: [FileKey: Bool]) throws(FileError) {
         let root = root
         let (folder, isNew) = try CacheFiles.openDirectory(Self.pinnedName, in: root.version)
@@ -347,7 +349,7 @@ final class PictureStore: Sendable {
         try CacheFiles.sync(directory: folder)
     }
 
-    /// Writes down the hashes of stored pictures in the order of their last use, in place of what was written before.
+    /// Saves the hashes of stored pictures in the order of their last use, in place of the earlier list.
     func write(uses: [UInt64]) throws(FileError) {
         let root = root
         let name = Self.usesName + ".new"
@@ -361,7 +363,7 @@ final class PictureStore: Sendable {
 
     // MARK: - Walking
 
-    /// What a directory of pictures holds.
+    /// The contents of a directory of pictures.
     struct Contents: Sendable {
         var pictures: [StoredPicture] = []
         /// Pictures that are still to be converted from an older format.
@@ -371,10 +373,10 @@ final class PictureStore: Sendable {
         var uses: [UInt64: Int] = [:]
     }
 
-    /// Reads what is stored, from the names alone.
+    /// Reads the stored pictures from the names alone.
     func contents() -> Contents { Self.contents(of: root.version, in: directory) }
 
-    /// The same of a directory of pictures that is open, in a cache directory; its own directories are read side by side.
+    /// Reads the contents of an open directory of pictures; its subdirectories are read concurrently.
     static func contents(of version: Int32, in directory: String) -> Contents {
         let fans = CacheFiles.names(in: version).filter { $0.utf8.count == 2 }
         let found = Mutex<(pictures: [StoredPicture], older: [OlderName])>(([], []))
@@ -411,10 +413,10 @@ final class PictureStore: Sendable {
         return contents
     }
 
-    /// More than any cache holds: a bound on memory whatever lies there.
+    /// The largest number of uses read, more than any cache holds: a bound on memory whatever the file contains.
     private static let mostUses = 8 << 20
 
-    /// The downloads that are not whole, and the bytes that each may take; what is left of others is removed.
+    /// The unfinished downloads, and the bytes that each takes on disk; other leftovers are removed.
     func partials() -> [FileKey: Int64] {
         let partial = root.partial
         OlderFormat.convertPartials(in: partial)
@@ -440,7 +442,7 @@ final class PictureStore: Sendable {
 
 // MARK: - Names of files
 
-/// Which picture: all of its identity, in numbers and one word, so that no text from outside ever becomes a path.
+/// The whole identity of a picture, in numbers and one word, so that no text from outside ever becomes a path.
 struct FileKey: Hashable, Sendable {
     let picture: PictureID
 
@@ -448,45 +450,45 @@ struct FileKey: Hashable, Sendable {
         self.picture = picture
     }
 
-    /// Reads `name` back; nil for any other text.
+    /// Decodes `name`; nil for any other text.
     init?(name: some Sequence<UInt8>) {
         var reader = NameReader(name)
         guard let key = reader.key(), reader.isAtEnd else { return nil }
         self = key
     }
 
-    /// `97973029_p0_original_1651244415`, at most 72 bytes: what unfinished downloads and pins are called.
+    /// `97973029_p0_original_1651244415`, at most 72 bytes: the file name of unfinished downloads and pins.
     var name: String { picture.key }
 
-    /// The directory of 256 that the picture's file lies in: the first two hexadecimal digits of its name's XXH3 of 128 bits.
+    /// The directory, one of 256, of the picture's file: the first two hexadecimal digits of its name's 128-bit XXH3.
     var fan: String {
         let digits = String(XXH3.hash128(name).high >> 56, radix: 16)
         return digits.utf8.count < 2 ? "0" + digits : digits
     }
 }
 
-/// A stored picture: its file has the picture's bytes and nothing else, and tells the rest by its name.
+/// A stored picture: its file holds the picture's bytes and nothing else, and its name holds the rest.
 ///
 /// The whole key is in the name, so two pictures never have one name, whatever their hashes.
 struct StoredPicture: Hashable, Sendable {
-    /// The longest file that is believed in, in bytes: millions of them can be added up.
+    /// The longest accepted file, in bytes: millions of such lengths can be added up.
     static let longest: Int64 = 1 << 40
 
     let key: FileKey
-    /// Bytes of the picture.
+    /// The picture's length in bytes.
     let length: Int64
-    /// Their XXH3, 64 bits.
+    /// The 64-bit XXH3 of the bytes.
     let hash: UInt64
 
     /// Key, length in bytes and hash, `97973029_p0_original_1651244415.1482301.00c7f2d0a8b1e394`: at most 103 bytes.
     var name: String { "\(key.name).\(length).\(XXH3.hex(hash))" }
 
-    /// Where its file lies below the directory of pictures.
+    /// The path of its file below the directory of pictures.
     var path: String { "\(key.fan)/\(name)" }
 }
 
 extension StoredPicture {
-    /// Reads `name` back; nil for any other text.
+    /// Decodes `name`; nil for any other text.
     init?(name: some Sequence<UInt8>) {
         var reader = NameReader(name)
         guard let key = reader.key(), reader.skip("."), let length = reader.number(),
@@ -496,7 +498,7 @@ extension StoredPicture {
     }
 }
 
-/// Reads a file's name from its front; each thing in the one spelling that is written.
+/// Reads a file's name from its front; accepts each value only in the one spelling that is written.
 ///
 /// A start reads a hundred thousand names, so this works on bytes.
 struct NameReader {
@@ -514,7 +516,7 @@ struct NameReader {
         return true
     }
 
-    /// A picture's key; nil if that does not come next.
+    /// Reads a picture's key; nil if none comes next.
     mutating func key() -> FileKey? {
         guard let work = number(), skip("_"), skip("p"), let page = number(), skip("_") else { return nil }
         let word = rest.prefix { (97...122).contains($0) }
@@ -526,7 +528,7 @@ struct NameReader {
             PictureID(work: WorkID(rawValue: work), page: Int(page), rendition: rendition, uploaded: uploaded))
     }
 
-    /// A decimal number without a plus or leading zeros.
+    /// Reads a decimal number without a plus or leading zeros.
     mutating func number() -> Int64? {
         let isNegative = skip("-")
         let digits = rest.prefix { (48...57).contains($0) }
@@ -534,7 +536,7 @@ struct NameReader {
         rest.removeFirst(digits.count)
         var value: Int64 = 0
         for digit in digits {
-            // Downwards, where one number more lies.
+            // In negative numbers, of which there is one more.
             let (tens, isTooLong) = value.multipliedReportingOverflow(by: 10)
             let (sum, isTooLarge) = tens.subtractingReportingOverflow(Int64(digit - 48))
             guard !isTooLong, !isTooLarge else { return nil }
@@ -544,7 +546,7 @@ struct NameReader {
         return value == .min ? nil : -value
     }
 
-    /// 16 lower-case hexadecimal digits.
+    /// Reads 16 lower-case hexadecimal digits.
     mutating func hash() -> UInt64? {
         let digits = rest.prefix(16)
         guard digits.count == 16, digits.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }) else {

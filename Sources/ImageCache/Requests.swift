@@ -2,19 +2,19 @@ internal import HTTP
 internal import ImageHost
 internal import Rankings
 
-/// Bytes that a download lacks, as it names them to the scheduler: who says how many of them one request brings.
+/// Missing bytes of a download, as it offers them to the scheduler, which decides how many of them one request brings.
 struct Piece: Equatable, Sendable {
-    /// Neither there nor under way, in one stretch.
+    /// One stretch of bytes that are neither present nor under way.
     var gap: Range<Int64>
     /// Whether several requests may bring it.
     var isDivisible = true
     /// The request under way that reaches into the gap, and is to end where the gap begins.
     var cut: UInt64?
 
-    /// Bytes of it; a guess where nobody told the length.
+    /// The number of bytes; a guess where the length is unknown.
     var length: Int64 { gap.upperBound == .max ? DownloadLimits.assumedLength : Int64(gap.count) }
 
-    /// So much of it.
+    /// The first bytes of the piece, at least one.
     func prefix(_ length: Int64) -> Piece {
         var piece = self
         piece.gap = gap.lowerBound..<gap.lowerBound + min(Int64(gap.count), max(1, length))
@@ -23,7 +23,7 @@ struct Piece: Equatable, Sendable {
 }
 
 extension Download {
-    /// The bytes that a waiting read needs and that nothing under way brings soon.
+    /// The bytes that a waiting read needs and that no request under way brings soon.
     var awaitedPiece: Piece? {
         guard mayAsk else { return nil }
         return waitingRanges.lazy.compactMap { self.piece(for: $0) }.first
@@ -35,7 +35,7 @@ extension Download {
         return Piece(gap: gap, isDivisible: isDivisible)
     }
 
-    /// The end of what one long request was to bring alone: idle connections may have it, at the price of that request's.
+    /// The end of the range of one long request: idle connections may have it, at the price of that request's connection.
     var sparePiece: Piece? {
         guard mayAsk, wantsWhole, isSteady, let total, validator != nil, !ignoresRanges, gap(from: 0) == nil else {
             return nil
@@ -50,10 +50,10 @@ extension Download {
 
     private var mayAsk: Bool { phase == .running && retryAt == nil && isWanted }
 
-    /// Whether something has come since the last break: until then one request at a time tries.
+    /// Whether bytes have come since the last break: until then one request at a time tries.
     private var isSteady: Bool { failuresInRow == 0 }
 
-    /// Whether parts of it can be asked for and put together.
+    /// Whether parts of the picture can be requested and combined.
     private var isDivisible: Bool { total != nil && !ignoresRanges }
 
     private var waitingRanges: [Range<Int64>] {
@@ -69,7 +69,7 @@ extension Download {
         if let (id, running) = bringing.max(by: { $0.value.next < $1.value.next }) {
             if isSmall || ignoresRanges || missing - running.next <= DownloadLimits.near { return nil }
             let seek = seekRange(for: range, missing, in: running.next..<min(running.end, total ?? running.end))
-            // A walk backwards asks from before what is read: its own request is already the best one.
+            // A walk backwards requests bytes from before its place: its own request is already the best one.
             guard seek.lowerBound > running.next else { return nil }
             return Piece(gap: seek, isDivisible: false, cut: id)
         }
@@ -82,19 +82,19 @@ extension Download {
         guard !wantsWhole, isDivisible, range.lowerBound < DownloadLimits.head || !isSmall else {
             return Piece(gap: gap, isDivisible: wantsWhole && isDivisible)
         }
-        // A look at the beginning costs what it needs; a request that is bounded keeps its connection.
+        // An inspection of the beginning costs only the bytes it needs; a request that is bounded keeps its connection.
         let needed = min(range.upperBound, gap.upperBound)
         let bounded = max(needed - gap.lowerBound, DownloadLimits.head)
         let isNearlyAll = Int64(gap.count) - bounded <= DownloadLimits.worthFinishing
         return Piece(gap: gap, isDivisible: false).prefix(isNearlyAll ? Int64(gap.count) : bounded)
     }
 
-    /// Of small pictures what is asked for other than their beginning comes with the rest, whatever order they are read in.
+    /// Whether the picture is so small that requests beyond its beginning bring all the rest, in any order of reading.
     private var isSmall: Bool { total.map { $0 <= DownloadLimits.alwaysWhole } ?? true }
 
     /// A bounded range for a read far from everything under way.
     ///
-    /// A read that ends where bytes begin which are there is a walk backwards: it takes a larger step down.
+    /// A read that ends where bytes begin which are present is a walk backwards: it takes a larger step down.
     private func seekRange(for range: Range<Int64>, _ missing: Int64, in gap: Range<Int64>) -> Range<Int64> {
         let page = DownloadLimits.page
         let isBackwards = gap.upperBound < (total ?? .max) && gap.upperBound - missing <= DownloadLimits.near
@@ -104,13 +104,13 @@ extension Download {
         return lower..<min(gap.upperBound, upper)
     }
 
-    /// The first stretch that is neither there nor under way, at or after `offset`, or the one around it.
+    /// The first stretch at or after `offset`, or around it, that is neither present nor under way.
     private func gap(from offset: Int64, containing: Bool = false) -> Range<Int64>? {
         let gaps = covered.gaps(in: 0..<(total ?? .max))
         return gaps.first { containing ? $0.contains(offset) : $0.upperBound > offset }
     }
 
-    /// What is there or under way.
+    /// The bytes that are present or under way.
     var covered: RangeSet {
         var covered = present
         for segment in segments.values { covered.insert(segment.next..<max(segment.next, segment.end)) }
@@ -123,7 +123,7 @@ extension Download {
         if let cut = piece.cut {
             segments[cut]?.end = range.lowerBound
         }
-        // A whole picture needs no range, and servers that know none are plenty.
+        // A whole picture needs no range, and many servers support none.
         let isWhole = range.lowerBound == 0 && (total == nil || range.upperBound == total)
         let isPart = !isWhole && !ignoresRanges
         let requested = isPart ? withSeams(range) : nil
@@ -137,9 +137,9 @@ extension Download {
 
     // MARK: - Readers that go on
 
-    /// Takes note of what a reader waits for, which may show that it wants more than the first bytes.
+    /// Takes note of the range of a waiting read, which may show that the reader wants more than the first bytes.
     ///
-    /// Only who reads in larger steps asks for more than the kernel's read-ahead at once.
+    /// Only a reader with larger steps requests more than the kernel's read-ahead at once.
     mutating func noteNeed(_ range: Range<Int64>) {
         let asksForMuch = range.lowerBound == 0 && range.count > DownloadLimits.look
         let goesOn = range.lowerBound >= DownloadLimits.head && present.contains(0..<range.lowerBound)
@@ -169,7 +169,7 @@ extension Download {
         segment.hasAnswer = true
         let isPart = answer.outcome == .part
         if validator == nil, answer.validator == nil {
-            // Nothing would tell that two answers belong together: all of it comes in one.
+            // Without validators nothing proves that two answers belong together: the whole comes in one answer.
             ignoresRanges = true
             if isPart { return DownloadChange(cancel: abandonSegments(), outcome: .restart) }
         }
@@ -186,14 +186,14 @@ extension Download {
             segments = [:]
             (segment.own, segment.next, segment.end) = (Segment.whole, 0, total ?? .max)
         } else {
-            // A source may send less than was asked for.
+            // A source may send less than was requested.
             segment.end = min(segment.end, (isPart ? answer.part.value?.upperBound : total) ?? .max)
         }
         segments[id] = segment
         return change
     }
 
-    /// A request has ended.
+    /// Takes the end of a request.
     mutating func finished(
         _ id: UInt64, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant
     ) -> DownloadChange {
@@ -215,12 +215,12 @@ extension Download {
         }
     }
 
-    /// Whether all that a request was to bring is there; of a seam whose other side did not come nothing more is proved.
+    /// Whether all bytes of a request are present; an overlap without its other side proves nothing more.
     private func isBrought(_ segment: Segment) -> Bool {
         present.contains(segment.next..<max(segment.next, segment.end))
     }
 
-    /// A request failed on the way: goes on where it stopped if that promises anything.
+    /// Handles a request that failed on the way: resumes where it stopped if that promises anything.
     private mutating func broke(
         _ error: HTTPError, _ segment: Segment, now: ContinuousClock.Instant
     ) -> DownloadChange {
@@ -244,7 +244,7 @@ extension Download {
         }
     }
 
-    /// Whether what is there may be gone on with although an answer was refused with this error.
+    /// Whether the present bytes may be resumed although an answer was refused with this error.
     func keepsPartial(after error: ImageCacheError) -> Bool {
         switch error {
         case .gone, .damaged, .lengthContradicts: false
@@ -252,10 +252,10 @@ extension Download {
         }
     }
 
-    /// Waits for another try, or gives up with `error` if there were enough.
+    /// Waits for another try, or fails with `error` after enough tries.
     ///
-    /// Requests that were under way together and break together, as when the network changes, are one break: `begun` tells how
-    /// many there had been when the request began.
+    /// Requests that were under way together and break together, as when the network changes, are one break: `begun` is the
+    /// number of breaks before the request began.
     private mutating func pause(or error: ImageCacheError, begun: Int, now: ContinuousClock.Instant) -> DownloadChange {
         let isSameBreak = begun < breaks
         if isSameBreak, validator != nil { return DownloadChange(ready: takeReady()) }
@@ -266,7 +266,7 @@ extension Download {
         guard failuresInRow <= DownloadLimits.triesWithoutProgress, failures <= DownloadLimits.triesInAll else {
             return fail(error, keepsPartial: validator != nil)
         }
-        // Without a name for its version what is there cannot be gone on with: all of it comes again and has to be the same.
+        // Without a version name the present bytes cannot be resumed: all of them come again and have to be the same.
         if validator == nil, segments.isEmpty { keep(upTo: present.firstMissing(from: 0)) }
         // The first failure after progress is tried again at once: a connection that the server closed.
         let pause = failuresInRow == 1 ? Duration.zero : DownloadLimits.firstPause * (1 << (failuresInRow - 2))
@@ -274,7 +274,7 @@ extension Download {
         return DownloadChange(ready: takeReady())
     }
 
-    /// Lets requests go again once the pause is over.
+    /// Allows requests again once the pause is over.
     mutating func wake(now: ContinuousClock.Instant) -> Bool {
         guard let retryAt, retryAt <= now else { return false }
         self.retryAt = nil
@@ -284,50 +284,62 @@ extension Download {
 
 // MARK: - Limits and requests
 
-/// The numbers that a shared download is shaped by.
+/// The limits of a shared download.
 enum DownloadLimits {
-    /// A read this close behind a running segment waits for it: 64 ms at 4 MiB/s, as long as a request of its own takes.
+    /// A read at most this many bytes after a running request's place waits for it.
+    ///
+    /// That takes 64 ms at 4 MiB/s, as long as a request of its own.
     static let near: Int64 = 256 << 10
-    /// What a look at the beginning is given at least: type sniffers and previewers read so much, and then know enough.
+    /// The least number of bytes for an inspection of the beginning.
+    ///
+    /// Type sniffers and previewers read so much, and then know enough.
     static let head: Int64 = 64 << 10
-    /// What the kernel asks for at most for such a look; who wants more goes through the picture.
+    /// The largest read of the kernel for such an inspection; a reader of more goes through the picture.
     ///
     /// The read-ahead that `Fuse` agrees on with the kernel, in bytes.
     static let look: Int64 = 80 << 10
-    /// Pictures up to here come whole if they are read anywhere but at their beginning, whatever order they are read in.
+    /// Pictures up to this many bytes come whole if they are read anywhere but at their beginning, in any order.
     static let alwaysWhole: Int64 = 1 << 20
-    /// What is fetched at once for a reader that goes backwards.
+    /// The bytes fetched at once for a reader that goes backwards.
     static let stepBack: Int64 = 1 << 19
-    /// What a far seek asks for at once, bounded so that a look at the end costs what it needs.
+    /// The bytes requested at once by a far seek, bounded so that an inspection of the end costs only the bytes it needs.
     static let seekWindow: Int64 = 512 << 10
-    /// What two requests both bring where their parts meet, at most.
+    /// The largest number of bytes that two requests both bring where their parts meet.
     static let seam: Int64 = 64
-    /// Of a long request, idle slots take over what lies behind so many bytes more.
+    /// The number of next bytes that a long request keeps; idle slots take over the bytes after them.
     static let keptOfLong: Int64 = 512 << 10
-    /// What one request brings at most of a picture that is read, 0.3 s at 4 MiB/s: so long may whoever comes then wait for a slot, and
-    /// so much is left to a request that was made before there was a reader.
+    /// The largest number of bytes of one request for a picture with readers: 0.3 s at 4 MiB/s.
+    ///
+    /// This is the longest wait of a coming reader for a slot, and so much is left to a request that was made before there was
+    /// a reader.
     static let largestRead: Int64 = 1280 << 10
-    /// The largest picture that nobody reads and that comes in one request: 0.5 s at 4 MiB/s, which a person looks at two pictures.
+    /// The largest picture without readers that comes in one request, in bytes.
+    ///
+    /// 0.5 s at 4 MiB/s, the time in which a person views two pictures.
     static let longestUnread: Int64 = 2 << 20
-    /// Larger ones come in parts of about this size, one after the other, as many at once as there are connections.
+    /// The approximate size in bytes of the parts of larger pictures.
+    ///
+    /// The parts come one after the other, as many at once as there are connections.
     static let unreadPart: Int64 = 1 << 20
-    /// Ranges begin at pages, as the kernel's reads do.
+    /// The alignment of ranges in bytes, as of the kernel's reads.
     static let page: Int64 = 4096
-    /// Assumed for a picture whose length is not known yet, in bytes: what is counted for it of slots and of the budget until then.
+    /// The assumed length in bytes of a picture of unknown length.
+    ///
+    /// It is counted against the slots and the budget until the length is known.
     static let assumedLength: Int64 = 1 << 20
-    /// The largest picture taken when nobody told its length.
+    /// The largest picture taken without a declared length, in bytes.
     static let largestUnknown: Int64 = 64 << 20
-    /// A download this near its end is finished although its last reader left.
+    /// A download with at most this many bytes left is finished although its last reader left.
     static let worthFinishing: Int64 = 64 << 10
-    /// Failed requests in a row, without a byte in between, before the readers hear of it.
+    /// Failed requests in a row, without a byte in between, before the readers get the error.
     static let triesWithoutProgress = 3
-    /// Failed requests since one that was worth it; bounds servers that send one byte at a time.
+    /// Failed requests since the last one that was worth it; bounds servers that send one byte at a time.
     static let triesInAll = 8
-    /// What a request must have brought to be worth it: over a line that breaks every second a large picture comes in many.
+    /// The bytes that make a request worth it: over a line that breaks every second a large picture comes in many requests.
     static let worthATry: Int64 = 64 << 10
     /// The pause before the second try; doubled each time.
     static let firstPause: Duration = .milliseconds(200)
-    /// When one request must have ended: a picture of 64 MiB at 128 KiB/s.
+    /// The time limit of one request: a picture of 64 MiB at 128 KiB/s.
     ///
     /// Stalls are cut by the transport long before.
     static let requestDeadline: Duration = .seconds(600)
@@ -335,73 +347,73 @@ enum DownloadLimits {
 
 /// One request of a download.
 struct Segment: Sendable {
-    /// The bytes of one that asks for no range.
+    /// The bytes of a request without a range.
     static let whole: Range<Int64> = 0..<Int64.max
 
-    /// The range asked for with its seams, wherever it was cut since; nil for the whole picture by a plain GET.
+    /// The requested range with its overlaps, whatever was cut since; nil for the whole picture by a plain GET.
     let requested: Range<Int64>?
-    /// The bytes of it that no other request was to bring when it began.
+    /// The bytes of the range that no other request was to bring when it began.
     var own: Range<Int64>
-    /// Breaks of the download that there had been when it began.
+    /// The number of breaks of the download when it began.
     var breaks = 0
-    /// Whether it was asked for only if the version is still the one that is there.
+    /// Whether it was requested only if the version is still that of the present bytes.
     var isConditional = false
     /// The next byte of the picture that its body will bring; those before are in the file.
     var next: Int64
-    /// Where it is to end: the end of its answer, or where other bytes begin; `.max` while unknown.
+    /// The end of its range: the end of its answer, or the beginning of other bytes; `.max` while unknown.
     var end: Int64
     var hasAnswer = false
 
-    /// Its last bytes before those of the next request, which that one may bring too.
+    /// Its last bytes before those of the next request, which that request may bring too.
     var lastSeam: Range<Int64> {
         let border = min(end, own.upperBound)
         return max(0, border - DownloadLimits.seam)..<border
     }
 }
 
-/// A request that a download wants made.
+/// A request that a download needs.
 struct SegmentStart: Equatable, Sendable {
     let id: UInt64
-    /// The bytes to ask for, those at the seams included; nil for the whole picture.
+    /// The bytes to request, overlaps included; nil for the whole picture.
     let asked: Range<Int64>?
     let ifRange: String?
 }
 
-/// What became of a download through one event; to be acted on outside the lock.
+/// The consequences of one event for a download; carried out outside the lock.
 struct DownloadChange: Equatable, Sendable {
-    /// Waiters whose bytes are there.
+    /// The waiters with all their bytes present.
     var ready: [Waiter] = []
     /// Requests to end.
     var cancel: [UInt64] = []
     var outcome: DownloadOutcome?
 }
 
-/// A download's turning points.
+/// A turning point of a download.
 enum DownloadOutcome: Equatable, Sendable {
-    /// Every byte is there: find out whether they prove what is left to prove, and tell it.
+    /// Every byte is present: the caller checks whether they give the missing proof, and reports the result.
     case check(Proof, length: Int64)
-    /// Every byte is there and was found right as far as can be known.
+    /// Every byte is present and was found right as far as can be determined.
     case complete(length: Int64)
-    /// Given up; `keepsPartial` tells whether what is there may be resumed.
+    /// The download failed; `keepsPartial` says whether the present bytes may be resumed.
     case failed(ImageCacheError, keepsPartial: Bool)
-    /// What is there belongs to another version: throw it away and begin again.
+    /// The present bytes belong to another version: discard them and begin again.
     case restart
 }
 
-/// Where the next bytes of a body go.
+/// The places of the next bytes of a body.
 struct BodyPlan: Equatable, Sendable {
-    /// Their place in the picture.
+    /// Their range in the picture.
     var range: Range<Int64>
-    /// Parts of it that are to be written; what lies between is there already and has to be the same.
+    /// The parts of it that are to be written; bytes between them are present already and have to be the same.
     var gaps: [Range<Int64>]
-    /// Bytes that no other request brings; of all others the plan is made anew when they come.
+    /// The bytes that no other request brings; for all others the plan is made anew when they come.
     var certain: Range<Int64>
-    /// How many requests of the download had begun.
+    /// The number of requests of the download that had begun.
     var begun: UInt64
-    /// Bytes that the whole picture may take.
+    /// The number of bytes that the whole picture may take.
     var room: Int64
 
-    /// The places of the next so many bytes of the body, in order.
+    /// The places of the next `count` bytes of the body, in order.
     func parts(_ count: Int64) -> (all: Range<Int64>, writes: [Range<Int64>], repeats: [Range<Int64>]) {
         let all = range.lowerBound..<min(range.upperBound, range.lowerBound + count)
         let writes = gaps.map { $0.clamped(to: all) }.filter { !$0.isEmpty }
@@ -411,19 +423,19 @@ struct BodyPlan: Equatable, Sendable {
 
 // MARK: - Heads of answers
 
-/// Why an answer's head is not the picture that was asked for.
+/// The reason why an answer's head does not fit the request.
 enum AnswerFault {
-    /// Will be the same if asked again at once.
+    /// The same error would follow from a repetition at once.
     case final(ImageCacheError)
-    /// May be better in a moment (5xx).
+    /// The error may be over in a moment (5xx).
     case passing(ImageCacheError)
-    /// Another version of the picture than the bytes that are there; start over.
+    /// The answer is of another version than the present bytes; the download starts over.
     case changed(ImageCacheError)
 }
 
-/// Holds the head of an answer, which does not contradict itself (`AnswerCheck`), against what was asked for and is there.
+/// Compares the head of an answer, which does not contradict itself (`AnswerCheck`), with the request and the present bytes.
 extension Download {
-    /// Why the body that follows must not be taken; nil if it may.
+    /// The reason why the following body must not be taken; nil if it may.
     private func fault(of answer: HTTPAnswer, to segment: Segment) -> AnswerFault? {
         if let fault = Self.statusFault(answer, shown: total) { return fault }
         if let type = answer.mediaType, !format.admits(type) {
@@ -441,7 +453,7 @@ extension Download {
 
     private func wholeFault(_ answer: HTTPAnswer) -> AnswerFault? {
         guard let told = answer.length.value else { return nil }
-        // Its request would end without a byte, and nothing would ever be complete.
+        // The request would end without a byte, and nothing would ever be complete.
         if told == 0 { return .final(.broken("the picture is empty")) }
         if told > PictureLimits.largest { return .final(Self.tooLarge(told)) }
         guard let shown = total, told != shown else { return nil }
@@ -456,14 +468,14 @@ extension Download {
             if told > PictureLimits.largest { return .final(Self.tooLarge(told)) }
             if let shown = total, told != shown { return .changed(.lengthContradicts(told: told, shown: shown)) }
         }
-        // It may be shorter than it was asked for, but one that ends within its seam brings nothing, however often.
+        // The part may be shorter than requested, but one that ends within its overlap brings nothing, however often.
         return told.upperBound > segment.own.lowerBound
             ? nil : .final(.broken("the answer ends before the bytes asked for"))
     }
 
-    /// What another length than the one shown means: a doubt about the latter only if the answer is surely the picture.
+    /// The meaning of another length than the one shown: a doubt about the latter only if the answer is surely the picture.
     ///
-    /// Portals and stand-ins for withheld pictures have lengths of their own, and types that differ as a rule.
+    /// Portals and placeholders for withheld pictures have lengths of their own, and types that differ as a rule.
     private static func contradiction(
         _ answer: HTTPAnswer, told: Int64, shown: Int64, format: PictureFormat
     ) -> AnswerFault {
@@ -471,7 +483,7 @@ extension Download {
             return .final(
                 .untrusted("the answer has \(told) bytes where \(shown) were promised, and is of another kind"))
         }
-        // What was only told by an earlier answer is void after a fresh start.
+        // A length declared only by an earlier answer is void after a restart.
         return .changed(.lengthContradicts(told: told, shown: shown))
     }
 
@@ -482,7 +494,7 @@ extension Download {
     private static func statusFault(_ answer: HTTPAnswer, shown: Int64?) -> AnswerFault? {
         switch answer.outcome {
         case .whole, .part: return nil
-        // What is there is not the picture's beginning, or its length is not the one shown.
+        // The present bytes are not the picture's beginning, or its length is not the one shown.
         case .beyondTheEnd:
             if let shown, let told = answer.total, told != shown, (1...PictureLimits.largest).contains(told) {
                 return .changed(.lengthContradicts(told: told, shown: shown))
@@ -496,7 +508,7 @@ extension Download {
         }
     }
 
-    /// Text from outside made fit for a log line: letters, digits and a few signs, cut to 40.
+    /// Text from outside made fit for a log line: visible ASCII characters, cut to 40.
     private static func plain(_ text: String) -> String {
         String(
             text.unicodeScalars.filter { $0.isASCII && $0.value > 32 && $0.value < 127 }.prefix(40).map(Character.init))

@@ -1,91 +1,98 @@
 internal import HTTP
 internal import Rankings
 
-/// Turns waiting readers, downloads, wishes to preload and free slots into requests; nothing else decides which
-/// pictures are asked for next, how much of one a request brings, and whose request gives its slot to another.
+/// Turns waiting readers, downloads, wishes to preload and free slots into requests.
+///
+/// Nothing else decides which pictures are requested next, how much of a picture one request brings, and which request gives
+/// its slot to another.
 ///
 /// In this order, over and over until nothing is left to do:
 ///
-/// 1. A read that waits for bytes which nothing under way brings gets a request. If no slot is free, what was begun last of all
-///    that nobody reads is given up for it, at the price of a connection; if there is none, the request waits in the transport.
-/// 2. Of what else readers want, each picture gets one request, then the free slots are theirs: first the pictures that somebody
-///    waits for, then those with the fewest requests, then those that lack most. Until its first answer a picture has a quarter
-///    of what others leave, for those who come at the same moment. One request brings so much that it ends when all would end
-///    if what readers want were spread evenly over all slots.
-/// 3. Those that may be used ahead of readers fetch the pictures begun before, in parts: what is there in part is worth more to
-///    who comes than the beginning of what lies behind it. Then the next wish is begun.
+/// 1. A read that waits for bytes which no request under way brings gets a request. If no slot is free, the newest request of a
+///    download without readers is given up for it, at the price of a connection; if there is none, the request waits in the
+///    transport.
+/// 2. Of the other bytes that readers want, each picture gets one request, then the free slots are theirs: first the pictures
+///    with waiters, then those with the fewest requests, then those that lack most. Until its first answer a picture has a
+///    quarter of the slots that others leave, for readers that come at the same moment. One request brings so much that it ends
+///    when all would end if the wanted bytes were spread evenly over all slots.
+/// 3. The slots that may be used ahead of readers fetch the pictures begun before, in parts: a partly present picture is worth
+///    more to a coming reader than the beginning of the next one. Then the next wish is begun.
 ///
-/// Pure: it keeps the wishes, is told what there is and returns one order at a time, which the caller carries out before it asks again.
+/// Pure: it keeps the wishes, takes the state of the downloads and returns one order at a time, which the caller carries out
+/// before the next call.
 struct DownloadScheduler: Sendable {
-    /// What it is told of a download.
+    /// The scheduler's view of a download.
     struct Demand: Sendable {
         let key: FileKey
-        /// Grows with each download: their order.
+        /// A number that grows with each download and gives their order.
         var number: UInt64 = 0
-        /// What each request that is under way or waits for a slot still has to bring, in bytes; what it takes before its first
-        /// byte is counted as `latency`.
+        /// The bytes that each request under way or waiting for a slot still has to bring.
+        ///
+        /// The time before a request's first byte is counted as `latency`.
         var requests: [Int64] = []
-        /// The number of the request that was begun last.
+        /// The number of the newest request.
         var newest: UInt64 = 0
         /// Whether a reader has it open or waits.
         var isRead = false
-        /// Whether somebody waits for bytes or for the length.
+        /// Whether a waiter waits for bytes or for the length.
         var isAwaited = false
-        /// Whether the source has told anything.
+        /// Whether the source has answered.
         var hasAnswer = false
-        /// Bytes that a waiting read needs and nothing under way brings soon.
+        /// The bytes that a waiting read needs and that no request under way brings soon.
         var awaited: Piece?
-        /// The next bytes that are wanted besides.
+        /// The next other bytes that are wanted.
         var wanted: Piece?
-        /// The end of what one request was to bring alone.
+        /// The end of the range that one request was to bring alone.
         var spare: Piece?
-        /// The picture's length; nil if nobody told.
+        /// The picture's length in bytes; nil if unknown.
         var total: Int64?
     }
 
-    /// What to do next.
+    /// An order to the caller.
     enum Order: Equatable, Sendable {
-        /// Ask for all of this piece.
+        /// Request all of this piece.
         case request(FileKey, Piece)
-        /// End this request of a download that nobody reads: a reader needs its slot.
+        /// End this request of a download without readers: a reader needs its slot.
         case giveUp(FileKey, UInt64)
         /// Begin a download for the first wish.
         case begin
     }
 
-    /// What a connection could bring while a request waits for its first byte: 60 ms at 4 MiB/s.
+    /// The bytes that a connection could bring while a request waits for its first byte: 60 ms at 4 MiB/s.
     static let latency: Int64 = 250 << 10
-    /// The smallest share of a picture that is read: at 4 MiB/s it takes 31 ms, half of what a request does before its first byte.
+    /// The smallest share of a picture with readers, in bytes.
+    ///
+    /// At 4 MiB/s it takes 31 ms, half of the time that a request takes before its first byte.
     static let smallestRead: Int64 = 128 << 10
-    /// Who lacks less, and has asked for nothing yet, gets it at once: a second request would cost the host more than it saves.
+    /// A picture that lacks less, and has no request yet, gets it at once: a second request would cost the host more than it saves.
     static let leastDivided: Int64 = 3 * smallestRead
-    /// Shares are multiples of this.
+    /// Shares are multiples of this, in bytes.
     private static let grain: Int64 = 16 << 10
-    /// The part of the free slots that a picture may take before anything is heard of it.
+    /// The free slots divided by this are those that a picture may take before its first answer.
     private static let strangersPart = 4
 
-    /// What the transport carries at once.
+    /// The slots of the transport.
     let slots: TransferSlots
-    /// Pictures to download ahead of readers, the next one first.
+    /// The pictures to preload, the next one first.
     var wishes: [Wish] = []
-    /// Until when none of them is begun, because the network failed.
+    /// The time until which no wish is begun, because the network failed.
     var restsUntil: ContinuousClock.Instant?
 
     init(slots: TransferSlots) {
         self.slots = slots
     }
 
-    /// Says what to do next.
+    /// Returns the next order.
     ///
     /// - Parameters:
-    ///   - downloads: All of them, in any order.
-    ///   - wishes: Pictures that wait to be preloaded.
-    /// - Returns: Nil while everything is under way that should be.
+    ///   - downloads: All downloads, in any order.
+    ///   - wishes: The number of pictures that wait to be preloaded.
+    /// - Returns: Nil while every request is under way that should be.
     func next(_ downloads: [Demand], wishes: Int) -> Order? {
         let order = downloads.sorted { ($0.isAwaited ? 0 : 1, $0.number) < ($1.isAwaited ? 0 : 1, $1.number) }
         let free = slots.all - downloads.reduce(0) { $0 + $1.requests.count }
         lazy var level = self.level(downloads, free: free)
-        // Readers' requests wait in the transport; what nobody reads any more may have a slot meanwhile.
+        // Readers' requests wait in the transport; requests without readers may hold slots meanwhile.
         if free < 0, order.first?.isAwaited == true, let way = way(downloads) { return way }
         for download in order {
             guard let piece = download.awaited ?? (download.isLeftWaiting ? download.wanted : nil) else { continue }
@@ -104,7 +111,7 @@ struct DownloadScheduler: Sendable {
         return ahead(order, wishes: wishes, free: free)
     }
 
-    /// What to do in the slots that may be used for what nobody waits for.
+    /// The order for the slots that may be used ahead of readers.
     private func ahead(_ order: [Demand], wishes: Int, free: Int) -> Order? {
         let unread = order.reduce(0) { $0 + ($1.isRead ? 0 : $1.requests.count) }
         let idle = min(free, slots.ahead - unread)
@@ -116,20 +123,20 @@ struct DownloadScheduler: Sendable {
         return wishes > 0 ? .begin : nil
     }
 
-    /// Makes room for a reader: ends what was begun last of all that nobody waits for; nil if there is nothing of the kind.
+    /// Makes room for a reader by ending the newest request of a download without readers; nil if there is none.
     private func way(_ downloads: [Demand]) -> Order? {
         let preload = downloads.filter { !$0.isRead && !$0.requests.isEmpty }.max { $0.newest < $1.newest }
         return preload.map { .giveUp($0.key, $0.newest) }
     }
 
-    /// How many requests more a picture that is read may have.
+    /// The number of further requests that a picture with readers may have.
     private func allowance(of download: Demand, free: Int) -> Int {
         guard !download.hasAnswer else { return free }
         let left = max(0, free) + download.requests.count
         return (left + Self.strangersPart - 1) / Self.strangersPart - download.requests.count
     }
 
-    /// Whether a picture that is read is in greater need of one more request than another.
+    /// Whether a picture with readers is in greater need of one more request than another.
     private func needsMore(_ one: Demand, _ other: Demand) -> Bool {
         func rank(_ download: Demand) -> (Int, Int, Int64) {
             (download.isAwaited ? 0 : 1, download.requests.count, -(download.useful?.length ?? 0))
@@ -137,9 +144,9 @@ struct DownloadScheduler: Sendable {
         return rank(one) < rank(other)
     }
 
-    /// What each slot would have to bring if all that readers want were spread so that all slots end at once.
+    /// The bytes that each slot would bring if all that readers want were spread so that all slots end at once.
     ///
-    /// In bytes, latencies included: what is under way counts as well, and slots that are busy for longer get nothing.
+    /// In bytes, latencies included: requests under way count as well, and slots that are busy for longer get nothing.
     private func level(_ downloads: [Demand], free: Int) -> Int64 {
         var sum = downloads.reduce(0) { $0 + ($1.isRead ? $1.useful?.length ?? 0 : 0) }
         let idle = Array(repeating: Int64(0), count: max(1, free))
@@ -152,17 +159,17 @@ struct DownloadScheduler: Sendable {
         return level
     }
 
-    /// So much of what a reader wants that it ends with the others; what is left comes in equal shares.
+    /// The part of a wanted piece that ends together with the others; the rest comes in equal shares.
     private func share(of piece: Piece, for download: Demand, _ level: Int64) -> Piece {
         guard piece.isDivisible, piece.length >= Self.leastDivided || !download.requests.isEmpty else { return piece }
         let share = min(max(level - Self.latency, Self.smallestRead), DownloadLimits.largestRead)
-        // What exceeds a share by a quarter of one is divided: a slot that is free later takes the rest.
+        // An excess of a quarter of a share is divided: a slot that is free later takes the rest.
         let count = max(
             (piece.length * 4 + share * 3) / (share * 4), (piece.length - 1) / DownloadLimits.largestRead + 1)
         return piece.prefix(max(Self.smallestRead, Self.part(of: piece.length, count)))
     }
 
-    /// The next part of what nobody reads yet.
+    /// The next part of a picture without readers.
     private func part(of piece: Piece, in download: Demand) -> Piece {
         guard piece.isDivisible, download.total ?? .max > DownloadLimits.longestUnread else { return piece }
         return piece.prefix(
@@ -176,56 +183,56 @@ struct DownloadScheduler: Sendable {
 }
 
 extension DownloadScheduler.Demand {
-    /// What one more request of a picture that is read would bring.
+    /// The bytes that one more request of a picture with readers would bring.
     fileprivate var useful: Piece? { wanted ?? spare }
 
-    /// Whether somebody waits for it, and nothing of it is under way.
+    /// Whether it has waiters, and no request under way.
     fileprivate var isLeftWaiting: Bool { isAwaited && requests.isEmpty }
 }
 
 extension DownloadScheduler {
-    /// A picture to download ahead of somebody's walk.
+    /// A picture to download ahead of a walk.
     struct Wish: Sendable {
         let directory: UInt64
         let picture: PictureRequest
     }
 
-    /// How many wishes may be begun now.
+    /// The number of wishes that may be begun now.
     func ready(now: ContinuousClock.Instant) -> Int {
         restsUntil.map { $0 > now } ?? false ? 0 : wishes.count
     }
 
-    /// Takes wishes, the first one next, in place of what was wished for that directory.
+    /// Takes wishes, the first one next, in place of the directory's earlier ones.
     mutating func wish(_ pictures: [PictureRequest], directory: UInt64) {
         dropWishes { $0.directory == directory }
         wishes += pictures.map { Wish(directory: directory, picture: $0) }
     }
 
-    /// Takes the first wish out.
+    /// Removes and returns the first wish.
     mutating func takeWish() -> Wish? { wishes.isEmpty ? nil : wishes.removeFirst() }
 
-    /// Forgets the wishes that are meant; all by default.
+    /// Drops the matching wishes; all by default.
     mutating func dropWishes(where isMeant: (Wish) -> Bool = { _ in true }) { wishes.removeAll(where: isMeant) }
 
-    /// The network failed: forgets all wishes and begins no new ones for a while.
+    /// Drops all wishes after a failure of the network, and begins no new ones until a given time.
     mutating func rest(until end: ContinuousClock.Instant) {
         restsUntil = end
         dropWishes()
     }
 
-    /// The network works again.
+    /// Allows wishes again, after the network works again.
     mutating func goOn() { restsUntil = nil }
 }
 
 extension [FileKey: PictureDownload] {
-    /// What the scheduler is told of them.
+    /// The scheduler's view of the downloads.
     var demands: [DownloadScheduler.Demand] {
         map { $0.value.download.demand($0.key, number: $0.value.number) }
     }
 }
 
 extension Download {
-    /// What the scheduler is told of it.
+    /// The scheduler's view of the download.
     func demand(_ key: FileKey, number: UInt64) -> DownloadScheduler.Demand {
         DownloadScheduler.Demand(
             key: key, number: number, requests: segments.values.map(load),
@@ -233,7 +240,7 @@ extension Download {
             awaited: awaitedPiece, wanted: wantedPiece, spare: sparePiece, total: total)
     }
 
-    /// What a request still has to bring, as the scheduler counts it.
+    /// The bytes that a request still has to bring, as the scheduler counts them.
     private func load(_ segment: Segment) -> Int64 {
         let end = min(segment.end, total ?? segment.next + DownloadLimits.assumedLength)
         return max(0, end - segment.next) + (segment.hasAnswer ? 0 : DownloadScheduler.latency)
@@ -242,59 +249,64 @@ extension Download {
 
 // MARK: - Walks
 
-/// Decides which pictures to download ahead of readers: the next two, in the direction of the walk, more for a bulk walk.
+/// Decides which pictures to preload: the next two, in the direction of the walk, more for a bulk walk.
 ///
-/// A pure state machine over what readers did; it knows neither files nor network. Each directory is a walk of its own.
+/// A pure state machine over the actions of readers; it knows neither files nor network. Each directory is a walk of its own.
 ///
-/// A walk goes by name until a step tells otherwise: one that leads far by name, and by time to the very next picture, makes it a
-/// walk by time; one that leads to the very next by name, and not so by time, makes it a walk by name again. The first step
-/// tells; until then the very next by time is planned behind the next two by name. Places are places by name whatever the order.
+/// A walk goes by name until a step shows otherwise: a step that leads far by name, and by time to the very next picture, makes
+/// it a walk by time; a step that leads to the very next by name, and not so by time, makes it a walk by name again. The first
+/// step decides; until then the very next picture by time is planned after the next two by name. Places are places in name
+/// order whatever the walk's order.
 struct PreloadPolicy: Sendable {
-    /// A reader who opens the next picture this soon after the last byte of the previous one did not look at it.
+    /// The longest pause of a bulk walk.
+    ///
+    /// A reader that opens the next picture this soon after the last byte of the previous one did not display it.
     static let pauseOfABulkWalk: Duration = .milliseconds(150)
-    /// So long after its last picture a program that copies has come to its end: it opens the next one at once.
+    /// The pause after a picture at which a copying program has come to its end: it opens the next one at once.
     static let pauseOfACopy: Duration = .milliseconds(50)
-    /// Quick steps in a row that make a bulk walk even where every picture was there already.
+    /// The quick steps in a row that make a bulk walk even where every picture was present already.
     static let stepsOfABulkWalk = 2
-    /// Directories remembered; a walk is some 100 bytes, and its order 8 a picture, shared with the listing.
+    /// The largest number of walks remembered.
+    ///
+    /// A walk takes some 100 bytes, and its order 8 a picture, shared with the listing.
     static let mostWalks = 64
 
-    /// What to do with a directory's plans.
+    /// The decision about a directory's plans.
     enum Decision: Equatable, Sendable {
         case nothing
-        /// Download these places in this order; they replace what was planned before.
+        /// Download these places in this order; they replace the earlier plan.
         case plan([Int])
-        /// Forget what was planned and not begun.
+        /// Drop the planned pictures that are not begun.
         case drop
     }
 
     private struct Walk {
         var last: Int
-        /// The order that it goes by; nil is by name.
+        /// The order of the walk; nil for name order.
         var order: PictureOrder?
-        /// The order that it may go by as well; nil once a step has told.
+        /// The order that the walk may follow as well; nil once a step has decided.
         var other: PictureOrder?
         var step = 1
-        /// Where it goes after a jump: by time the direction in which it began, since many go newest first.
+        /// The direction after a jump: by time the direction in which it began, since many walks go newest first.
         var forward = 1
         var width: Int
         var quickSteps = 0
-        /// Whether its reader is known to look at nothing.
+        /// Whether its reader is known to display nothing.
         var isBulk = false
-        /// When the last byte of `last` was read.
+        /// The time at which the last byte of `last` was read.
         var finished: ContinuousClock.Instant?
-        /// The newest event, to forget the oldest walk.
+        /// The number of its newest event, to find the oldest walk.
         var used: UInt64
         /// Whether the plan after `last` has been made.
         var isPlanned = false
 
-        /// The place that lies some steps after `last` in the walk's order and direction; nil outside the directory.
+        /// The place some steps after `last` in the walk's order and direction; nil outside the directory.
         func place(ahead count: Int) -> Int? {
             guard let order else { return last + step * count }
             return order.place(of: last).flatMap { order.index(at: $0 + step * count) }
         }
 
-        /// What to download after `last`, in this order.
+        /// The places to download after `last`, in this order.
         var plan: [Int] {
             var places = (1...width).compactMap { place(ahead: $0) }
             if let other, let next = other.place(of: last).flatMap({ other.index(at: $0 + 1) }), !places.contains(next)
@@ -305,14 +317,14 @@ struct PreloadPolicy: Sendable {
         }
     }
 
-    /// Pictures ahead of an ordinary reader; 0 is off.
+    /// The number of pictures ahead of an ordinary reader; 0 turns preloading off.
     let ordinary: Int
     /// The window that a bulk walk comes to at once: a picture for each slot that preloads may use.
     let wide: Int
-    /// The largest window: while a large picture holds up the reader, the slots that are done with the next ones find work.
+    /// The largest window: while a large picture holds up the reader, slots that are done with the next ones fetch more.
     let widest: Int
     private var walks: [UInt64: Walk] = [:]
-    /// Pictures of which only the first bytes had been read when they were closed, the last one of each directory.
+    /// The last picture of each directory of which only the first bytes had been read when it was closed.
     private var looks: [UInt64: Int] = [:]
     private var events: UInt64 = 0
 
@@ -322,29 +334,30 @@ struct PreloadPolicy: Sendable {
         self.ordinary = min(max(0, ordinary), widest)
     }
 
-    /// How many pictures of a directory are preloaded now.
+    /// The number of pictures of a directory that are preloaded now.
     func width(of directory: UInt64) -> Int {
         walks[directory]?.width ?? ordinary
     }
 
-    /// A reader has read more than the first bytes of a picture.
+    /// Takes note that a reader has read more than the first bytes of a picture.
     ///
     /// - Parameters:
-    ///   - index: The picture's place.
-    ///   - directory: Which walk it belongs to.
+    ///   - index: The picture's place in name order.
+    ///   - directory: The directory of the walk.
     ///   - byTime: The directory's pictures by time, as it is now.
-    ///   - opened: When it was opened.
+    ///   - opened: The time at which the picture was opened.
     ///   - wasThere: Whether it was stored when it was opened, so that the reader did not wait.
-    ///   - isComplete: Whether all of it is there now.
-    ///   - isBulk: Whether the reader is known to look at nothing, which others have to show by their pace.
-    ///   - isSmall: Whether it is so small that the kernel may have read on to its end behind a look.
-    /// - Returns: What to download ahead.
+    ///   - isComplete: Whether all of it is present now.
+    ///   - isBulk: Whether the reader is known to display nothing; other readers have to show it by their pace.
+    ///   - isSmall: Whether it is so small that the kernel may have read ahead to its end after an inspection.
+    /// - Returns: The decision about the directory's plans.
     mutating func passed(
         _ index: Int, in directory: UInt64, byTime: PictureOrder? = nil, opened: ContinuousClock.Instant,
         wasThere: Bool, isComplete: Bool, isBulk: Bool = false, isSmall: Bool = false
     ) -> Decision {
         guard ordinary > 0 else { return .nothing }
-        // Behind a look at another one it is one more look; the next such one is read. Viewers look at the picture that they read.
+        // After an inspection of another picture this is one more inspection; the next such one is read. Viewers inspect the
+        // picture that they read.
         if let look = looks.removeValue(forKey: directory), look != index, isSmall, !isBulk { return .nothing }
         events += 1
         guard var walk = walks[directory] else {
@@ -373,14 +386,14 @@ struct PreloadPolicy: Sendable {
         walk.finished = nil
         walk.isPlanned = false
         walks[directory] = walk
-        // A bulk walk plans at once, so that every connection has work; others wait for the picture itself.
+        // A bulk walk plans at once, so that every connection has work; other walks wait for the picture itself.
         if isComplete || walk.width > ordinary { return plan(directory) }
         return isNear && !isTurn ? .nothing : .drop
     }
 
-    /// Recognises the order in which a reader goes on, and measures the step in it.
+    /// Determines the order in which a reader goes on, and measures the step in it.
     ///
-    /// - Returns: The distance, and whether the walk has changed its order.
+    /// - Returns: The distance in places, and whether the walk has changed its order.
     private func step(
         to index: Int, byTime: PictureOrder?, reach: Int, _ walk: inout Walk
     ) -> (move: Int, isTurn: Bool) {
@@ -391,7 +404,7 @@ struct PreloadPolicy: Sendable {
             let move = place - last
             let isByTime =
                 if wasByTime {
-                    // Chance seldom makes two pictures neighbours by name, and a walk by name makes nothing else.
+                    // Chance seldom makes two pictures neighbours by name, and a walk by name makes no other steps.
                     abs(move) == 1 || abs(byName) != 1
                 } else {
                     abs(move) == 1 && abs(byName) > reach
@@ -406,7 +419,7 @@ struct PreloadPolicy: Sendable {
         return (byName, wasByTime)
     }
 
-    /// Widens the window for a reader who makes no pause, and closes it again after one.
+    /// Widens the window for a reader without a pause, and narrows it again after a pause.
     private func pace(
         _ walk: inout Walk, move: Int, opened: ContinuousClock.Instant, wasThere: Bool, isBulk: Bool
     ) {
@@ -420,30 +433,30 @@ struct PreloadPolicy: Sendable {
         if isBulk { walk.width = max(walk.width, wide) }
         // Catching up with the preloads proves that they are too few; otherwise it takes a second quick step.
         if isBulk || !wasThere || walk.quickSteps >= Self.stepsOfABulkWalk {
-            // Beyond that never more ahead than were read in a row, for nobody tells how long the walk is.
+            // Beyond that never more ahead than were read in a row, since the length of the walk is unknown.
             walk.width = min(walk.width * 2, max(wide, walk.quickSteps), widest)
         }
     }
 
-    /// All bytes of a picture are there.
+    /// Takes note that all bytes of a picture are present.
     mutating func completed(_ index: Int, in directory: UInt64) -> Decision {
         guard let walk = walks[directory], walk.last == index, !walk.isPlanned else { return .nothing }
         return plan(directory)
     }
 
-    /// A reader closes a picture of which it has read the first bytes only.
+    /// Takes note that a reader closes a picture of which it has read the first bytes only.
     mutating func looked(at index: Int, in directory: UInt64) {
         if looks.count >= Self.mostWalks { looks = [:] }
         looks[directory] = index
     }
 
-    /// A reader took the last byte of a picture.
+    /// Takes note that a reader has read the last byte of a picture.
     mutating func finished(_ index: Int, in directory: UInt64, now: ContinuousClock.Instant) {
         guard walks[directory]?.last == index else { return }
         walks[directory]?.finished = now
     }
 
-    /// The directories whose bulk walk nobody goes on with: no more than the ordinary number of pictures is wanted there.
+    /// The directories of bulk walks that have stopped: only the ordinary number of pictures is wanted there.
     mutating func rested(now: ContinuousClock.Instant) -> [UInt64] {
         let over = walks.filter { _, walk in
             let pause = walk.isBulk ? Self.pauseOfACopy : Self.pauseOfABulkWalk

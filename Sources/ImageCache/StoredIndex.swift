@@ -1,9 +1,9 @@
-/// Which pictures are stored, which are pinned and when each was used last; in memory, about 85 bytes a picture.
+/// The stored pictures, the pins and the last uses; in memory, about 85 bytes a picture.
 ///
 /// ## Eviction
 ///
-/// Least recently used first, never what is pinned or what the caller protects. The order is sorted once and then consumed: an entry that
-/// was used since is skipped, and met again when the order is sorted anew.
+/// Least recently used pictures go first, never pinned ones or those that the caller protects. The order is sorted once and
+/// then consumed: an entry that was used since is skipped, and met again when the order is sorted anew.
 struct StoredIndex: Sendable {
     struct Entry: Equatable, Sendable {
         let length: Int64
@@ -12,7 +12,7 @@ struct StoredIndex: Sendable {
         var used: Int64
         /// Whether the whole file has been hashed since the start.
         var isVerified = false
-        /// Downloaded ahead and not read yet.
+        /// Whether it was preloaded and not read yet.
         var isUnread = false
     }
 
@@ -21,11 +21,11 @@ struct StoredIndex: Sendable {
     private(set) var bytes: Int64 = 0
     /// Pictures that are still to be converted from an older format: they count, but are not evicted.
     private(set) var older: [OlderName: OlderFormat.Row] = [:]
-    /// Pictures that stay, or will as soon as they are stored.
+    /// The pinned pictures, stored or not.
     private(set) var pins: Set<FileKey> = []
-    /// Those of them, and of those that are none any more, that have not been written down.
+    /// The pins and removed pins that have not been saved.
     private(set) var unwrittenPins: Set<FileKey> = []
-    /// Which bytes files hold, once somebody has asked.
+    /// The versions of the bytes in files, once queried.
     private var versions: [FileKey: PictureVersion] = [:]
     private var newestUse: Int64 = 0
     private var order: [(used: Int64, key: FileKey)] = []
@@ -33,18 +33,18 @@ struct StoredIndex: Sendable {
 
     init() {}
 
-    /// Begins with what a directory holds.
+    /// Creates an index from the contents of a directory.
     ///
     /// - Parameters:
-    ///   - contents: What was found.
-    ///   - surplus: Gets files of pictures that have another: a kill came between a new file and the removal of the old one.
+    ///   - contents: The contents found.
+    ///   - surplus: Takes files of pictures that have another: a kill came between a new file and the removal of the old one.
     init(_ contents: PictureStore.Contents, surplus: inout [StoredPicture]) {
         pins = contents.pins
         older = contents.older
         bytes = older.values.reduce(0) { $0 + $1.length }
         entries.reserveCapacity(contents.pictures.count)
         for picture in contents.pictures {
-            // What was stored after uses were last written is newer than all of them.
+            // A picture stored after the uses were last written is newer than all of them.
             let used = Int64(contents.uses[picture.hash] ?? contents.uses.count)
             if let entry = entries[picture.key] {
                 guard entry.used < used else {
@@ -58,7 +58,7 @@ struct StoredIndex: Sendable {
         newestUse = Int64(contents.uses.count)
     }
 
-    /// What is known of a stored picture.
+    /// The record of a stored picture.
     subscript(key: FileKey) -> Entry? {
         entries[key] ?? olderRow(key).map { Entry(length: $0.length, hash: 0, used: $0.used) }
     }
@@ -70,12 +70,12 @@ struct StoredIndex: Sendable {
         entries[key].map { StoredPicture(key: key, length: $0.length, hash: $0.hash) }
     }
 
-    /// How many pictures are stored.
+    /// The number of stored pictures.
     var count: Int { entries.count + older.count }
 
     /// Adds a picture that has just been stored; `now` is in Unix seconds.
     ///
-    /// - Returns: The file that it replaces and that is to be removed.
+    /// - Returns: The replaced file, which is to be removed.
     mutating func insert(
         _ picture: StoredPicture, version: PictureVersion? = nil, isUnread: Bool, now: Int64
     ) -> StoredPicture? {
@@ -100,7 +100,7 @@ struct StoredIndex: Sendable {
         bytes += entry.length
     }
 
-    /// A picture of an older format has been converted; nil if there is none any more.
+    /// Takes the result of converting a picture of an older format; nil if it does not exist any more.
     ///
     /// - Returns: Whether the picture was not known otherwise.
     mutating func convert(_ name: OlderName, to picture: StoredPicture?) -> Bool {
@@ -113,7 +113,7 @@ struct StoredIndex: Sendable {
         return adopt(picture, used: used)
     }
 
-    /// Takes out what is not among the files that are there, and has all pins written again.
+    /// Removes pictures that are not among the existing files, and has all pins written again.
     mutating func keep(only pictures: Set<StoredPicture>) {
         for (key, entry) in entries
         where !pictures.contains(StoredPicture(key: key, length: entry.length, hash: entry.hash)) {
@@ -133,7 +133,7 @@ struct StoredIndex: Sendable {
 
     // MARK: - Pins
 
-    /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
+    /// Pins a picture, now or once it is stored, or unpins it.
     mutating func setPinned(_ isPinned: Bool, _ key: FileKey) {
         guard isPinned != pins.contains(key), !isPinned || entries[key] != nil || pins.count < Self.mostPins else {
             return
@@ -145,26 +145,28 @@ struct StoredIndex: Sendable {
     /// Whether a picture is pinned, or will be as soon as it is stored.
     func isPinned(_ key: FileKey) -> Bool { pins.contains(key) || olderRow(key)?.isPinned == true }
 
-    /// A bound on memory, ten thousand days' worth of an hour's downloads: with so many no picture can be pinned before it is there.
+    /// The number of pins from which on only stored pictures can be pinned: a bound on memory.
+    ///
+    /// It is ten thousand days' worth of an hour's downloads.
     private static let mostPins = 100_000
 
-    /// The pins to write down, which are then taken for written.
+    /// Returns the pins to save, which then count as saved.
     mutating func takeUnwrittenPins() -> [FileKey: Bool] {
         defer { unwrittenPins = [] }
         return Dictionary(uniqueKeysWithValues: unwrittenPins.map { ($0, pins.contains($0)) })
     }
 
-    /// Takes pins for unwritten again.
+    /// Marks pins as unsaved again.
     mutating func keepUnwritten(_ pins: some Sequence<FileKey>) {
         unwrittenPins.formUnion(pins)
     }
 
     // MARK: - Versions
 
-    /// Which bytes a file holds, if it has been said.
+    /// The version of a file's bytes, if it has been set.
     func version(of key: FileKey) -> PictureVersion? { versions[key] }
 
-    /// Names the bytes of a file that is stored.
+    /// Sets the version of a stored file's bytes.
     mutating func setVersion(_ version: PictureVersion, of key: FileKey) {
         if entries[key] != nil { versions[key] = version }
     }
@@ -180,7 +182,7 @@ struct StoredIndex: Sendable {
         entries[key]?.isUnread = false
     }
 
-    /// All stored files by their last use, in no order.
+    /// All stored files with their last use, in no order.
     var uses: [(used: Int64, hash: UInt64)] { entries.values.map { ($0.used, $0.hash) } }
 
     private mutating func nextUse(_ now: Int64) -> Int64 {
@@ -188,7 +190,7 @@ struct StoredIndex: Sendable {
         return newestUse
     }
 
-    /// The latest use that is believed in: later than any clock shows, and far from the end of the numbers.
+    /// The latest accepted use: later than any clock shows, and far from the end of the numbers.
     private static let latestUse: Int64 = 1 << 60
 
     // MARK: - Eviction
@@ -196,10 +198,10 @@ struct StoredIndex: Sendable {
     /// Removes the least recently used pictures until `goal` bytes are free, or nothing more may go.
     ///
     /// - Parameters:
-    ///   - goal: Bytes to free.
-    ///   - sparesUnread: Whether preloaded pictures that nobody read stay (room for another preload is not worth one).
+    ///   - goal: The bytes to free.
+    ///   - sparesUnread: Whether unread preloads stay (room for another preload is not worth one).
     ///   - isProtected: Whether a picture is open.
-    /// - Returns: What was removed, oldest first.
+    /// - Returns: The removed pictures, oldest first.
     mutating func evict(
         bytes goal: Int64, sparesUnread: Bool, isProtected: (FileKey) -> Bool
     ) -> [StoredPicture] {
@@ -239,14 +241,14 @@ struct StoredIndex: Sendable {
 
 // MARK: - The budget
 
-/// The account of bytes on the disk: what is stored, what downloads will take, what is unfinished, and who has to go for it.
+/// The account of bytes on the disk: stored pictures, downloads, unfinished ones, and the evictions for them.
 ///
-/// Decides by numbers alone; what is to be done about it is collected as steps, which the caller takes after its changes.
+/// Decides by numbers alone; the resulting actions are collected as steps, which the caller takes after its changes.
 struct Budget: Sendable {
-    /// The pictures that are open or downloaded, which stay; asked only when something has to go.
+    /// Returns the open or downloaded pictures, which stay; called only when something has to go.
     typealias InUse = () -> Set<FileKey>
 
-    /// What is to be done outside.
+    /// An action to take outside.
     enum Step: Sendable {
         /// Remove stored files.
         case remove([StoredPicture])
@@ -254,30 +256,30 @@ struct Budget: Sendable {
         case report(ImageCacheEvent)
     }
 
-    /// What a new picture's directory takes beside it, in bytes.
+    /// The bytes that a new picture's directory takes beside it.
     private static let roomBeside: Int64 = 256 << 10
-    /// Unfinished downloads kept for resuming.
+    /// The largest number of unfinished downloads kept for resuming.
     private static let mostPartials = 256
 
-    /// Bytes of pictures at most.
+    /// The limit of the bytes of pictures.
     let limit: Int64
-    /// Bytes of free disk that stay free.
+    /// Bytes of disk space that stay free.
     let freeFloor: Int64
     /// Partial files on disk that no download uses, with their bytes.
     private var parked: [FileKey: Int64]
-    /// What downloads take or will take; one that cannot be kept has no entry.
+    /// The bytes that downloads take or will take; a download that cannot be kept has no entry.
     private var reserved: [FileKey: Int64] = [:]
     /// Bytes that the disk lacks to its floor and that eviction could not free.
     private(set) var diskLack: Int64 = 0
-    /// Whether the disk takes pictures.
+    /// Whether the disk accepts pictures.
     private(set) var isStoring = true
     /// Pictures evicted since the start.
     private(set) var evicted = 0
-    /// What is stored.
+    /// The index of the stored pictures.
     var index: StoredIndex
     private var steps: [Step] = []
 
-    /// An account with what earlier runs stored and left unfinished.
+    /// Creates an account of the pictures and unfinished downloads of earlier runs.
     init(limit: Int64, freeFloor: Int64, index: StoredIndex, parked: [FileKey: Int64]) {
         self.limit = limit
         self.freeFloor = freeFloor
@@ -285,7 +287,7 @@ struct Budget: Sendable {
         self.parked = parked
     }
 
-    /// What is to be done after the last changes.
+    /// Returns the steps to take after the last changes.
     mutating func takeSteps() -> [Step] {
         defer { steps = [] }
         return steps
@@ -296,16 +298,16 @@ struct Budget: Sendable {
     /// Makes room under the limit: unfinished downloads first, then the least recently used pictures.
     ///
     /// - Parameters:
-    ///   - bytes: What is to come.
-    ///   - isPreload: Whether no reader waits for it.
-    ///   - inUse: What stays.
-    /// - Returns: Whether so many bytes more fit now. Readers go on regardless: what is open may exceed the limit.
+    ///   - bytes: The number of bytes to come.
+    ///   - isPreload: Whether no reader waits for them.
+    ///   - inUse: The pictures that stay.
+    /// - Returns: Whether so many bytes more fit now. Readers go on regardless: open pictures may exceed the limit.
     @discardableResult
     mutating func makeRoom(for bytes: Int64, isPreload: Bool, _ inUse: InUse) -> Bool {
         while parked.count > Self.mostPartials { dropPartial() }
         var excess = committed + bytes - limit
         if excess <= 0 { return true }
-        // What cannot be kept must not push out what is, nor a preload what another preload just brought.
+        // A picture that cannot be kept must not push out stored ones, nor a preload those that another preload just brought.
         if bytes > 0,
             index.evictableBytes(sparesUnread: isPreload, protected: inUse()) + parked.values.reduce(0, +) < excess
         {
@@ -319,7 +321,7 @@ struct Budget: Sendable {
         return committed + bytes <= limit
     }
 
-    /// Counts what a download will take; one that cannot be kept takes nothing, and is served all the same.
+    /// Counts the bytes that a download will take; one that cannot be kept takes nothing, and is served all the same.
     mutating func reserve(_ bytes: Int64, for key: FileKey, isPreload: Bool, _ inUse: InUse) {
         reserved[key] = nil
         if diskLack <= 0, makeRoom(for: bytes, isPreload: isPreload, inUse) { reserved[key] = bytes }
@@ -328,21 +330,21 @@ struct Budget: Sendable {
     /// Bytes counted for a download; 0 for one that cannot be kept.
     func reserved(for key: FileKey) -> Int64 { reserved[key] ?? 0 }
 
-    /// Counts nothing more for a download.
+    /// Ends the count of bytes for a download.
     mutating func release(_ key: FileKey) { reserved[key] = nil }
 
-    /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.
+    /// Evicts the least recently used pictures on a full disk, unless the given bytes would still find no room.
     ///
-    /// - Returns: What is to be removed at once.
+    /// - Returns: The pictures to remove at once.
     mutating func giveWay(_ bytes: Int64, sparesUnread: Bool, _ inUse: InUse) -> [StoredPicture] {
         let wanted = bytes + Self.roomBeside
         guard index.evictableBytes(sparesUnread: sparesUnread, protected: inUse()) >= wanted else { return [] }
         return evict(wanted, sparesUnread: sparesUnread, inUse)
     }
 
-    /// The disk has so many bytes free: evicts down to the floor.
+    /// Takes the free bytes of the disk, and evicts down to the floor.
     ///
-    /// - Returns: Whether the disk has what it shall have.
+    /// - Returns: Whether the disk has its floor free.
     mutating func diskHas(free: Int64, _ inUse: InUse) -> Bool {
         let wasLow = diskLack > 0
         diskLack = freeFloor - free
@@ -355,7 +357,7 @@ struct Budget: Sendable {
         return diskLack == 0
     }
 
-    /// Evicts what became free to go when a reader left.
+    /// Evicts pictures that became free to go when a reader left.
     mutating func trim(_ inUse: InUse) {
         makeRoom(for: 0, isPreload: false, inUse)
         evictToFloor(inUse)
@@ -388,7 +390,7 @@ struct Budget: Sendable {
     /// Counts a partial file that is kept for another try.
     mutating func park(_ key: FileKey, bytes: Int64) { parked[key] = bytes }
 
-    /// Takes a partial file back; false if there is none.
+    /// Takes a partial file back for a download; false if there is none.
     mutating func unpark(_ key: FileKey) -> Bool { parked.removeValue(forKey: key) != nil }
 
     private mutating func dropPartial() {
@@ -399,14 +401,14 @@ struct Budget: Sendable {
 
     // MARK: - The disk
 
-    /// The disk refused; told once until it takes pictures again.
+    /// Takes note that the disk refuses pictures; reported once until it accepts them again.
     mutating func refused(_ reason: String) {
         guard isStoring else { return }
         isStoring = false
         steps.append(.report(.notStoring(reason: reason)))
     }
 
-    /// The disk takes pictures.
+    /// Takes note that the disk accepts pictures.
     mutating func stores() {
         guard !isStoring else { return }
         isStoring = true

@@ -7,11 +7,11 @@ package import Rankings
 package struct PictureRequest: Sendable {
     package var id: PictureID
     package var location: PictureLocation
-    /// The length that `stat` showed; nil for a preload whose size nobody asked yet.
+    /// The length that `stat` showed, in bytes; nil for a preload of unknown size.
     package var size: Int64?
-    /// The path below the mount by which people know it, for displays; asked only when one looks.
+    /// The path below the mount, for displays; evaluated only when a display shows it.
     package var path: (@Sendable () -> String)?
-    /// Whether it concerns nobody but its reader, and is not shared with other machines.
+    /// Whether the picture is for its reader alone and is not shared with other machines.
     package var isPrivate: Bool
 
     package init(
@@ -26,17 +26,17 @@ package struct PictureRequest: Sendable {
     }
 }
 
-/// The directory around an open picture, so that the next ones can be preloaded.
+/// The directory around an open picture, from which the next pictures are preloaded.
 package struct Neighbours: Sendable {
-    /// Names the directory: readers of two directories are two walks.
+    /// Identifies the directory; readers of two directories count as two walks.
     package var directory: UInt64
-    /// The open picture's place in it, by name.
+    /// The open picture's place in the directory, in name order.
     package var index: Int
-    /// The same pictures by modification time; nil if nobody goes by that.
+    /// The same pictures in order of modification time; nil if that order is not in use.
     package var byTime: PictureOrder?
-    /// Whether the opener copies or packs: it goes from picture to picture without looking.
+    /// Whether the opener copies or packs, and so passes from picture to picture without displaying them.
     package var isBulk: Bool
-    /// The picture at a place by name, or nil outside the directory or where nothing can be preloaded.
+    /// The picture at a place in name order; nil outside the directory or where nothing can be preloaded.
     ///
     /// Must not wait.
     package var picture: @Sendable (Int) -> PictureRequest?
@@ -53,35 +53,35 @@ package struct Neighbours: Sendable {
     }
 }
 
-/// Another order of a directory's pictures than that of their names.
+/// An order of a directory's pictures other than name order.
 package struct PictureOrder: Sendable {
-    /// By place by name: the place in this order.
+    /// The place in this order, indexed by the place in name order.
     private let places: [Int32]
-    /// By place in this order: the place by name.
+    /// The place in name order, indexed by the place in this order.
     private let indices: [Int32]
 
-    /// Keeps two arrays, of which each is the inverse of the other.
+    /// Keeps two arrays, each the inverse of the other.
     ///
     /// - Parameters:
-    ///   - places: By place by name, the place in this order.
-    ///   - indices: By place in this order, the place by name.
+    ///   - places: The place in this order, indexed by the place in name order.
+    ///   - indices: The place in name order, indexed by the place in this order.
     package init(places: [Int32], indices: [Int32]) {
         self.places = places
         self.indices = indices
     }
 
-    /// The place of a picture that has a place by name; nil if it is not in this order.
+    /// The place in this order of a picture, given its place in name order; nil if it is not in this order.
     package func place(of index: Int) -> Int? {
         places.indices.contains(index) ? Int(places[index]) : nil
     }
 
-    /// The place by name of the picture at a place, or nil outside the directory.
+    /// The place in name order of the picture at a place in this order; nil outside the directory.
     package func index(at place: Int) -> Int? {
         indices.indices.contains(place) ? Int(indices[place]) : nil
     }
 }
 
-/// What is known of a picture's bytes.
+/// The known state of a picture's bytes.
 package enum PictureState: Sendable, Equatable {
     case absent
     case queued
@@ -90,7 +90,7 @@ package enum PictureState: Sendable, Equatable {
     case failed(reason: String)
 }
 
-/// Bytes that can be handed out without copying, or the need to wait.
+/// Bytes that can be handed out without copying, or the end of the picture.
 package enum PictureBytes: Sendable {
     /// `count` bytes at `offset` of the file.
     case file(StoredFile, offset: Int64, count: Int)
@@ -99,7 +99,7 @@ package enum PictureBytes: Sendable {
 }
 
 extension StoredFile {
-    /// The file of a picture, opened if need be.
+    /// The open file of a picture, opened again if necessary.
     package func picture() throws(ImageCacheError) -> OpenFile {
         do throws(SystemError) { return try opened() } catch {
             if let lack = error.lackOfDescriptors { throw .exhausted(lack) }
@@ -109,17 +109,17 @@ extension StoredFile {
     }
 }
 
-/// Which bytes something holds of a picture that may change at the source.
+/// The version of the bytes held of a picture that may change at the source.
 ///
-/// Only equality that can be proved counts: the same download or file, or the same name of a version (ETag,
-/// Last-Modified: RFC 9110 section 8.8) at the same length. Known in this process only, as are the kernel's pages.
+/// Only provable equality counts: the same download or file, or the same version name (ETag, Last-Modified: RFC 9110 section
+/// 8.8) at the same length. Versions are known in this process only, as are the kernel's pages.
 package struct PictureVersion: Sendable {
-    /// Names the download that brought the bytes, or the stored file.
+    /// Identifies the download that brought the bytes, or the stored file.
     let token: UInt64
     /// A hash of validator and length; 0 if the source names no versions.
     var tag: UInt64 = 0
 
-    /// Whether bytes of both may be put together.
+    /// Whether bytes of both versions may be combined.
     package func isSame(as other: PictureVersion) -> Bool {
         token == other.token || tag != 0 && tag == other.tag
     }
@@ -131,49 +131,49 @@ package struct PictureVersion: Sendable {
 
 // MARK: - Errors and events
 
-/// Why bytes cannot be had.
+/// The reason why bytes are not available.
 package enum ImageCacheError: Error, Hashable, Sendable {
-    /// No answer from the network.
+    /// The network gives no answer.
     case unreachable(String)
     case timedOut
     /// Requests are switched off.
     case offline
-    /// The service says the picture is gone (404, 410).
+    /// The service reports that the picture is gone (404, 410).
     case gone
-    /// The service refuses it (403 with a Referer, a placeholder in place of the picture).
+    /// The service refuses the picture (403 with a Referer, or a placeholder in its place).
     case refused(String)
-    /// The bytes are not those of the picture: no trailer, another format, another version than the one begun.
+    /// The bytes are not those of the picture: no trailer, another format, or another version than the one begun.
     case damaged(String)
-    /// The source tells another length than the one that was shown, or sends a whole picture of another one.
+    /// The source declares another length than the one shown, or sends a whole picture of another length.
     case lengthContradicts(told: Int64?, shown: Int64)
-    /// The answer was cut, or contradicts itself; it tells nothing of the picture.
+    /// The answer was cut short or contradicts itself; it says nothing about the picture.
     case broken(String)
-    /// Somebody else answered: a portal's page, a refused redirect, a certificate that is not the host's.
+    /// The answer is not the image host's: a portal's page, a refused redirect, or a certificate of another host.
     case untrusted(String)
-    /// The host answers with an error of its own (5xx), which tells nothing of the picture.
+    /// The host reports an error of its own (5xx), which says nothing about the picture.
     case troubled(status: Int)
-    /// The service asks to slow down.
+    /// The service announces a rate limit.
     case limited(retryAfter: Int64?)
-    /// What stands in front of the host turns programs away: why it is not asked and what helps, as a sentence.
+    /// A browser check before the host turns programs away; the text is a sentence with the reason and the remedy.
     case turnedAway(String)
-    /// There are too many open files: why and what helps, as a sentence.
+    /// Too many files are open; the text is a sentence with the reason and the remedy.
     case exhausted(String)
     case cancelled
-    /// Another rankfs uses this cache directory.
+    /// Another rankfs process uses this cache directory.
     case busy(directory: String)
-    /// The directory cannot be used: text with cause and remedy.
+    /// The directory cannot be used; the text gives the cause and the remedy.
     case unusable(String)
 }
 
-/// Something worth a log line that no request reports.
+/// An event worth a log line that no request reports.
 package enum ImageCacheEvent: Sendable {
     case preloadFailed(PictureID, ImageCacheError)
     /// A stored file was broken and has been removed; it will be downloaded again.
     case removedBroken(PictureID, reason: String)
-    /// The disk is full or fails: pictures are served without being stored.
+    /// The disk is full or fails, so pictures are served without being stored.
     case notStoring(reason: String)
     case storingAgain
-    /// Somebody removed the cache directory in mid-work: it is there again, without the pictures that were in it.
+    /// The cache directory was removed during operation; it exists again, without its former pictures.
     case directoryRemade(String)
     case evicted(count: Int, bytes: Int64)
     /// A mark that keeps backups away could not be set.
@@ -181,7 +181,7 @@ package enum ImageCacheEvent: Sendable {
 }
 
 extension ImageCacheError {
-    /// Whether bytes that were given before may be wrong.
+    /// Whether bytes given out earlier may be wrong.
     var isOfTheBytes: Bool {
         switch self {
         case .damaged, .lengthContradicts: true
@@ -189,7 +189,7 @@ extension ImageCacheError {
         }
     }
 
-    /// One sentence for people.
+    /// One sentence for the user.
     package var text: String {
         switch self {
         case .unreachable(let reason): "the image host cannot be reached (\(reason))"
@@ -218,11 +218,11 @@ package struct ImageCacheStatus: Sendable {
     package struct Running: Sendable {
         package var picture: PictureID
         let pathNow: (@Sendable () -> String)?
-        /// The place below the mount by which people know it; nil if none was given.
+        /// The path below the mount; nil if none was given.
         package var path: String? { pathNow?() }
         package var received: Int64
         package var total: Int64?
-        /// Whether somebody reads it now, or it is preloaded.
+        /// Whether a reader reads the picture now; false for a preload.
         package var isRead: Bool
         /// Whether it still waits for its first answer.
         package var isQueued: Bool
@@ -232,7 +232,7 @@ package struct ImageCacheStatus: Sendable {
     package struct Waiting: Sendable {
         package var picture: PictureID
         let pathNow: (@Sendable () -> String)?
-        /// The place below the mount by which people know it; nil if none was given.
+        /// The path below the mount; nil if none was given.
         package var path: String? { pathNow?() }
     }
 
@@ -240,47 +240,47 @@ package struct ImageCacheStatus: Sendable {
     package var storedBytes: Int64
     package var budget: Int64
     package var openPictures: Int
-    /// In the order in which they began.
+    /// The downloads in the order in which they began.
     package var downloads: [Running]
     /// Preloads in the order in which they will begin.
     package var queued: [Waiting]
-    /// Since the start.
+    /// Bytes received since the start.
     package var receivedBytes: Int64
     package var preloaded: Int
     package var evicted: Int
-    /// Whether the disk takes pictures.
+    /// Whether the disk accepts pictures.
     package var isStoring: Bool
 }
 
 // MARK: - Configuration
 
-/// The limits and places a cache works with.
+/// The limits and locations of a cache.
 package struct CacheConfiguration: Sendable {
     /// The cache's own directory, made with mode 0700 and marked so that backups skip it.
     package var directory: String
     /// Byte budget of stored pictures.
     package var budget: Int64
-    /// Bytes of free disk that stay free.
+    /// Bytes of disk space that stay free.
     package var freeFloor: Int64
     /// Pictures preloaded ahead of a reader; 0 turns preloading off.
     package var preload: Int
-    /// The bound of one waiting read.
+    /// The time limit of one waiting read.
     package var timeout: Duration
-    /// How long a network that does not answer is given before a read fails.
+    /// The time without an answer from the network after which a read fails.
     package var networkTimeout: Duration
     /// Wall clock in Unix seconds.
     package var now: @Sendable () -> Int64
-    /// The monotonic clock that deadlines and pauses are measured by.
+    /// The monotonic clock for deadlines and pauses.
     package var monotonicNow: @Sendable () -> ContinuousClock.Instant = TimeSource.system.now
-    /// A number below a bound, for choices by chance.
+    /// A random number below a bound.
     package var chance: @Sendable (_ bound: Int) -> Int = { Int.random(in: 0..<max(1, $0)) }
-    /// Whether pictures may be downloaded that nobody reads yet; asked often, from any thread, so it must not wait.
+    /// Whether pictures may be preloaded now; evaluated often and from any thread, so it must not wait.
     package var mayPreload: @Sendable () -> Bool = { true }
-    /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.
+    /// Whether the last part of a picture's address names a placeholder for a picture that the service withholds.
     package var isPlaceholder: @Sendable (_ name: Substring) -> Bool = { _ in false }
-    /// Where pictures are shared with other machines; nil for nowhere.
+    /// The tier that shares pictures with other machines; nil for none.
     package var tier: (any PictureTier)?
-    /// Whether deadlines are looked after by a timer; tests call `tick` themselves.
+    /// Whether a timer checks the deadlines; tests call `tick` themselves.
     package var hasTimer = true
 
     package init(
@@ -299,39 +299,40 @@ package struct CacheConfiguration: Sendable {
 
 // MARK: - The shared tier
 
-/// A second place where whole pictures are, which other machines use as well: asked before the image host is, and given what came
-/// from there.
+/// A second store of whole pictures, shared with other machines, which is queried before the image host.
+///
+/// Pictures that came from the image host are given to it.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call.
 package protocol PictureTier: Sendable {
-    /// Brings a picture, or finds that the image host is to be asked.
+    /// Fetches a picture, or finds that the image host is to be queried.
     ///
-    /// Returns within a bound of its own whatever the network does, at once when the task is cancelled.
+    /// Returns within a time limit of its own whatever the network does, and at once when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - picture: What to bring.
-    ///   - length: Bytes that it must have; nil if nobody knows.
-    ///   - urgency: Tells when somebody waits for it.
-    ///   - write: Takes its bytes, in order; they are the picture's only if this returns their count. After a false nothing more comes.
-    ///     Called again with an offset of 0, it begins anew.
-    /// - Returns: The bytes of the picture, all of which were written and are right; nil if the image host is to be asked, after which
-    ///   either `keep` or `giveUp` is called.
+    ///   - picture: The picture to fetch.
+    ///   - length: The length that it must have, in bytes; nil if unknown.
+    ///   - urgency: Signals when a reader waits for the picture.
+    ///   - write: Takes the bytes, in order; they are the picture's only if this method returns their count. After a false no
+    ///     more bytes come. A call with an offset of 0 begins anew.
+    /// - Returns: The number of bytes of the picture, all of which were written and are right; nil if the image host is to be
+    ///   queried, after which either `keep` or `giveUp` is called.
     func fetch(
         _ picture: PictureID, length: Int64?, urgency: Urgency,
         write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
     ) async -> Int64?
 
-    /// A picture has come from the image host, whole and right.
+    /// Takes a picture that has come from the image host, whole and right.
     ///
     /// - Parameters:
-    ///   - picture: Which.
-    ///   - path: The file that begins with its bytes, for as long as it is stored.
-    ///   - length: How many they are.
-    ///   - hash: Their XXH3, 64 bits.
+    ///   - picture: The picture.
+    ///   - path: The file that begins with its bytes, for as long as the picture is stored.
+    ///   - length: The length of the picture, in bytes.
+    ///   - hash: The 64-bit XXH3 of its bytes.
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64)
 
-    /// A picture did not come from the image host.
+    /// Takes note that a picture did not come from the image host.
     func giveUp(_ picture: PictureID)
 }
