@@ -1,33 +1,33 @@
 package import HTTP
 package import Rankings
 
-/// Answers of a service as they may be shown to others: their shape, with everything in them that is somebody's taken out.
+/// Recorded answers of a service in a form that can be published: their structure, without anything personal.
 ///
-/// A text is kept only where it cannot be about a person: names of fields, dates, digests, numbers that are nobody's, and words of the
-/// source's own vocabulary. Every other word is replaced, by the same one in all answers of a recording; what stands between words
-/// stays, so that whatever a decoder stumbled over is still there. Of a page only the names of its tags and the marks of a front are
-/// kept, of any other body its length, beginning and end.
+/// A text is kept only where it cannot be about a person: names of fields, dates, digests, numbers that identify no person, and
+/// words of the source's own vocabulary. Every other word is replaced, by the same replacement in all answers of a recording. The
+/// characters between words stay, so that the cause of a decoding failure is still in the recording. Of a web page, only the
+/// names of its tags and the marks of a front are kept; of any other body, its length, beginning and end.
 package struct AnswerRecording: Sendable {
-    /// Hosts that addresses may name, in lower case.
+    /// The hosts that addresses may name, in lower case.
     private let hosts: Set<String>
-    /// Words of the service's own addresses.
+    /// The words of the service's own addresses.
     private let vocabulary: Set<String>
     private var words: [String: Int] = [:]
     private var people: [Int64: Int64] = [:]
 
     /// - Parameters:
-    ///   - description: Of the service, whose hosts and formats are no secret.
-    ///   - vocabulary: Words of its addresses.
+    ///   - description: The description of the service; its hosts and formats are not secret.
+    ///   - vocabulary: The words of the service's addresses.
     package init(_ description: SourceDescription, vocabulary: Set<String>) {
         hosts = description.access.hosts
         self.vocabulary = vocabulary.union(description.fileExtensions)
     }
 
-    /// What is kept of a request and its answer, as a document.
+    /// Returns the recorded form of a request and its answer, as a document.
     ///
     /// - Parameters:
-    ///   - request: As it was sent: its method, range, path and query are kept, none of its headers.
-    ///   - result: What came.
+    ///   - request: The request as it was sent. Its method, range, path and query are kept, and none of its headers.
+    ///   - result: The answer, or the error that the request ended with.
     /// - Returns: The document.
     package mutating func document(of request: HTTPRequest, _ result: Result<HTTPResponse, HTTPError>) -> JSONText {
         let target = request.url.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }
@@ -48,13 +48,13 @@ package struct AnswerRecording: Sendable {
         }
     }
 
-    /// Headers that are about the answer alone.
+    /// The headers that describe the answer alone.
     private static let headers = [
         "content-type", "content-length", "content-range", "accept-ranges", "last-modified", "cache-control", "date",
         "age", "retry-after", "server", "cf-mitigated",
     ]
 
-    /// What headers are made of that name nobody: `text/html; charset=utf-8`, `bytes 0-65535/891947`.
+    /// Returns whether a header's value is short ASCII text without an `@`: `text/html; charset=utf-8`, `bytes 0-65535/891947`.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.count <= 80 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "@") }
     }
@@ -75,16 +75,16 @@ package struct AnswerRecording: Sendable {
         ])
     }
 
-    /// Bytes at both ends of what is no text: what formats and their ends are known by.
+    /// The number of bytes recorded from both ends of a body that is not text: they identify the format and its end.
     private static let edge = 16
-    /// Characters of a page's tags that are kept.
+    /// The number of characters recorded of a page's tags.
     private static let longestPage = 4096
 
     private static func hex(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The names of a page's tags, one after the other: `html head title /title`.
+    /// Returns the names of a page's tags in sequence: `html head title /title`.
     private static func tags(of page: String) -> String {
         let names = page.split(separator: "<").dropFirst().compactMap { part -> String? in
             let name = part.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "/") }
@@ -95,7 +95,7 @@ package struct AnswerRecording: Sendable {
 
     // MARK: - JSON
 
-    /// The same value with everything that is somebody's replaced.
+    /// Returns the same value with all personal texts and numbers replaced.
     package mutating func redacted(_ value: JSON) -> JSON { redacted(value, of: "", isTop: true) }
 
     private mutating func redacted(_ value: JSON, of field: String, isTop: Bool = false) -> JSON {
@@ -109,7 +109,7 @@ package struct AnswerRecording: Sendable {
     }
 
     private mutating func redacted(_ members: [JSON.Member], of field: String, isTop: Bool) -> [JSON.Member] {
-        // The kinds of tags by name, and what tags are called elsewhere: lists, whatever they look like.
+        // Two lists have the form of fields: the kinds of tags by name, and the translations of tags.
         let isKinds = field == Self.list && members.allSatisfy { $0.value.text != nil }
         let isList = isKinds || field == Self.translations
         return members.map { member in
@@ -119,7 +119,7 @@ package struct AnswerRecording: Sendable {
                 } else if Self.isPersons(field), let number = Int64(member.name) {
                     String(person(number))
                 } else { member.name }
-            // The number in a person's own record is the person's.
+            // The number in a person's own record identifies the person.
             let isOwnNumber = member.name == "id" && Self.isPersons(field)
             return JSON.Member(
                 name: name,
@@ -129,27 +129,27 @@ package struct AnswerRecording: Sendable {
         }
     }
 
-    /// The field that some services list by name.
+    /// The field with tags that some services list by name.
     private static let list = "tags"
-    /// The field that has what tags are called in other languages.
+    /// The field with the names of tags in other languages.
     private static let translations = "tagTranslation"
-    /// Fields whose number is a person's, by a part of their name.
+    /// Parts of the names of fields with a number that identifies a person.
     private static let persons = ["user", "author", "creator", "uploader", "approver", "updater", "artist", "account"]
-    /// Fields whose one word is the service's own.
+    /// Fields with a single word of the service's own as their value.
     private static let enumerations: Set<String> = [
         "illust_type", "mask_reason", "maskReason", "rating", "status", "file_ext", "mime_type", "type", "seriesType",
     ]
-    /// The same at the top of an answer.
+    /// The same for fields at the top of an answer.
     private static let topEnumerations: Set<String> = ["mode", "content"]
-    /// Fields at the top with what a service says of a refusal.
+    /// Fields at the top of an answer that explain a refusal.
     private static let refusals: Set<String> = ["message", "error", "reason"]
 
-    /// Whether a name may be one of a field, which its service chose: letters and digits of ASCII, in a few words.
+    /// Returns whether a name can be that of a field, which the service chose: at most 40 ASCII letters, digits and underscores.
     private static func isField(_ name: String) -> Bool {
         name.utf8.count <= 40 && name.utf8.allSatisfy { isWordByte($0) }
     }
 
-    /// The ends of names of fields whose texts are numbers of the service's own.
+    /// The endings of the names of fields with a number of the service's own as text.
     private static let numbers = [
         "id", "ids", "count", "width", "height", "size", "page", "rank", "order", "level", "type", "style", "date",
         "total",
@@ -160,7 +160,7 @@ package struct AnswerRecording: Sendable {
         return numbers.contains { field.hasSuffix($0) }
     }
 
-    /// Whether a field says when something was, or how large it is.
+    /// Returns whether a field holds a time or a size.
     private static func isMoment(_ field: String) -> Bool {
         let name = field.lowercased()
         return name.hasSuffix("_at") || ["date", "time", "size"].contains { name.contains($0) }
@@ -185,7 +185,7 @@ package struct AnswerRecording: Sendable {
         return masked(text)
     }
 
-    /// Digits with what stands between them in dates, times and sizes.
+    /// Returns whether a text consists of digits and the separators of dates, times and sizes.
     private static func isNumeric(_ text: String) -> Bool {
         text.utf8.count <= 40
             && text.unicodeScalars.allSatisfy { ("0"..."9").contains($0) || "-:+./ TZ".unicodeScalars.contains($0) }
@@ -201,10 +201,10 @@ package struct AnswerRecording: Sendable {
         (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == UInt8(ascii: "_")
     }
 
-    /// The first number that stands for a person: above those that services have given out.
+    /// The first number that replaces a person's number: above all numbers that services have assigned.
     private static let nobody: Int64 = 990_000_001
 
-    /// Another number for a person; small ones stand for nobody.
+    /// Returns the replacement of a person's number; 0, 1 and negative numbers identify no person and stay.
     private mutating func person(_ number: Int64) -> Int64 {
         guard number > 1 else { return number }
         let other = people[number] ?? Self.nobody + Int64(people.count)
@@ -212,7 +212,7 @@ package struct AnswerRecording: Sendable {
         return other
     }
 
-    /// Another word for a word, the same each time.
+    /// Returns the replacement of a word, the same each time.
     private mutating func word(_ word: some StringProtocol) -> String {
         guard !word.isEmpty else { return "" }
         let number = words[String(word)] ?? words.count + 1
@@ -220,7 +220,7 @@ package struct AnswerRecording: Sendable {
         return "w\(number)"
     }
 
-    /// The text with other words; what is neither a letter nor a digit stays.
+    /// Returns the text with its words replaced; characters that are neither letters nor digits stay.
     private mutating func masked(_ text: String, keeping: (Substring) -> Bool = { _ in false }) -> String {
         var masked = ""
         var rest = text.unicodeScalars[...]
@@ -236,19 +236,22 @@ package struct AnswerRecording: Sendable {
 
     private static func isOfWord(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return isWordByte(UInt8(truncatingIfNeeded: scalar.value)) }
-        // Blanks and what turns the direction of writing are what decoders stumble over; all else may be a name.
+        // Decoders fail on blanks and on characters that change the direction of writing; any other character may be part of a
+        // name.
         return !scalar.properties.isWhitespace && scalar.properties.generalCategory != .format
     }
 
     // MARK: - Addresses
 
-    /// An address without what names a work's tags or a person: a host that is listed, numbers, digests and words of the vocabulary.
+    /// Returns an address without the tags of a work and without a person.
+    ///
+    /// Kept are a known host, and numbers, digests and words of the vocabulary.
     private mutating func address(_ text: String) -> String {
         let scheme = ["https://", "http://"].first { text.hasPrefix($0) } ?? ""
         let host = scheme.isEmpty ? "" : String(text.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" })
         let path = PercentCoding.decode(String(text.dropFirst(scheme.count + host.count)))
         let vocabulary = vocabulary
-        // Whoever's picture or page it is, its numbers are theirs.
+        // The numbers in the address of a web page or of a user identify a person; those in the address of a picture do not.
         let isPicture = vocabulary.contains(String(path.split(separator: ".").last ?? ""))
         let isPersons = !scheme.isEmpty && !isPicture || path.contains("user")
         let isKnown = scheme.isEmpty || hosts.contains(host.lowercased())

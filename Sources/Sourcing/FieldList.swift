@@ -1,8 +1,8 @@
 package import Rankings
 
-/// The fields of one kind of object in a service's answers: those that are decoded, and those that are known and passed over.
+/// The fields of one kind of object in a service's answers: those that are decoded, and those that are known and ignored.
 package struct FieldList: Sendable {
-    /// What a field is read as.
+    /// The type that a field is decoded as.
     package enum Kind: Sendable {
         case number
         case text
@@ -19,7 +19,7 @@ package struct FieldList: Sendable {
         /// A text, or null for none.
         case textOrNull
 
-        /// Whether a value is of this kind as the decoders see it, which take numbers and strings alike.
+        /// Returns whether a value is of this kind for the decoders, which accept numbers and strings of digits alike.
         package func holds(_ value: JSON) -> Bool {
             switch self {
             case .number: value.number != nil
@@ -39,17 +39,17 @@ package struct FieldList: Sendable {
     package let passedOver: Set<String>
 
     /// - Parameters:
-    ///   - decoded: Fields that are read, or shown as they are.
-    ///   - passedOver: Fields that are known, and left out on purpose.
+    ///   - decoded: The fields that are decoded, or shown unchanged.
+    ///   - passedOver: The fields that are known and ignored on purpose.
     package init(decoded: [(name: String, kind: Kind)], passedOver: Set<String>) {
         self.decoded = decoded
         self.passedOver = passedOver
     }
 
-    /// The names of all fields that are known.
+    /// The names of all known fields.
     package var known: Set<String> { passedOver.union(decoded.map(\.name)) }
 
-    /// Holds objects of a service against the list.
+    /// Compares objects of a service with the list.
     ///
     /// - Parameters:
     ///   - name: The name of the assumption.
@@ -78,9 +78,9 @@ package struct FieldList: Sendable {
         all == 1 ? "" : " in \(count) of \(all)"
     }
 
-    /// New fields that are named.
+    /// The number of new fields that are named.
     private static let mostNamed = 12
-    /// Letters of one that are shown: names of fields are short words.
+    /// The number of letters shown of a field's name: names of fields are short words.
     private static let longestName = 40
 
     private static func shown(_ names: Set<String>) -> String {
@@ -98,7 +98,7 @@ package struct FieldList: Sendable {
 // MARK: - Texts and bounds
 
 extension JSON {
-    /// A text of at most the length of a title; longer ones are cut between scalars.
+    /// The text, cut between scalars to at most the length of a title.
     package var shortText: String? {
         guard let text, text.utf8.count > AnswerBounds.titleBytes else { return text }
         var bytes = 0
@@ -109,23 +109,23 @@ extension JSON {
         return String(scalars)
     }
 
-    /// The same unless it is empty, as it is for what is not told.
+    /// The same text; nil if it is empty, as it is where the service leaves a value out.
     package var words: String? {
         shortText.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// How many there are of something; nil for what cannot be.
+    /// A number of things; nil for a number outside of the plausible range.
     package var count: Int? {
         number(in: AnswerBounds.counts).map { Int($0) }
     }
 
-    /// Whether it is an array, also an empty one.
+    /// Whether the value is an array, which may be empty.
     package var isArray: Bool {
         if case .array = self { true } else { false }
     }
 }
 
-/// Bounds of what is believed of any answer, each with its reason.
+/// Bounds of the values accepted in any answer, each with its reason.
 package enum AnswerBounds {
     /// Bytes of a title, name or tag; services allow 32 to 255 characters for one.
     package static let titleBytes = 4096
@@ -139,9 +139,9 @@ package enum AnswerBounds {
     static let quotedCharacters = 120
 }
 
-/// The words of a service in a text of this program.
+/// Quotations of a service's words in this program's texts.
 package enum ForeignText {
-    /// A stranger's words, short and without control characters, for an error text.
+    /// Returns a foreign text, short and without control characters, for an error text.
     package static func quoted(_ text: String) -> String {
         let scalars = text.unicodeScalars.lazy.filter { scalar in
             switch scalar.properties.generalCategory {

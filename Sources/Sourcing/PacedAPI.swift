@@ -1,37 +1,38 @@
 package import HTTP
 package import Rankings
 
-/// Asks a service's API: every request says how it is paced, and what its answer tells of the service's patience.
+/// Sends requests to a service's API; each request carries its pacing and the interpretation of its answer as a rate limit.
 ///
-/// What an answer means is for the source's module to say.
+/// The source's module interprets the answers themselves.
 ///
 /// ## Concurrency
 ///
-/// A value of immutable parts; any task may ask at any time.
+/// A value of immutable parts; any task may send requests at any time.
 package struct PacedAPI: Sendable {
     /// Sends one request, with the retries of `HTTPClient`.
     package let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
-    /// The service's name, as sentences about it begin.
+    /// The service's name, in the form that begins a sentence.
     package let service: String
-    /// Unix seconds, for answers that name a date.
+    /// The wall clock in Unix seconds, for answers that name a date.
     package let wallClock: @Sendable () -> Int64
-    /// Its place among those who wait for their turn: the further pages of what somebody opened are `.shown`.
+    /// The priority in the request queue: the further pages of an opened listing are `.shown`.
     package var priority = TransferPriority.reader
-    /// Statuses of the server's troubles with which this service refuses, so that asking again at once would be rude.
+    /// Statuses of server trouble by which this service refuses a request; they are not retried at once.
     package var finalStatuses: Set<Int> = []
 
-    /// Bytes of an answer; the largest seen has 1 MB, a list of 100,000 numbers 2 MB.
+    /// The most bytes of an answer; the largest seen has 1 MB, a list of 100,000 numbers 2 MB.
     package static let answerBytes: Int64 = 16 << 20
-    /// The pause after a refusal that names none, in seconds: limits were seen to be gone after one to two minutes.
+    /// The cool-down after a refusal that names none, in seconds: limits were seen to be gone after one to two minutes.
     package static let usualPause: Int64 = 120
-    /// How much longer than its deadline a request on nobody's behalf may wait for its turn: the pages of a long listing are asked
-    /// for together, and its reader waits for each of them anew.
+    /// The time beyond its deadline for which a background request may wait for its turn.
+    ///
+    /// The pages of a long listing are requested together, and its reader waits for each of them anew.
     static let unaskedPatience: Duration = .seconds(120)
 
     /// - Parameters:
     ///   - send: Sends one request.
     ///   - service: The service's name.
-    ///   - wallClock: Unix seconds.
+    ///   - wallClock: The wall clock in Unix seconds.
     package init(
         send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, service: String,
         wallClock: @escaping @Sendable () -> Int64
@@ -41,15 +42,15 @@ package struct PacedAPI: Sendable {
         self.wallClock = wallClock
     }
 
-    /// Sends a request when it has its turn: last of all with what nobody waits for, until somebody does.
+    /// Sends a request when its turn comes; a background request is sent last, until a reader waits for it.
     ///
     /// - Parameters:
     ///   - url: The whole address.
     ///   - headers: Complete header lines.
-    ///   - deadline: When to give up.
-    ///   - judge: What an answer tells of the service's patience.
-    /// - Returns: The answer, of whatever status, unless it is a limit.
-    /// - Throws: `SourceError`; after `.limited` the service is left alone.
+    ///   - deadline: The time at which the request is given up.
+    ///   - judge: Interprets an answer as a rate limit.
+    /// - Returns: The answer, of any status, unless it is a rate limit.
+    /// - Throws: `SourceError`; after `.limited` the caller sends no further request to the service for the cool-down.
     package func ask(
         _ url: String, headers: [String], deadline: ContinuousClock.Instant,
         judge: @escaping @Sendable (HTTPResponse) -> AnswerVerdict
@@ -71,17 +72,17 @@ package struct PacedAPI: Sendable {
         return (response, verdict)
     }
 
-    /// The pause that an answer asks for, or the usual one.
+    /// Returns the cool-down that an answer names, or the usual one.
     package func limit(_ head: HTTPAnswer) -> AnswerVerdict {
         .limited(by: head, usual: Self.usualPause, now: wallClock())
     }
 }
 
 extension SourceError {
-    /// What a failed transfer means for who asked.
+    /// Translates a failed transfer into the error of the source.
     ///
     /// - Parameters:
-    ///   - error: How it failed.
+    ///   - error: The failure of the transfer.
     ///   - service: The service's name.
     package init(_ error: HTTPError, of service: String) {
         self =

@@ -4,16 +4,16 @@ package import Rankings
 
 /// Reads, writes and removes session files.
 package enum SessionFile {
-    /// Bytes; a browser's whole jar has a few hundred kilobytes.
+    /// The most bytes of a session file; a browser's whole jar has a few hundred kilobytes.
     package static let longest = 4 << 20
 
-    /// What changes when a file does.
+    /// The properties of a file that change when its content or its permissions change.
     package struct Stamp: Equatable, Sendable {
         let path: String
         let device: UInt64
         let inode: UInt64
         let size: Int64
-        /// Seconds and nanoseconds of the content's last change and of the permissions'.
+        /// Seconds and nanoseconds of the last change of the content and of the permissions.
         let times: [Int]
 
         fileprivate init(_ status: stat, path: String) {
@@ -25,16 +25,16 @@ package enum SessionFile {
         }
     }
 
-    /// The present stamp of a file, or the errno.
+    /// Returns the present stamp of a file, or the errno.
     package static func stamp(of path: String) -> Result<Stamp, SystemError> {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return .failure(SystemError(code: errno)) }
         return .success(Stamp(status, path: path))
     }
 
-    /// The content of a file that may hold a session.
+    /// Reads the content of a file that may hold a session.
     package static func content(of place: SessionPlace) throws(SessionProblem) -> [UInt8] {
-        // Without O_NONBLOCK a pipe in place of the file would hold up whoever asks.
+        // Without O_NONBLOCK a pipe in place of the file would block the caller.
         let descriptor = Descriptors.own.open(place.path, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable() }
         defer { close(descriptor) }
@@ -49,7 +49,7 @@ package enum SessionFile {
         return try content(of: descriptor)
     }
 
-    /// What can be read from a descriptor to its end, one byte more than a session file may have at most.
+    /// Reads a descriptor to its end, up to one byte more than a session file may have.
     package static func content(of descriptor: Int32) throws(SessionProblem) -> [UInt8] {
         do throws(SystemError) {
             return try FileBytes.read(descriptor, upTo: longest + 1)
@@ -62,12 +62,12 @@ package enum SessionFile {
 
     // MARK: Writing
 
-    /// Stores a session in one step: a crash leaves the old file or the new.
+    /// Stores a session in one step: a crash leaves the old file or the new one.
     ///
     /// - Parameters:
-    ///   - secrets: All that the file holds, as one line.
-    ///   - path: In a directory that exists and is private.
-    /// - Throws: why it could not be stored.
+    ///   - secrets: The whole content of the file, which is written as one line.
+    ///   - path: A path in a private directory that exists.
+    /// - Throws: The reason that the session could not be stored.
     package static func store(_ secrets: [String], at path: String) throws(SessionProblem) {
         let temporary = temporaryName(path)
         unsafe _ = unlink(temporary)
@@ -75,7 +75,7 @@ package enum SessionFile {
         guard descriptor >= 0 else { throw unwritable() }
         let line = Array((secrets.joined(separator: "; ") + "\n").utf8)
         let count = unsafe line.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-        // The mode again, since a umask may have taken from it.
+        // Sets the mode again, since a umask may have removed bits of it.
         let written = count == line.count && fchmod(descriptor, 0o600) == 0 && fsync(descriptor) == 0
         guard written, unsafe rename(temporary, path) == 0 else {
             let problem = unwritable()
@@ -87,12 +87,12 @@ package enum SessionFile {
         syncDirectory(of: path)
     }
 
-    /// Looks at a file as a mount would, without keeping what is in it.
+    /// Examines a file by the rules of a mount, without keeping its content.
     ///
     /// - Parameters:
     ///   - place: The file and its rules.
-    ///   - user: Reads the file, and tells whose session it is.
-    /// - Returns: What it is.
+    ///   - user: Reads the file and returns the user of its session.
+    /// - Returns: The state of the file.
     package static func examine(
         _ place: SessionPlace, user: (SessionPlace) throws(SessionProblem) -> UserID
     ) -> SessionExamination {
@@ -104,7 +104,7 @@ package enum SessionFile {
 
     /// Overwrites and removes a session file.
     ///
-    /// - Returns: False if there was none.
+    /// - Returns: False if the file did not exist.
     package static func remove(_ path: String) throws(SessionProblem) -> Bool {
         _ = try erase(temporaryName(path))
         return try erase(path)
@@ -116,7 +116,7 @@ package enum SessionFile {
             var status = stat()
             if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
                 let zeros = [UInt8](repeating: 0, count: min(Int(status.st_size), longest))
-                // A disk that keeps old blocks is beyond reach; the file's own bytes go in any case.
+                // Disks that keep old blocks cannot be erased from here; the file's own bytes are overwritten in any case.
                 unsafe _ = zeros.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
                 _ = fsync(descriptor)
             }
@@ -131,7 +131,7 @@ package enum SessionFile {
         return true
     }
 
-    /// Beside the file, so that a rename can put it in its place.
+    /// Returns a name beside the file, so that a rename can put the new file in its place.
     private static func temporaryName(_ path: String) -> String { path + ".new" }
 
     private static func unwritable() -> SessionProblem {
@@ -149,19 +149,20 @@ package enum SessionFile {
 
 // MARK: - Cookies
 
-/// Text in which cookies stand: a cookies.txt as browsers' extensions export it (Netscape format), or one line of them as a browser
-/// sends it.
+/// Text that holds cookies, either a cookies.txt or one line of cookies.
+///
+/// A cookies.txt is as extensions of browsers export it (Netscape format); a line is as a browser sends it.
 package enum CookieText {
     /// A row of a cookies.txt.
     package struct Cookie: Sendable {
         package let name: String
         package let value: String
-        /// Whether it goes to the host that was asked about.
+        /// Whether the cookie is sent to the host in question.
         package let isOfHost: Bool
         package let hasExpired: Bool
     }
 
-    /// Lines that are neither empty nor comments; nil for what is no text, or too long.
+    /// Returns the lines that are neither empty nor comments; nil for bytes that are not text, or too many.
     package static func lines(of bytes: [UInt8]) -> [String]? {
         guard bytes.count <= SessionFile.longest, !bytes.contains(0),
             let text = String(validating: bytes, as: UTF8.self)
@@ -172,13 +173,13 @@ package enum CookieText {
             .filter { !$0.isEmpty && !$0.hasPrefix("#") }
     }
 
-    /// Domain, whether hosts below it too, path, secure, expiry, name, value; broken lines are passed over.
+    /// Reads lines of domain, subdomain flag, path, secure flag, expiry, name and value; skips broken lines.
     ///
-    /// - Returns: The cookies; nil for lines that are no cookies.txt.
+    /// - Returns: The cookies; nil for lines that are not a cookies.txt.
     package static func jar(_ lines: [String], host: String, now: Int64) -> [Cookie]? {
         guard lines.contains(where: { $0.utf8.contains(9) }) else { return nil }
         return lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false) }.filter { $0.count == 7 }.map {
-            // Some exporters write fractions; 0 and less is a cookie of the browser's own session.
+            // Some exporters write fractions; 0 and less marks a cookie of the browser's own session.
             let expiry = Int64($0[4].prefix { $0 != "." }) ?? 0
             return Cookie(
                 name: String($0[5]), value: String($0[6]), isOfHost: covers(host, domain: $0[0].lowercased()),
@@ -186,14 +187,16 @@ package enum CookieText {
         }
     }
 
-    /// The parts of a line of cookies, each `name=value`; of a value alone, that.
+    /// Returns the parts of a line of cookies, each `name=value`; of a bare value, the value.
     package static func fields(of line: String) -> [String] {
         var text = trimmed(line)[...]
         if text.lowercased().hasPrefix("cookie: ") { text = text.dropFirst("cookie: ".count) }
         return text.split(separator: ";").map { trimmed(String($0)) }
     }
 
-    /// Letters, digits and what URLs leave as it is: nothing that could end a header line or a cookie.
+    /// Returns whether a byte may be part of a value: letters, digits and unreserved characters of URLs.
+    ///
+    /// No such byte can end a header line or a cookie.
     package static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case 48...57, 65...90, 97...122: true
@@ -201,18 +204,20 @@ package enum CookieText {
         }
     }
 
-    /// Written before lines of cookies that scripts may not see; everything else behind `#` is a comment.
+    /// The prefix of lines with cookies that scripts cannot read; every other line that begins with `#` is a comment.
     private static let httpOnly = "#HttpOnly_"
 
     private static func trimmed(_ text: String) -> String {
-        // Tabs at an end are an empty field: only blanks and a byte order mark go.
+        // Tabs at an end are an empty field: only blanks and a byte order mark are removed.
         let scalars = text.unicodeScalars
         let blank: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\u{FEFF}" }
         let front = scalars.drop(while: blank)
         return String(String.UnicodeScalarView(front.reversed().drop(while: blank).reversed()))
     }
 
-    /// Whether a cookie of a domain goes to a host (RFC 6265, 5.1.3); exporters do not agree on the leading dot.
+    /// Returns whether a cookie of a domain is sent to a host (RFC 6265, 5.1.3).
+    ///
+    /// Exporters do not agree on the leading dot.
     private static func covers(_ host: String, domain: String) -> Bool {
         let domain = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
         if host == domain { return true }
@@ -221,24 +226,25 @@ package enum CookieText {
     }
 }
 
-/// Cookies that prove a browser's check in front of a host: for half an hour, as a rule, and for one User-Agent; no value is in a
-/// description of them.
+/// Cookies that prove a passed browser check, usually for half an hour and for one User-Agent.
+///
+/// The value's own descriptions contain no cookie.
 package struct Clearance: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Each as `name=value`: for the request header and the session file, never for texts.
+    /// The cookies as `name=value`: for the request header and the session file, never for texts.
     package let cookies: [String]
 
-    /// Cloudflare's.
+    /// The names of Cloudflare's cookies.
     private static let names = ["cf_clearance", "__cf_bm"]
-    /// Characters of one; those seen have up to 500.
+    /// The most characters of a cookie's value; those seen have up to 500.
     private static let longest = 2048
 
-    /// Finds them in a cookies.txt or a line of cookies; nil if there are none that make sense.
+    /// Finds the cookies in a cookies.txt or a line of cookies; nil if there are no plausible ones.
     ///
     /// - Parameters:
     ///   - bytes: The whole text.
-    ///   - host: Cookies of others are not taken.
-    ///   - takesBare: Whether a line is enough, which does not tell whose cookies it holds.
-    ///   - now: Unix seconds, for cookies that have run out.
+    ///   - host: The host that the cookies are for; cookies of other hosts are not taken.
+    ///   - takesBare: Whether a line is accepted, which does not name the host of its cookies.
+    ///   - now: The time in Unix seconds, for expired cookies.
     package init?(in bytes: [UInt8], host: String, takesBare: Bool = true, now: Int64) {
         guard let lines = CookieText.lines(of: bytes) else { return nil }
         let jar = CookieText.jar(lines, host: host, now: now)?
@@ -254,13 +260,13 @@ package struct Clearance: Hashable, Sendable, CustomStringConvertible, CustomDeb
         if cookies.isEmpty { return nil }
     }
 
-    /// Those that a file of a session holds; nil if there are none, or the file is not to be used.
+    /// Reads the cookies of a session file; nil if there are none, or if the file must not be used.
     package init?(at place: SessionPlace, host: String, now: Int64) {
         guard let bytes = try? SessionFile.content(of: place) else { return nil }
         self.init(in: bytes, host: host, takesBare: place.takesBare, now: now)
     }
 
-    /// What a `Cookie` header has of them.
+    /// The value of the `Cookie` header.
     package var header: String { cookies.joined(separator: "; ") }
 
     package var description: String { "the cookies of a browser's check" }

@@ -1,27 +1,27 @@
 package import HTTP
 package import Rankings
 
-/// A source as its module brings it; the registry has one value of each.
+/// A source as its module provides it; the registry has one value of each.
 ///
-/// The program reads a description, and gets a source that it asks; what it may not know of one (hosts, headers, sessions, times
-/// of the day) stands in the description or stays in the module.
+/// The program reads the description and gets a source that answers its requests. Everything else about a source (hosts, headers,
+/// sessions, times of the day) is in the description or stays in the module.
 package protocol SourcePlugIn: Sendable {
-    /// What is true of the source whoever asks it; the same object each time.
+    /// The properties of the source that do not depend on the user; the same object each time.
     var description: SourceDescription { get }
 
-    /// Makes the source that a mount asks.
+    /// Makes the source for a mount.
     func source(_ means: SourceMeans) -> any RankingSource
 
-    /// Where users sign in; nil for a source without accounts.
+    /// The accounts of the service; nil for a source without accounts.
     var accounts: (any AccountService)? { get }
 
-    /// A request for something that everybody may see, by which one finds out whether the API answers: path and query.
+    /// A request for public content by which the availability of the API is checked: path and query.
     var plainRequest: String { get }
 
-    /// The header lines with which both hosts are asked; never credentials.
+    /// The header lines of requests to both hosts; never credentials.
     var headers: [String] { get }
 
-    /// Words of the service's addresses, which say nothing of a picture or person: recorded answers keep them.
+    /// Words of the service's addresses that identify no picture or person; recorded answers keep them.
     var vocabulary: Set<String> { get }
 }
 
@@ -31,19 +31,19 @@ extension SourcePlugIn {
     package var vocabulary: Set<String> { [] }
 }
 
-/// What a mount gives a source to work with.
+/// The means that a mount gives a source.
 package struct SourceMeans: Sendable {
     /// Sends one request, at the rate that the service allows; in a mount with the retries of `HTTPClient`.
     package var send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
     /// Replaces the API's scheme and host; no trailing slash.
     package var apiURL: String?
-    /// Replaces the image hosts' scheme and host; no trailing slash.
+    /// The replacement of the image hosts' scheme and host; no trailing slash.
     package var imageURL: String?
-    /// Where the user's session may be; nil for a source that is asked without one.
+    /// The possible places of the user's session; nil for a source that is used without one.
     package var sessions: SessionMeans?
-    /// Values of the source's own options by name; one that is missing has its first word.
+    /// The values of the source's own options by name; a missing option has its first word as its value.
     package var choices: [String: String]
-    /// Unix seconds.
+    /// The wall clock in Unix seconds.
     package var wallClock: @Sendable () -> Int64
     /// The clock of deadlines.
     package var time = TimeSource.system
@@ -64,47 +64,47 @@ package struct SourceMeans: Sendable {
 
 // MARK: - Accounts
 
-/// How users of a service sign in: with a secret that a browser has, stored in a file that mounts follow.
+/// The sign-in of a service's users: with a secret from a browser, stored in a file that mounts follow.
 package protocol AccountService: Sendable {
-    /// The host whose secrets are taken, unless the API is elsewhere.
+    /// The host of the accepted secrets, unless the API is at another host.
     var host: String { get }
 
-    /// What the terminal shows before the secret is typed.
+    /// The prompt on the terminal for the secret.
     var question: String { get }
 
-    /// The help on signing in: what it is good for, what the secret is called, where it goes.
+    /// The help on signing in: its use and the name of the secret.
     var help: AccountHelp { get }
 
-    /// Whether a word may be a secret rather than the name of a file.
+    /// Returns whether a word may be a secret rather than the name of a file.
     func looksLikeSecret(_ word: String) -> Bool
 
-    /// The session in a file's text, which may also be the secret alone.
+    /// Reads the session in a file's text, which may also be the secret alone.
     ///
     /// - Parameters:
     ///   - bytes: The whole text.
-    ///   - host: The API's host: secrets of others are not taken.
-    ///   - now: Unix seconds, for secrets that have run out.
-    /// - Returns: The first that is valid.
-    /// - Throws: why there is none.
+    ///   - host: The API's host; secrets of other hosts are not taken.
+    ///   - now: The time in Unix seconds, for expired secrets.
+    /// - Returns: The first valid session.
+    /// - Throws: The reason that there is none.
     func session(in bytes: [UInt8], host: String, now: Int64) throws(SessionProblem) -> any SourceSession
 
-    /// The session of a secret as a person types it.
+    /// Makes a session of a secret as the user types it.
     func session(typed text: String) throws(SessionProblem) -> any SourceSession
 
-    /// Looks at a file as a mount would, without keeping its secret.
+    /// Examines a file by the rules of a mount, without keeping its secret.
     func examine(_ place: SessionPlace, host: String, now: Int64) -> SessionExamination
 
-    /// Asks the service whether it takes a session.
+    /// Checks with the service whether it accepts a session.
     func check(
         _ session: any SourceSession, _ means: SourceMeans, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> SessionCheck
 }
 
-/// The words with which help tells of signing in.
+/// The words of the help on signing in.
 package struct AccountHelp: Hashable, Sendable {
-    /// What needs it, as a clause that goes before "need that": `bookmarks and followed authors`.
+    /// The features that need a session, as a clause that goes before "need that": `bookmarks and followed authors`.
     package let use: String
-    /// What the secret is called, with an article.
+    /// The name of the secret, with an article.
     package let secret: String
 
     package init(use: String, secret: String) {
@@ -113,25 +113,25 @@ package struct AccountHelp: Hashable, Sendable {
     }
 }
 
-/// The session of a signed-in user; its secret is in no description of it.
+/// The session of a signed-in user; no description of the value contains its secret.
 package protocol SourceSession: Sendable {
     var user: UserID { get }
 
-    /// What its file holds of it; for nothing else.
+    /// The line of the session file; for no other use.
     var line: String { get }
 }
 
-/// Which files may hold the session of a mount's user, and who is told of it.
+/// The files that may hold the session of a mount's user, and the receivers of its reports.
 package struct SessionMeans: Sendable {
-    /// The first one that exists counts.
+    /// The possible files; the first one that exists counts.
     package var places: [SessionPlace]
     /// The API's host.
     package var host: String
-    /// Unix seconds.
+    /// The wall clock in Unix seconds.
     package var now: @Sendable () -> Int64
-    /// Told, as a sentence, what the user should know; the same thing once.
+    /// Receives a notice for the user as a sentence; the same notice once.
     package var report: @Sendable (String) -> Void
-    /// Told that the service takes the session no longer, once until it takes one again; must not wait.
+    /// Called when the service no longer accepts the session, once until it accepts one again; must not wait.
     package var expired: @Sendable () -> Void
 
     package init(
@@ -149,11 +149,11 @@ package struct SessionMeans: Sendable {
 /// A file that may hold a session.
 package struct SessionPlace: Hashable, Sendable {
     package let path: String
-    /// Whether a value alone is enough: only where the file is of this API's host by its name.
+    /// Whether a bare value is accepted: only if the file belongs to this API's host by its name.
     package let takesBare: Bool
-    /// Whether a file that others may read is refused; systemd guards its credentials in its own ways.
+    /// Whether a file that other users may read is refused; systemd protects its credentials by its own means.
     package let mustBePrivate: Bool
-    /// Whether it is worth a warning that the file is not there.
+    /// Whether a missing file is worth a warning.
     package let isExpected: Bool
 
     package init(_ path: String, takesBare: Bool, mustBePrivate: Bool = true, isExpected: Bool = false) {
@@ -164,7 +164,9 @@ package struct SessionPlace: Hashable, Sendable {
     }
 }
 
-/// Why something that should hold a session does not; a clause with cause and remedy, which never repeats what was found.
+/// The reason that a text or file has no usable session, as a clause with cause and remedy.
+///
+/// It never repeats the text that was found.
 package struct SessionProblem: Error, Hashable, Sendable {
     package let reason: String
 
@@ -173,17 +175,17 @@ package struct SessionProblem: Error, Hashable, Sendable {
     }
 }
 
-/// What a file that may hold a session turns out to be.
+/// The state of a file that may hold a session.
 package enum SessionExamination: Hashable, Sendable {
     case missing
-    /// Others may read it, so that it is not used.
+    /// Other users may read the file, so that it is not used.
     case exposed
-    /// Why it is not used: `is no cookie file; …`.
+    /// The file is not used for this reason: `is no cookie file; …`.
     case unusable(String)
     case usable(UserID)
 }
 
-/// What the check of a session found.
+/// The result of checking a session.
 package enum SessionCheck: Hashable, Sendable {
     case valid(UserID)
     case refused
@@ -191,19 +193,19 @@ package enum SessionCheck: Hashable, Sendable {
 
 // MARK: - Examinations
 
-/// Something that this program takes for granted of a service, and whether it is so.
+/// An assumption of this program about a service, and whether it holds.
 package struct Assumption: Hashable, Sendable {
     package enum Verdict: String, Hashable, Sendable, Codable {
         case kept
         case changed
-        /// It could not be found out.
+        /// The check had no result.
         case unknown
     }
 
-    /// A few words: `fields of an entry`.
+    /// The name in a few words: `fields of an entry`.
     package var name: String
     package var verdict: Verdict
-    /// What was seen, with nothing in it that is somebody's own: no title, no person, no path of this machine.
+    /// The observation, without anything personal: no title, no person, no path of this machine.
     package var text: String
 
     package init(_ name: String, _ verdict: Verdict, _ text: String) {
@@ -212,20 +214,20 @@ package struct Assumption: Hashable, Sendable {
         self.text = text
     }
 
-    /// Kept or changed, by whether something is so.
+    /// Makes an assumption that is kept or changed, by whether it holds.
     package init(_ name: String, holds: Bool, _ text: String) {
         self.init(name, holds ? .kept : .changed, text)
     }
 }
 
-/// What examinations of services have in common: how a refusal is told, and what an image host's answer tells of lengths.
+/// Common parts of the examinations of services: the report of a refusal, and the validators of an image host's answer.
 extension Assumption {
-    /// Something that could not be asked for, or whose answer was none.
+    /// Makes the assumption for a request that failed or was not sent.
     ///
     /// - Parameters:
-    ///   - name: Of the assumption.
-    ///   - result: What came of the request; nil if there was none.
-    /// - Returns: Changed where the answer itself is wrong, unknown where the host could not be asked.
+    ///   - name: The name of the assumption.
+    ///   - result: The result of the request; nil if none was sent.
+    /// - Returns: `changed` if the answer itself is wrong, `unknown` if the host could not be reached.
     package static func failed(_ name: String, _ result: Result<HTTPResponse, HTTPError>?) -> Assumption {
         switch result {
         case .failure(let error)?:
@@ -237,12 +239,12 @@ extension Assumption {
         }
     }
 
-    /// A service that did not say what it was asked for.
+    /// Makes the assumption for a service that did not return the requested content.
     package static func failed(_ name: String, _ error: SourceError) -> Assumption {
         Assumption(name, error.isAnswer ? .changed : .unknown, error.briefly)
     }
 
-    /// Whether a picture names its version (RFC 9110, section 8.8).
+    /// Makes the assumption that a picture has a validator (RFC 9110, section 8.8).
     package static func validator(_ name: String, _ head: HTTPAnswer) -> Assumption {
         let validators = [("ETag", head.etag), ("Last-Modified", head.lastModified)].filter { $1 != nil }
             .map(\.0)
@@ -252,7 +254,7 @@ extension Assumption {
 }
 
 extension HTTPError {
-    /// Why a host could not be asked, without naming it.
+    /// The reason that a request failed, without the name of the host.
     package var briefly: String {
         switch self {
         case .unreachable: "it cannot be reached"
@@ -273,7 +275,7 @@ extension HTTPError {
 }
 
 extension SourceError {
-    /// Why the service could not be asked, without the words of a stranger.
+    /// The reason that a request to the service failed, without any words of the service.
     package var briefly: String {
         switch self {
         case .notPublished, .pastTheEnd, .notFound: "it says that there is none"
@@ -292,7 +294,7 @@ extension SourceError {
         }
     }
 
-    /// Whether the service itself spoke, so that something has changed.
+    /// Whether the error is an answer of the service itself, so that an assumption has changed.
     package var isAnswer: Bool {
         switch self {
         case .notPublished, .pastTheEnd, .notFound, .needsSignIn, .withheld, .unreadable, .refused: true
@@ -301,13 +303,13 @@ extension SourceError {
     }
 }
 
-/// How the program calls itself where a service wants to know who asks.
+/// The program's own name, for services that require clients to identify themselves.
 ///
-/// Operators of open image boards let in programs that name themselves and somebody to write to, and turn away those that call
-/// themselves browsers.
+/// Operators of open image boards let in programs that give their name and a contact, and turn away programs that claim to be
+/// browsers.
 package enum OwnAgent {
     /// Name, version and contact, as a `User-Agent` (RFC 9110, section 10.1.5); the version is the program's.
     package static let text = "rankfs/0.1.0 (+mailto:rankfs@localhost.localdomain)"
-    /// The same in a word or two.
+    /// A description of the name in a word or two.
     package static let description = "its own name"
 }

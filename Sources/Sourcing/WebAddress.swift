@@ -1,18 +1,18 @@
 package import Rankings
 
-/// The address of a web page taken apart, for those who look for a work's number in it (RFC 3986, section 3).
+/// The parts of a web page's address, which may contain the number of a work (RFC 3986, section 3).
 package struct WebAddress: Hashable, Sendable {
-    /// In lower case.
+    /// The host in lower case.
     package let host: String
-    /// The parts of the path, empty ones left out.
+    /// The parts of the path, without empty ones.
     package let path: [String]
-    /// The parameters by name; of two with one name the first.
+    /// The parameters by name; of several with the same name, the first.
     package let query: [String: String]
 
-    /// Characters of an address that is read.
+    /// The most bytes of an address.
     package static let longest = 2048
 
-    /// Nil for what is no address of the web, or has a user or port.
+    /// Parses an address; nil for a text that is not a web address, or has a user or port.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
         let scheme = text.prefix { $0 != ":" }.lowercased()
@@ -30,7 +30,7 @@ package struct WebAddress: Hashable, Sendable {
         query = Dictionary(pairs) { first, _ in first }
     }
 
-    /// A work's number as pages spell it: decimal digits without a zero in front; nil for anything else.
+    /// Parses a work's number as web pages spell it: decimal digits without a leading zero; nil for any other text.
     package static func work(_ text: String) -> WorkID? {
         guard let first = text.utf8.first, first != UInt8(ascii: "0"), text.utf8.allSatisfy(isDigit) else { return nil }
         return Int64(text).map { WorkID(rawValue: $0) }
@@ -50,7 +50,7 @@ package struct WebAddress: Hashable, Sendable {
 
 /// Percent-encoding of URLs (RFC 3986, section 2).
 package enum PercentCoding {
-    /// Every byte that is not unreserved encoded, so that no text can leave its place in a URL.
+    /// Encodes every byte that is not unreserved, so that no text can leave its place in a URL.
     package static func encode(_ text: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {
@@ -63,7 +63,7 @@ package enum PercentCoding {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// The text that was encoded; what is no encoding stays, broken UTF-8 becomes U+FFFD.
+    /// Decodes a text; parts that are not an encoding stay, and broken UTF-8 becomes U+FFFD.
     package static func decode(_ text: String) -> String {
         var decoded: [UInt8] = []
         var rest = Array(text.utf8)[...]
