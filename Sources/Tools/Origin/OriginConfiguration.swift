@@ -1,6 +1,6 @@
 import Glibc
 
-/// The service whose API and pictures an origin serves.
+/// The service that an origin imitates.
 package enum Service: String, CaseIterable, Sendable {
     case pixiv
     case danbooru
@@ -8,29 +8,29 @@ package enum Service: String, CaseIterable, Sendable {
     case konachan
 }
 
-/// How an origin behaves.
+/// The behaviour of an origin.
 package struct OriginConfiguration: Sendable {
     package var service = Service.pixiv
-    /// 0 picks a free port.
+    /// The TCP port; 0 selects a free one.
     package var port: UInt16 = 0
     package var seed: UInt64 = 1
     /// Milliseconds before each answer.
     package var latency = 0
     /// Bytes a second for each connection; nil for no limit.
     package var rate: Int?
-    /// Where one JSON line per request goes; nil for nowhere.
+    /// The file that receives one JSON line per request; nil for no log.
     package var log: String?
-    /// A directory of recorded answers.
+    /// A directory of recorded answers; nil for generated answers.
     package var replay: String?
     /// A file of scripted faults, one JSON object a line, read again when it changes.
     package var faults: String?
-    /// Whether one picture in ten comes without a length, as from the real host.
+    /// Whether one picture in ten has no declared length, as from the real host.
     package var chunks = true
     /// Whether the 1200-pixel renditions have 0.1 to 12 MB instead of 100 to 900 KB, for benchmarks.
     package var large = false
     /// Whether Danbooru answers with posts of every rating, as danbooru.donmai.us does and safebooru does not.
     package var allRatings = false
-    /// Wall clock in Unix seconds.
+    /// The wall clock, in Unix seconds.
     package var now: @Sendable () -> Int64
 
     /// The behaviour of the program without options, with a clock.
@@ -39,7 +39,7 @@ package struct OriginConfiguration: Sendable {
     }
 }
 
-/// Why the origin could not start.
+/// The reason why the origin could not start.
 package struct OriginError: Error, Sendable {
     package let message: String
 

@@ -2,17 +2,17 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The embedded origin: the API and the image hosts of a service over loopback HTTP, with pictures that it draws itself.
+/// The embedded origin: the API and the image hosts of a service over loopback HTTP, with pictures that it draws.
 ///
 /// ## Concurrency
-/// May be used from any thread. Serves on a thread for each connection, so that a wait on one holds up no other. The open sockets are
-/// behind a lock, under which they are closed too: none that is shut down here can have become another's.
+/// May be used from any thread. Each connection has its own thread, so that a wait on one delays no other. A lock guards the set of
+/// open sockets, and sockets are closed under it: a descriptor that is shut down here cannot have been reused.
 package final class OriginServer: Sendable {
     /// `http://127.0.0.1:PORT`, for both `api_url` and `image_url`.
     package let url: String
     private let service: OriginService
     private let descriptor: Int32
-    /// Nil once the origin has stopped.
+    /// The open sockets; nil once the origin has stopped.
     private let open = Mutex<Set<Int32>?>([])
     private let threads = DispatchGroup()
 
@@ -74,7 +74,7 @@ package final class OriginServer: Sendable {
         while !service.isStopping {
             let socket = Glibc.accept(descriptor, nil, nil)
             guard socket >= 0 else {
-                // Without descriptors, until one is free.
+                // No descriptor is available: tries again until one is.
                 _ = Pace.wait(milliseconds: Pace.slice) { service.isStopping }
                 continue
             }
@@ -96,7 +96,7 @@ package final class OriginServer: Sendable {
         }
     }
 
-    /// Runs a body on a thread of its own, or on this one if there can be no other.
+    /// Runs a body on its own thread, or on this one if no thread can be created.
     private func run(_ body: @escaping @Sendable (OriginServer) -> Void) {
         threads.enter()
         let main = ThreadMain { [self] in

@@ -17,7 +17,7 @@ enum Example {
             serve(mountPoint: words[1], file: words[2], deadline: .milliseconds(deadline), options: words.dropFirst(4)))
     }
 
-    /// Not in `main`, which belongs to the main actor: the closures here run on other threads.
+    /// A separate function, since `main` belongs to the main actor: the closures here run on other threads.
     private nonisolated static func serve(
         mountPoint: String, file: String, deadline: Duration, options: ArraySlice<String>
     ) -> Int32 {
@@ -37,7 +37,7 @@ enum Example {
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
                 source.setEventHandler { session.stop() }
-                // Until the source is registered the signal is ignored, not kept.
+                // The signal is ignored, not queued, until the source is registered.
                 let registered = DispatchSemaphore(value: 0)
                 source.setRegistrationHandler { registered.signal() }
                 source.activate()

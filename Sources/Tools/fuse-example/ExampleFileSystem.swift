@@ -2,29 +2,29 @@ import Fuse
 import Glibc
 import Synchronization
 
-/// A file system in memory whose files behave well and badly, each in one way.
+/// A file system in memory with well-behaved and faulty files, each with one behaviour.
 ///
-/// | name | its reader gets |
+/// | name | result of reading it |
 /// | --- | --- |
 /// | `hello.txt` | a line, at once |
 /// | `later.txt` | the same, from a task |
-/// | `big` | a file of the disk, by descriptor |
+/// | `big` | a file on disk, by descriptor |
 /// | `raw` | the same, past the page cache |
-/// | `cut` | the same, but longer than that file: EIO behind its end |
+/// | `cut` | the same, but longer than that file: EIO beyond its end |
 /// | `silent` | no answer, until interrupted or the deadline has passed |
-/// | `stubborn` | the same from a task that does not listen to its cancellation |
-/// | `unheard` | as `silent`, past the page cache: every reader asks for itself |
-/// | `silent-lookup` | no answer already to its lookup; not listed |
+/// | `stubborn` | the same from a task that ignores its cancellation |
+/// | `unheard` | as `silent`, past the page cache: each reader causes its own request |
+/// | `silent-lookup` | no answer even to its lookup; not listed |
 /// | `dropped` | EIO, because its reply is dropped |
 /// | `link` | a symbolic link to `hello.txt` |
-/// | `lookups` | how many lookups the kernel has not forgotten, of the names but this one |
-/// | `waiting` | how many requests wait for the silent names |
+/// | `lookups` | the number of lookups that the kernel has not forgotten, without this file's |
+/// | `waiting` | the number of requests that wait for the silent names |
 /// | `names` | a directory of a thousand names |
 /// | `mixed` | the same, with attributes for every second name only |
 ///
 /// ## Concurrency
 ///
-/// Any thread: the only thing that changes are the lookup counts, behind a lock.
+/// Any thread: only the lookup counts change, under a lock.
 final class ExampleFileSystem: FileSystem {
     /// Inode numbers of the root's children; those of names begin at `firstName` and `firstMixed`.
     enum Inode: UInt64, CaseIterable {
@@ -48,9 +48,9 @@ final class ExampleFileSystem: FileSystem {
     private static let nameCount: UInt64 = 1000
     /// Nothing changes, so the kernel may keep everything.
     private static let day = Duration.seconds(86_400)
-    /// Read past the page cache.
+    /// The files that are read past the page cache.
     private static let live = [Inode.raw, .lookups, .waiting, .unheard]
-    /// Bytes that `cut` promises beyond its end.
+    /// Bytes by which `cut`'s announced size exceeds the file.
     private static let missing: Int64 = 65_536
 
     private let descriptor: Int32
@@ -58,9 +58,11 @@ final class ExampleFileSystem: FileSystem {
     private let waiting = Atomic(0)
     private let counts = Mutex<[UInt64: UInt64]>([:])
 
+    /// Creates the file system.
+    ///
     /// - Parameters:
-    ///   - descriptor: An open file, shown as `big`; stays open.
-    ///   - size: Its size.
+    ///   - descriptor: An open file, shown as `big`; it stays open.
+    ///   - size: The size of that file in bytes.
     init(descriptor: Int32, size: Int64) {
         self.descriptor = descriptor
         self.size = size
@@ -109,12 +111,12 @@ final class ExampleFileSystem: FileSystem {
             }
         case .silent, .unheard:
             beSilent(reply) {
-                // Until it is cancelled; EINTR was answered then.
+                // Ends at the cancellation, when the reader has already received EINTR.
                 try? await Task.sleep(for: Self.day)
             }
         case .stubborn:
             beSilent(reply) {
-                // A task that nobody cancels: the worst that one can wait for.
+                // The inner task is never cancelled: the worst case of a wait.
                 await Task { try? await Task.sleep(for: Self.day) }.value
             }
         case .dropped:
@@ -169,12 +171,12 @@ final class ExampleFileSystem: FileSystem {
     }
 
     func ioctl(_ request: IoctlRequest, reply: IoctlReply) {
-        // Says its input backwards.
+        // Returns its input reversed.
         guard request.outputSize == request.input.count else { return reply.fail(.ENOTTY) }
         reply.result(0, output: request.input.reversed())
     }
 
-    /// Never answers; counts those who wait for it.
+    /// Never answers; counts the requests that wait.
     private func beSilent(_ reply: Reply, _ wait: @escaping @Sendable () async -> Void) {
         waiting.add(1, ordering: .relaxed)
         reply.later { () async throws(Errno) in

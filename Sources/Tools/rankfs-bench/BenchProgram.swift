@@ -1,7 +1,7 @@
 import Glibc
 
-/// The program `rankfs-bench`: the figures that matter to readers, measured on this machine against the embedded origin, beside what else
-/// mounts pictures over HTTP and is installed.
+/// The program `rankfs-bench`: the figures that matter to readers, measured on this machine against the embedded origin,
+/// beside other installed programs that mount pictures over HTTP.
 @main
 struct BenchProgram {
     static let help = """
@@ -32,7 +32,7 @@ struct BenchProgram {
         }
     }
 
-    /// The chosen workloads on one wire, each for one subject after the other.
+    /// Runs the chosen workloads on one wire, each for one subject after the other.
     private static func run(_ wire: Wire, _ workloads: [Workload], programs: String, alone: Bool) {
         let site = Site(programs: programs, wire: wire)
         defer { site.close() }
@@ -57,7 +57,7 @@ struct BenchProgram {
         }
     }
 
-    /// A number with so many digits behind the point.
+    /// A number with the given digits after the decimal point.
     static func text(_ value: Double, _ digits: Int = 1) -> String {
         var scale = 1.0
         for _ in 0..<digits { scale *= 10 }

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// A process that the benchmark started and ends itself.
+/// A process that the benchmark starts and ends.
 struct Child {
     let pid: pid_t
 
-    /// Starts a program with its output going to a file (or nowhere).
+    /// Starts a program with its output redirected to a file (by default /dev/null).
     init(_ arguments: [String], output: String = "/dev/null") {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -22,14 +22,14 @@ struct Child {
         self.pid = pid
     }
 
-    /// A process that has ended, for before the first one.
+    /// A process that has ended, as the initial value of a variable.
     static var ended: Child {
         let child = Child(["true"])
         child.wait()
         return child
     }
 
-    /// Waits for the end; the exit status, or 128 + signal.
+    /// Waits for the end; returns the exit status, or 128 + signal.
     @discardableResult
     func wait() -> Int32 {
         var status: Int32 = 0
@@ -42,7 +42,7 @@ struct Child {
         wait()
     }
 
-    /// Resident memory now, of that what no file backs, and at its highest, in bytes, from proc_pid_status(5).
+    /// The resident memory now, its anonymous part (backed by no file), and the peak, in bytes, from proc_pid_status(5).
     var memory: (now: Int, own: Int, peak: Int) {
         let text = contents(of: "/proc/\(pid)/status")
         func kilobytes(_ key: String) -> Int {
@@ -52,8 +52,8 @@ struct Child {
         return (kilobytes("VmRSS:") * 1024, kilobytes("RssAnon:") * 1024, kilobytes("VmHWM:") * 1024)
     }
 
-    /// Bytes of the program and of the libraries that it brings along: those outside the system's directories of libraries,
-    /// without what a debugger alone needs, as they are installed.
+    /// Bytes of the program and of the libraries that it brings along: those outside the system's library directories,
+    /// stripped of debugging symbols, as they are installed.
     var ownFiles: Int {
         let mapped = contents(of: "/proc/\(pid)/maps").split(separator: "\n").compactMap { line in
             line.firstIndex(of: "/").map { String(line[$0...]) }

@@ -24,13 +24,13 @@ func files(below directory: String) -> [String] {
     }
 }
 
-/// The size of a file; -1 if it cannot be had.
+/// The size of a file; -1 if it cannot be read.
 func size(of path: String) -> Int {
     var status = stat()
     return unsafe lstat(path, &status) == 0 ? status.st_size : -1
 }
 
-/// Reads a piece of a file and returns how many bytes came.
+/// Reads a range of a file and returns the number of bytes read.
 @discardableResult
 func readFile(_ path: String, from offset: Int = 0, count: Int = .max) -> Int {
     let file = unsafe open(path, O_RDONLY)
@@ -49,7 +49,7 @@ func readFile(_ path: String, from offset: Int = 0, count: Int = .max) -> Int {
     return total
 }
 
-/// The value at a place of the sorted values: 0.5 is the median.
+/// The quantile of sorted values at `place`: 0.5 is the median.
 func percentile(_ values: [Double], _ place: Double) -> Double {
     guard !values.isEmpty else { return 0 }
     let sorted = values.sorted()
@@ -61,7 +61,7 @@ func median(of count: Int, _ measure: () -> Double) -> Double {
     percentile((0..<count).map { _ in measure() }, 0.5)
 }
 
-/// Thousand reads of 4 KB a second at random places past the page cache, by so many readers in two seconds.
+/// Reads of 4 KB at random offsets past the page cache, in thousands a second, by the given number of readers in two seconds.
 func directReads(of path: String, readers: Int) -> Double {
     let block = 4096
     let blocks = size(of: path) / block
@@ -73,7 +73,7 @@ func directReads(of path: String, readers: Int) -> Double {
             let file = unsafe open(path, pastTheCache)
             guard file >= 0, blocks > 0 else { return }
             defer { close(file) }
-            // open(2): buffers for O_DIRECT are aligned as the blocks are.
+            // open(2): buffers for O_DIRECT are aligned to the block size.
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: block)
             defer { unsafe buffer.deallocate() }
             var chance = UInt64(reader + 1) &* 0x9e37_79b9_7f4a_7c15
@@ -92,10 +92,10 @@ func directReads(of path: String, readers: Int) -> Double {
     return Double(reads.load(ordering: .relaxed)) / time / 1000
 }
 
-/// Runs one function for each number on threads of their own and waits for all.
+/// Runs a function once for each number, each on its own thread, and waits for all.
 func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
     let group = DispatchGroup()
-    // Each queue of its own has a thread, however few processors there are.
+    // Each separate queue has a thread, even on few processors.
     for number in 0..<count { DispatchQueue(label: "reader \(number)").async(group: group) { work(number) } }
     group.wait()
 }
@@ -109,26 +109,26 @@ func save(_ text: String, as path: String) {
     close(file)
 }
 
-/// Ends the benchmark with a sentence.
+/// Ends the benchmark with a message.
 func fatal(_ message: String) -> Never {
     FileBytes.write(Array("rankfs-bench: \(message)\n".utf8), to: 2)
     exit(1)
 }
 
-/// Writes text to standard output at once, so that a long run shows how far it is.
+/// Writes text to standard output at once, so that a long run shows its progress.
 func say(_ text: String) { FileBytes.write(Array(text.utf8), to: 1) }
 
-/// A whole small file, or nothing.
+/// The contents of a small file, or an empty text.
 func contents(of path: String) -> String {
     String(decoding: (try? FileBytes.read(path, upTo: .max)) ?? [], as: UTF8.self)
 }
 
-/// Whether a program is in the usual places.
+/// Whether a program is in the usual directories.
 func isInstalled(_ program: String) -> Bool {
     ["/usr/local/bin", "/usr/bin"].contains { unsafe access("\($0)/\(program)", X_OK) == 0 }
 }
 
-/// Waits until something is so, or ends the benchmark.
+/// Waits until a condition holds, or ends the benchmark.
 func wait(for what: String, _ condition: () -> Bool) {
     for _ in 0..<3000 {
         if condition() { return }
@@ -137,7 +137,7 @@ func wait(for what: String, _ condition: () -> Bool) {
     fatal("\(what) did not come within 15 s; run it by hand to see why")
 }
 
-/// Empties the page cache, so that what is read next comes from the disk; needs root.
+/// Empties the page cache, so that the next reads come from the disk; needs root.
 func dropPageCache() {
     sync()
     let file = unsafe open("/proc/sys/vm/drop_caches", O_WRONLY)

@@ -1,8 +1,8 @@
 import Glibc
 
-/// How the mount reaches the origin.
+/// The wire between the mount and the origin.
 enum Wire: String, CaseIterable {
-    /// As the service's hosts are reached.
+    /// TLS and HTTP/2, as on the service's hosts.
     case secure = "TLS and HTTP/2"
     case plain = "plain HTTP/1.1"
 }
@@ -10,7 +10,7 @@ enum Wire: String, CaseIterable {
 /// nginx before the origin, with a certificate made for the run.
 struct Front {
     let url: String
-    /// The certificate, which signs itself.
+    /// The self-signed certificate.
     let authority: String
     private let process: Child
 
@@ -48,7 +48,7 @@ struct Front {
 
     func close() { process.terminate() }
 
-    /// A port that was free a moment ago.
+    /// A port that was free at the moment of the check.
     private static func freePort() -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { Glibc.close(descriptor) }

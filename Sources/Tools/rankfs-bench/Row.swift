@@ -1,4 +1,4 @@
-/// A row of the table: what is measured, and what it shall be.
+/// A row of the table: a measured figure and its bar.
 enum Row: CaseIterable {
     case names, listing, firstByte, firstPicture, heads, headBytes, eightFiles, oneFile, oneFileBytes, tail
     case pagingMedian, paging, copy, copyBytes, copyRequests, synchronise, synchroniseBytes
@@ -7,7 +7,7 @@ enum Row: CaseIterable {
     case idle, idleOwn, peak, start, disk
     case shown60, thumbnails60, shown150, thumbnails150, shown300, thumbnails300
 
-    /// Title, unit, digits behind the point, and bars: over TLS and HTTP/2, and plain.
+    /// Title, unit, digits after the decimal point, and bars: over TLS and HTTP/2, and plain.
     private var description: (title: String, unit: String, digits: Int, bars: (Double?, Double?)) {
         switch self {
         case .names: ("names only, 500, cold", "ms", 0, (200, 200))
@@ -50,27 +50,27 @@ enum Row: CaseIterable {
         }
     }
 
-    /// What the table calls it, with its unit.
+    /// The title in the table, with the unit.
     var title: String { "\(description.title), \(description.unit)" }
 
     var digits: Int { description.digits }
 
     func bar(_ wire: Wire) -> Double? { wire == .secure ? description.bars.0 : description.bars.1 }
 
-    /// Whether more is better.
+    /// Whether a higher value is better.
     var isRate: Bool { description.unit.hasSuffix("/s") }
 
-    /// Of several values the best.
+    /// The best of several values.
     func best(_ values: [Double]) -> Double? { isRate ? values.max() : values.min() }
 
-    /// Whether a value is what it shall be, as it is printed.
+    /// Whether a value meets its bar, both rounded as printed.
     func fulfils(_ value: Double, _ bar: Double) -> Bool {
         let step = (0..<digits).reduce(0.5) { step, _ in step / 10 }
         return isRate ? value > bar - step : value < bar + step
     }
 }
 
-/// The table on standard output, a line a row: each subject's figure, ours as a multiple of the best other one, and the bar.
+/// The table on standard output, one line per row: each subject's figure, ours as a multiple of the best other one, and the bar.
 struct Table {
     let wire: Wire
     let subjects: [String]
@@ -83,7 +83,7 @@ struct Table {
         say(line("", subjects.map { $0 }, "x best", "bar"))
     }
 
-    /// Prints a row; `values` are those of the subjects, nil for what one does not have.
+    /// Prints a row; `values` holds one value per subject, nil for a subject without this figure.
     func add(_ row: Row, _ values: [Double?]) {
         let peers = row.best(values.dropFirst().compactMap { $0 })
         let own = values.first ?? nil

@@ -1,25 +1,25 @@
 import Glibc
 
-/// What all subjects are measured on: an origin with the design's conditions, what stands before it on a wire, and a directory.
+/// The environment of all subjects: an origin with the design's conditions, the front before it on a secure wire, and a directory.
 final class Site {
-    /// Milliseconds before each answer, unless told.
+    /// Milliseconds before each answer, by default.
     static let latency = 60
     /// Bytes a second of each answer.
     static let rate = 4 * 1024 * 1024
     static let day = "2024-05-01"
 
-    /// Of this run; everything of it lies below.
+    /// The directory of this run, which holds all of its files.
     let directory: String
-    /// Where the programs of this project are.
+    /// The directory of this project's programs.
     let programs: String
     let wire: Wire
-    /// The pictures of the day by rank, with their sizes; without those that the service withholds.
+    /// The pictures of the day by rank, with their sizes; without withheld entries.
     private(set) var pictures: [(rank: String, size: Int)] = []
     private let origin: Child
     private let front: Front?
     private let address: String
 
-    /// Starts the origin, and nginx before it where the wire is a secure one.
+    /// Starts the origin, and nginx before it on the secure wire.
     init(programs: String, wire: Wire, latency: Int = Site.latency) {
         self.programs = programs
         self.wire = wire
@@ -47,16 +47,16 @@ final class Site {
         front = wire == .secure ? Front(directory: directory, of: found) : nil
     }
 
-    /// The address that subjects are given.
+    /// The address that subjects use.
     var url: String { front?.url ?? address }
 
-    /// Where thumbnails go, in place of the user's own store.
+    /// The directory of thumbnails, in place of the user's own store.
     var home: String { "\(directory)/home" }
 
-    /// The certificate to trust; nil where none is needed.
+    /// The certificate to trust; nil without TLS.
     var authority: String? { front?.authority }
 
-    /// Learns the pictures of the day, and has the origin draw those that will be read: that must not be timed.
+    /// Finds the pictures of the day and makes the origin draw those that will be read, so that no measurement includes drawing.
     func prepare(with subject: Subject) {
         subject.start()
         pictures = subject.files().map { (rank: $0.rank, size: size(of: $0.path)) }.filter { $0.size > 0 }
@@ -72,7 +72,7 @@ final class Site {
     /// The pictures, the largest first.
     var largest: [(rank: String, size: Int)] { pictures.sorted { $0.size > $1.size } }
 
-    /// A request for a picture's bytes that the origin has answered.
+    /// An answered request for a picture's bytes.
     struct Sent {
         /// In milliseconds since the origin started.
         let began: Int
@@ -83,7 +83,7 @@ final class Site {
     /// Bytes of pictures that the origin has sent so far.
     var sentBytes: Int { sent().reduce(0) { $0 + $1.bytes } }
 
-    /// Answers with pictures' bytes that the origin has logged, after so many lines of its log.
+    /// The origin's logged answers with pictures' bytes, after the first `lines` lines of its log.
     func sent(after lines: Int = 0) -> [Sent] {
         contents(of: log).split(separator: "\n").dropFirst(lines).compactMap { line in
             guard line.contains("/img-master/") || line.contains(".jpg"), !line.contains("\"HEAD\"") else { return nil }
@@ -93,7 +93,7 @@ final class Site {
         }
     }
 
-    /// Lines of the origin's log so far.
+    /// The number of lines of the origin's log so far.
     var logged: Int { contents(of: log).split(separator: "\n").count }
 
     private var log: String { "\(directory)/origin.log" }

@@ -3,21 +3,21 @@ import Glibc
 
 /// A file system that shows the day's pictures: rankfs, or one of its peers.
 final class Subject {
-    /// What the table calls it.
+    /// The name in the table.
     let name: String
     let mountPoint: String
-    /// Where the pictures are.
+    /// The directory of the pictures.
     let dayDirectory: String
-    /// What it keeps over restarts.
+    /// The directory of the data that outlives a restart.
     let cache: String
     /// The command that mounts in the foreground.
     let command: [String]
-    /// Whether it asks for the listing and the sizes before the mount answers, which then is part of listing.
+    /// Whether the listing and the sizes are requested before the mount answers; the time to mount then counts as listing.
     let listsAtStart: Bool
-    /// The daemon; ended before the first start.
+    /// The daemon; before the first start a process that has ended.
     private(set) var daemon = Child.ended
 
-    /// A subject with its pictures at a place below its mount point.
+    /// A subject with its pictures at `place` below its mount point.
     private init(
         _ name: String, _ site: Site, at place: String = "", listsAtStart: Bool = false,
         _ command: (_ mountPoint: String, _ cache: String) -> [String]
@@ -42,13 +42,13 @@ final class Subject {
         }
     }
 
-    /// rclone's mount of the origin's list of the day, with what makes it fast: files kept whole, many checkers, long time-outs;
-    /// nil where it is not installed.
+    /// rclone's mount of the origin's list of the day, with fast settings: files stored whole, many checkers, long time-outs;
+    /// nil if rclone is not installed.
     static func rclone(_ site: Site) -> Subject? {
         guard isInstalled("rclone") else { return nil }
         let help = "\(site.directory)/rclone.help"
         Child(["rclone", "mount", "--help"], output: help).wait()
-        // Since 1.67: several ranges of a file at a time.
+        // Since 1.67, rclone reads several ranges of a file at a time.
         let streams = contents(of: help).contains("--vfs-read-chunk-streams") ? ["--vfs-read-chunk-streams", "16"] : []
         return Subject("rclone", site) { mountPoint, cache in
             [
@@ -60,7 +60,7 @@ final class Subject {
         }
     }
 
-    /// httpdirfs on the origin's list of the day, with its cache; nil where it is not installed.
+    /// httpdirfs on the origin's list of the day, with its cache; nil if it is not installed.
     static func httpdirfs(_ site: Site) -> Subject? {
         guard isInstalled("httpdirfs") else { return nil }
         return Subject("httpdirfs", site, listsAtStart: true) { mountPoint, cache in
@@ -70,7 +70,7 @@ final class Subject {
         }
     }
 
-    /// Mounts with what an earlier start left, and waits for the answer; returns the seconds that took.
+    /// Mounts with the data of an earlier start and waits for the mount; returns the elapsed seconds.
     @discardableResult
     func start() -> Double {
         unsafe mkdir(mountPoint, 0o700)
@@ -81,7 +81,7 @@ final class Subject {
         }
     }
 
-    /// Ends the daemon, which is to unmount.
+    /// Ends the daemon and unmounts if the daemon did not.
     func stop() {
         daemon.terminate()
         if device(of: mountPoint) != device(of: "\(mountPoint)/..") {
@@ -89,12 +89,12 @@ final class Subject {
         }
     }
 
-    /// Forgets everything that is stored; while it is not mounted.
+    /// Removes all stored data; to be called while unmounted.
     func forget() {
         Child(["rm", "-rf", cache]).wait()
     }
 
-    /// Unmounts, forgets everything stored and mounts again; returns the seconds that the mounting took.
+    /// Unmounts, removes all stored data and mounts again; returns the seconds that mounting took.
     @discardableResult
     func startEmpty() -> Double {
         stop()
@@ -102,7 +102,7 @@ final class Subject {
         return start()
     }
 
-    /// The pictures in the order of their ranks; asks for names only.
+    /// The pictures in the order of their ranks; reads names only.
     func files() -> [(rank: String, path: String)] {
         names(in: dayDirectory).sorted().map {
             (rank: String($0.prefix { $0 != "-" }), path: "\(dayDirectory)/\($0)")

@@ -1,8 +1,8 @@
 import Glibc
 
 extension Workload {
-    /// What the programs of GTK do with a day that nobody has seen, at several distances: how long until all of it is told, when
-    /// they draw the window, and until there is a thumbnail of each picture.
+    /// Reads an unread day as the programs of GTK do, at several latencies: measures the time until all entries are listed, when
+    /// these programs draw the window, and until each picture has a thumbnail.
     @Sendable static func look(_ subject: Subject, _ site: Site) -> [Row: Double] {
         guard subject.name == "rankfs" else { return [:] }
         var figures: [Row: Double] = [:]
@@ -12,7 +12,7 @@ extension Workload {
             let far = Site(programs: site.programs, wire: site.wire, latency: latency)
             defer { far.close() }
             let mount = Subject.rankfs(far)
-            // The first time the origin draws the previews.
+            // A first run, in which the origin draws the previews.
             _ = look(at: mount, home: far.home)
             let looks = (0..<3).map { _ in look(at: mount, home: far.home) }
             figures[shown] = percentile(looks.map { $0.shown }, 0.5)

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Workload {
-    /// What is stored, read again and again.
+    /// Reads stored pictures again and again.
     @Sendable static func warm(_ subject: Subject, _ site: Site) -> [Row: Double] {
         let paths = Array(subject.paths(site).prefix(60))
         let bytes = Double(paths.reduce(0) { $0 + readFile($1) })
@@ -9,7 +9,7 @@ extension Workload {
         readFile(largest)
         var figures: [Row: Double] = [:]
         let used = subject.daemon.processorSeconds
-        // The disk is measured between the runs, because it is not always as fast.
+        // The disk is measured between the runs, because its speed varies.
         var disk: [Double] = []
         figures[.dropped] = median(of: 5) {
             disk.append(rateOfDisk(below: subject.cache))
@@ -24,14 +24,14 @@ extension Workload {
         let all = subject.paths(site)
         for path in all { _ = size(of: path) }
         figures[.stat] = median(of: 5) {
-            // Longer than the second for which file systems usually let the kernel answer by itself.
+            // Longer than the second for which file systems usually let the kernel answer from its cache.
             usleep(1_500_000)
             return seconds { for path in all { _ = size(of: path) } } / Double(all.count) * 1e6
         }
         return figures
     }
 
-    /// What is stored, after the daemon was ended and started again.
+    /// Lists and reads stored pictures after a restart of the daemon.
     @Sendable static func restart(_ subject: Subject, _ site: Site) -> [Row: Double] {
         Child(["ls", "-l", subject.dayDirectory]).wait()
         let paths = Array(subject.paths(site).prefix(60))
@@ -40,7 +40,7 @@ extension Workload {
         var listings: [Double] = []
         var disk: [Double] = []
         let reading = median(of: 5) {
-            // The last of them may still be on its way to the disk.
+            // The last of the pictures may not be on the disk yet.
             sleep(1)
             subject.stop()
             starts.append(subject.start() * 1000)
@@ -55,7 +55,7 @@ extension Workload {
         ]
     }
 
-    /// MB a second at which the files that a subject keeps, up to 100 MB of them, come from the disk by themselves.
+    /// MB a second at which the files that a subject stores, up to 100 MB of them, are read directly from the disk.
     private static func rateOfDisk(below directory: String) -> Double {
         var bytes = 0
         let stored = files(below: directory).filter { path in

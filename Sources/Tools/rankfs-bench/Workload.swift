@@ -1,8 +1,8 @@
 import Glibc
 
-/// Something that a subject is measured by; it is mounted, with nothing stored, when it begins.
+/// A workload that measures a subject; the subject is mounted, with nothing stored, when the workload begins.
 struct Workload: Sendable {
-    /// The word that chooses it.
+    /// The word that selects the workload on the command line.
     let name: String
     let run: @Sendable (Subject, Site) -> [Row: Double]
 
@@ -13,7 +13,7 @@ struct Workload: Sendable {
         Workload(name: "warm", run: warm), Workload(name: "restart", run: restart), Workload(name: "look", run: look),
     ]
 
-    /// The names of the day, and its `ls -l`: cold, and once more.
+    /// Lists the names of the day and runs `ls -l`: cold, and again.
     @Sendable private static func listing(_ subject: Subject, _ site: Site) -> [Row: Double] {
         var figures: [Row: Double] = [:]
         let list = ["ls", "-l", subject.dayDirectory]
@@ -24,7 +24,7 @@ struct Workload: Sendable {
         figures[.names] = cold { _ = names(in: subject.dayDirectory) }
         figures[.listing] = cold { Child(list).wait() }
         figures[.listingAgain] = median(of: 9) { seconds { Child(list).wait() } * 1000 }
-        // What it gives back some seconds after the work is not its own any more.
+        // Excludes the memory that the daemon releases some seconds after the work.
         sleep(12)
         let memory = subject.daemon.memory
         figures[.idle] = Double(memory.now) / 1e6
@@ -33,7 +33,7 @@ struct Workload: Sendable {
         return figures
     }
 
-    /// The first picture that somebody opens: all of it, knowing its name only, and its first bytes, knowing its size too.
+    /// Opens the first picture of a day: all of it with only its name known, and its first bytes with its size known too.
     @Sendable private static func first(_ subject: Subject, _ site: Site) -> [Row: Double] {
         let whole = median(of: 3) {
             subject.startEmpty()
@@ -49,14 +49,14 @@ struct Workload: Sendable {
         return [.firstPicture: whole, .firstByte: first]
     }
 
-    /// Looks at the beginnings, and at an end.
+    /// Reads the beginnings of files, and the end of one file.
     @Sendable private static func heads(_ subject: Subject, _ site: Site) -> [Row: Double] {
         Child(["ls", "-l", subject.dayDirectory]).wait()
         let paths = subject.paths(site).prefix(100)
         let before = site.sentBytes
         let time = seconds { for path in paths { readFile(path, count: 65_536) } } * 10
         let needed = site.pictures.prefix(100).reduce(0) { $0 + min(65_536, $1.size) }
-        // What was asked for and is on its way counts too.
+        // Bytes that were requested and are still in transit count too.
         sleep(2)
         let fetched = site.sentBytes - before
         subject.startEmpty()
@@ -67,7 +67,7 @@ struct Workload: Sendable {
         return [.heads: time, .headBytes: Double(fetched) / Double(needed), .tail: tail]
     }
 
-    /// Eight readers at a time.
+    /// Reads with eight readers at a time.
     @Sendable private static func together(_ subject: Subject, _ site: Site) -> [Row: Double] {
         var figures: [Row: Double] = [:]
         Child(["ls", "-l", subject.dayDirectory]).wait()
@@ -82,14 +82,14 @@ struct Workload: Sendable {
         let before = site.logged
         figures[.oneFile] = seconds { onThreads(8) { _ in readFile(one) } }
         sleep(1)
-        // Of this picture alone, which was asked for before those that are preloaded after it.
+        // Counts this picture alone: its request precedes those of the pictures that are preloaded after it.
         let sent = site.sent(after: before)
         let path = sent.min { $0.began < $1.began }?.path
         figures[.oneFileBytes] = Double(sent.reduce(0) { $0 + ($1.path == path ? $1.bytes : 0) }) / Double(size)
         return figures
     }
 
-    /// A person at an image viewer: forty pictures whole and in order, with a look of 300 ms at each.
+    /// Reads forty pictures whole and in order, as a user of an image viewer does, with a pause of 300 ms at each.
     @Sendable private static func paging(_ subject: Subject, _ site: Site) -> [Row: Double] {
         var waits: [Double] = []
         for path in subject.paths(site).prefix(40) {
@@ -97,7 +97,7 @@ struct Workload: Sendable {
             waits.append(seconds { readFile(path) } * 1000)
             usleep(300_000)
         }
-        // Two pictures are ahead when the third is opened.
+        // Two pictures are preloaded when the third is opened.
         let paged = Array(waits.dropFirst(2))
         return [.pagingMedian: percentile(paged, 0.5), .paging: percentile(paged, 0.95)]
     }
@@ -114,7 +114,7 @@ struct Workload: Sendable {
             let (before, lines) = (site.sentBytes, site.logged)
             figures[time] = seconds { Child(program + sixty + [target]).wait() }
             let copied = names(in: target).reduce(0) { $0 + size(of: "\(target)/\($1)") }
-            // What was asked for and is on its way counts too.
+            // Bytes that were requested and are still in transit count too.
             sleep(2)
             figures[bytes] = Double(site.sentBytes - before) / Double(max(1, copied))
             if time == .copy { figures[.copyRequests] = Double(site.sent(after: lines).count) }

@@ -4,7 +4,7 @@ import Origin
 /// The command line of `rankfs-origin`.
 struct Options {
     var configuration: OriginConfiguration
-    /// A socket to the program that this one serves, and ends with.
+    /// A socket to the process that started this program; the program ends when that process closes it.
     var parent: Int32?
 
     /// Reads the arguments after the program's name.
@@ -53,7 +53,7 @@ struct Options {
         return number
     }
 
-    /// The machine's clock, or one that starts at a given moment and runs on.
+    /// The machine's clock, or a clock that starts at a given moment and runs on.
     private static func clock(startingAt start: Int64?) -> @Sendable () -> Int64 {
         let begun = Int64(time(nil))
         return { (start ?? begun) + Int64(time(nil)) - begun }

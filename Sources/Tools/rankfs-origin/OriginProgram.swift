@@ -2,11 +2,11 @@ import Dispatch
 import Glibc
 import Origin
 
-/// The program `rankfs-origin`: the embedded origin by itself, for `rankfs demo`, tests and benchmarks.
+/// The program `rankfs-origin`: the embedded origin as a program of its own, for `rankfs demo`, tests and benchmarks.
 @main
 struct OriginProgram {
     static func main() {
-        // Signals are taken by sigwait below; every thread started from here on inherits the mask.
+        // sigwait below takes the signals; every thread started from here on inherits the mask.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGTERM)
@@ -41,11 +41,11 @@ struct OriginProgram {
         server.stop()
     }
 
-    /// sysexits.h, which Glibc's module leaves out.
+    /// The exit codes of sysexits.h, which Glibc's module leaves out.
     private static let EX_USAGE: Int32 = 64
     private static let EX_CANTCREAT: Int32 = 73
 
-    /// Belongs to no terminal and keeps neither a folder nor a pipe of the caller's busy: its parent may serve in the background.
+    /// Detaches the program from its caller's terminal, working directory and error pipe: the parent may serve in the background.
     private static func leaveCaller(for parent: Int32) {
         signal(SIGHUP, SIG_IGN)
         signal(SIGQUIT, SIG_IGN)
@@ -54,7 +54,7 @@ struct OriginProgram {
         if null >= 0 { dup2(null, STDERR_FILENO) }
     }
 
-    /// Ends the program when nobody holds the other end of a socket any more, however that came.
+    /// Ends the program when the other end of a socket is closed, for any cause.
     private static func endWithOtherEnd(of parent: Int32) {
         DispatchQueue.global().async {
             var byte: UInt8 = 0

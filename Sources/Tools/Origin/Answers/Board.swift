@@ -2,7 +2,7 @@ import Rankings
 
 /// A board: the API and the image hosts of Danbooru, by default as safebooru.donmai.us has them, or of a Moebooru site.
 ///
-/// Recorded posts answer every search, in the order of the files; what their records tell of the original is changed to what is served.
+/// Recorded posts answer every search, in the order of the files; their records are changed to describe the served original.
 ///
 /// ## Concurrency
 /// Called from the threads of all connections.
@@ -14,10 +14,10 @@ struct Board: ServedAPI {
     private let engine: (list: String, page: Int, most: Int, tags: Int, shape: String)
 
     private static let mostPages = 1000
-    /// The placeholder that stands for previews of deleted posts.
+    /// The placeholder for previews of deleted posts.
     private static let deletedPreview = "/deleted-preview.png"
 
-    /// A board that shows posts of every rating, or of rating g alone as safebooru does.
+    /// Creates a board that shows posts of every rating, or of rating g alone as safebooru does.
     init(_ universe: Universe, showsAll: Bool) {
         self.universe = universe
         isDanbooru = universe.service == .danbooru
@@ -31,7 +31,7 @@ struct Board: ServedAPI {
     }
 
     func answer(_ request: Request, _ host: PictureHost) -> Response {
-        // Programs with names of their own are welcome; browsers, and whoever gives no name, have to solve a riddle (reference, 3.3).
+        // Named programs are admitted; browsers and requests without a User-Agent get a browser check (reference, 3.3).
         let agent = request["user-agent"] ?? ""
         if isDanbooru, agent.isEmpty || agent.hasPrefix("Mozilla/") || agent.hasPrefix("Opera/") {
             let marks = [("cf-mitigated", "challenge"), ("Server", "cloudflare")]
@@ -74,7 +74,7 @@ struct Board: ServedAPI {
         return .rails(.object(members))
     }
 
-    /// Errors as Danbooru tells them (recorded: a page beyond 1000); Moebooru's only one.
+    /// An error of Danbooru's (recorded: a page beyond 1000), or Moebooru's only one.
     private func error(_ name: String) -> Response {
         guard isDanbooru else {
             return .rails(
@@ -91,7 +91,7 @@ struct Board: ServedAPI {
         return .rails(Shapes.fill("danbooruError", values), status: status)
     }
 
-    /// The record of a post; nil without memory.
+    /// The record of a post; nil if memory is short.
     private func record(_ post: Post) -> JSONText? {
         guard let (_, length, digest) = universe.original(post) else { return nil }
         universe.learn(digest, post.id)
@@ -102,13 +102,13 @@ struct Board: ServedAPI {
         }
     }
 
-    /// What `only=media_metadata` asks for: the delays of an animation's frames.
+    /// The answer to `only=media_metadata`: the delays of an animation's frames.
     private func metadata(_ post: Post) -> JSONText {
         let delays: Members = [("Ugoira:FrameDelays", .list(universe.delays(of: post).map { .int($0) }))]
         return .object([("media_metadata", .object([("metadata", .object(post.format == .zip ? delays : []))]))])
     }
 
-    /// What records tell of a post, by the names that `shapes.json` has it by.
+    /// The facts about a post, by their names in `shapes.json`.
     private func facts(_ post: Post, _ digest: String, _ length: Int) -> [String: JSONText] {
         let tags = universe.tags(of: post).map { universe.tags.all[$0] }
         func names(_ kind: Tag.Kind?) -> [String] { tags.filter { kind == nil || $0.kind == kind }.map(\.name) }
@@ -154,7 +154,7 @@ struct Board: ServedAPI {
         facts["approver"] = hasApprover ? .integer(post.account / 7 + 1) : .null
         facts["hasSample"] = .flag(universe.hasSample(post))
         facts["assetID"] = .integer(post.id * 4 + 1)
-        // Uploaded some seconds before it is posted.
+        // The upload precedes the post by some seconds.
         facts["uploaded"] = .text(Moment.rails(post.created - 9_410))
         facts["processed"] = .text(Moment.rails(post.created - 8_003))
         facts["duration"] = post.format.duration.map { .real($0) } ?? .null
@@ -181,7 +181,7 @@ struct Board: ServedAPI {
         facts["isShown"] = .flag(!post.flags.contains(.expunged))
         facts["status"] = .text(status)
         if status != "active" { facts["flag"] = Shapes.fill("moebooruFlag", facts) }
-        // What is not made is told by 0 bytes, the original's address and its size.
+        // A missing rendition has 0 bytes, the original's address and its size.
         for kind in ["sample", "jpeg"] where facts["\(kind)URL"] == nil {
             facts["\(kind)Bytes"] = 0
             for part in ["URL", "Width", "Height"] { facts[kind + part] = facts["image" + part] }
@@ -193,7 +193,7 @@ struct Board: ServedAPI {
 
     // MARK: - Files
 
-    /// The picture of a path; what stands behind the digest in a path of Moebooru's is for people (reference, 4.3).
+    /// The picture of a path; the text after the digest in Moebooru's paths is decoration for readers (reference, 4.3).
     private func picture(_ request: Request, now: Int64) -> Picture? {
         guard let digest = request.segments.lazy.compactMap({ Universe.digest(in: $0) }).first,
             let post = universe.post(digest: digest, now: now)
@@ -204,7 +204,7 @@ struct Board: ServedAPI {
         return named.flatMap { universe.picture($0, of: post) }
     }
 
-    /// How the path of a file begins, up to its digest.
+    /// The beginning of a file's path, up to its digest.
     private func stem(_ rendition: BoardRendition, _ digest: String) -> String {
         let folders = "\(digest.prefix(2))/\(digest.dropFirst(2).prefix(2))"
         guard isDanbooru else {
@@ -221,17 +221,17 @@ struct Board: ServedAPI {
         }
     }
 
-    /// The address of a file, with the decoration that each Moebooru site puts behind the digest.
+    /// The address of a file, with the decoration that each Moebooru site adds after the digest.
     private func url(_ rendition: BoardRendition, _ digest: String, _ post: Post, _ tags: [String]) -> String {
         let site = universe.service == .konachan ? "Konachan.com -" : "yande.re"
         let kind = rendition.name == "sample" ? "sample " : ""
-        // Signs of tags that a name has room for: paths are no longer than servers take.
+        // The tags are cut to 200 characters, so that servers accept the path.
         let words = "\(site) \(post.id) \(kind)\(tags.joined(separator: " ").prefix(200))"
         let decoration = isDanbooru || rendition.name == "preview" ? "" : "/" + Self.encoded(words)
         return "https://\(host(rendition.name))\(stem(rendition, digest))\(decoration).\(rendition.format.rawValue)"
     }
 
-    /// Percent-encoded, but for letters, digits and `-_.`; a slash would end the name and is left out.
+    /// Percent-encodes all but letters, digits and `-_.`; a slash would end the name and becomes `_`.
     private static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             switch byte {

@@ -1,25 +1,27 @@
 import Rankings
 
-/// A search for posts of a board, in the words that clients send without an account (reference, 3.1 and 4.1): tags, `date:`, `rating:`,
-/// `id:` and `order:score`, each also with a minus before it; on Danbooru parentheses and `or` too, as words of their own.
+/// A search for posts of a board, in the words that clients send without an account (reference, 3.1 and 4.1).
+///
+/// The words are tags, `date:`, `rating:`, `id:` and `order:score`, each also with a minus before it; on Danbooru parentheses and
+/// `or` too, as separate words.
 struct BoardSearch {
     private typealias Condition = (Post) -> Bool
 
-    /// Tags that count for the limit of anonymous users; on Danbooru an order is one too.
+    /// Tags that count for the limit of anonymous users; on Danbooru an order counts too.
     private(set) var counted = 0
-    /// Whether the database gives up.
+    /// Whether the search takes too long for the database.
     private(set) var isSlow = false
     private let universe: Universe
-    /// The days to look through, both included; nil for the newest ones.
+    /// The days to search, both included; nil for the newest ones.
     private var days: ClosedRange<Day>?
     private var id: Int64?
     private var isByScore = false
-    /// The parentheses that are open: of each the parts between its `or`s, of which one has to be met as a whole.
+    /// The open parentheses: for each the alternatives between its `or`s; a post has to meet all conditions of one alternative.
     private var open: [[[Condition]]] = [[[]]]
 
     private var isDanbooru: Bool { universe.service == .danbooru }
 
-    /// Reads the words of a search.
+    /// Parses the words of a search.
     init(_ text: String, _ universe: Universe) {
         self.universe = universe
         for word in text.split(whereSeparator: { $0 == " " || $0 == "\n" || $0 == "\t" }) {
@@ -28,7 +30,7 @@ struct BoardSearch {
             case "and" where isDanbooru: break
             case "(" where isDanbooru: open.append([[]])
             case ")" where isDanbooru:
-                // One that was not opened is met by no post.
+                // No post meets a parenthesis that was not opened.
                 let parts = open.count > 1 ? open.removeLast() : []
                 require(Self.met(parts))
             default: take(word)
@@ -36,7 +38,7 @@ struct BoardSearch {
         }
     }
 
-    /// The posts found: by number, falling, or by points and then by number.
+    /// The posts found: by descending number, or by descending score and then number.
     func posts(now: Int64) -> [Post] {
         guard open.count == 1 else { return [] }
         if let recorded = universe.recorded { return recorded.filter { id == nil || $0.id == id } }
@@ -47,7 +49,7 @@ struct BoardSearch {
             ?? (first.ordinal..<max(first.ordinal, last.ordinal + 1)).flatMap {
                 universe.posts(on: Day(ordinal: $0), now: now)
             }
-        // Moebooru's lists leave deleted posts out, but for those asked for by number.
+        // Moebooru's lists omit deleted posts, except in a search by number.
         let found = all.filter { (isDanbooru || id != nil || !$0.flags.contains(.deleted)) && Self.met(open[0])($0) }
         return isByScore ? found.sorted { ($0.score, $0.id) > ($1.score, $1.id) } : found.reversed()
     }
@@ -75,7 +77,7 @@ struct BoardSearch {
         require { universe.tags(of: $0).contains(place) != isNegated }
     }
 
-    /// What a metatag asks of posts; nil for one that is not known.
+    /// The condition of a metatag; nil for an unknown one.
     private mutating func metatag(_ word: Substring) -> Condition? {
         let parts = word.split(separator: ":" as Character, maxSplits: 1)
         guard parts.count == 2, let value = parts.last else { return nil }
@@ -93,7 +95,7 @@ struct BoardSearch {
             id = Int64(value) ?? 0
             return { _ in true }
         case "rating":
-            // Words are known by their first letter; Danbooru's `safe` was renamed to "sensitive".
+            // Ratings are recognised by their first letter; Danbooru's `safe` was renamed to "sensitive".
             let letters = value.lowercased().split(separator: "," as Character).compactMap(\.first)
             return { post in letters.contains { $0 == post.rating.rawValue.first } }
         default: return nil
@@ -101,7 +103,7 @@ struct BoardSearch {
     }
 
     /// The days of a date, `A..B` or `A...B`; on Danbooru a range ends when its last date begins (`range_parser.rb`), on Moebooru
-    /// with it.
+    /// at the end of that date.
     private func days(_ value: Substring) -> ClosedRange<Day>? {
         let dates = value.split(separator: "." as Character).map { Day(String($0)) }
         guard let first = dates.first ?? nil, var last = dates.last ?? nil, dates.count <= 2 else { return nil }

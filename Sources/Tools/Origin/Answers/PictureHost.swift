@@ -1,8 +1,8 @@
 import Rankings
 
-/// How the image hosts answer: nginx with ranges.
+/// The answers of the image hosts: nginx with ranges.
 ///
-/// pixiv's has no ETag, leaves some lengths out, and wants a Referer of pixiv's; those of boards have ETags and ask for nothing.
+/// pixiv's has no ETag, omits some lengths, and requires a Referer of pixiv's; those of boards have ETags and require nothing.
 struct PictureHost: Sendable {
     /// Unix seconds.
     let now: Int64
@@ -11,7 +11,7 @@ struct PictureHost: Sendable {
     private let chunks: Bool
     private let laterBy: Int64
 
-    /// Pictures seem to be younger by some seconds.
+    /// Creates a host; `laterBy` moves the modification dates of its pictures, in seconds.
     init(_ configuration: OriginConfiguration, laterBy: Int64 = 0) {
         now = configuration.now()
         isBoard = configuration.service.isBoard
@@ -21,7 +21,7 @@ struct PictureHost: Sendable {
     }
 
     private static let year: Int64 = 31_536_000
-    /// One picture in this many is sent without a length; of those, one in this many does not tell it to HEAD either.
+    /// One picture in this many has no declared length; of those, one in this many has none in the answer to HEAD either.
     private static let chunkedEvery = 10
     private static let silentEvery = 3
 
@@ -33,7 +33,7 @@ struct PictureHost: Sendable {
         return serve(request, picture)
     }
 
-    /// The same, whoever asks.
+    /// The same without a check of the Referer.
     func serve(_ request: Request, _ picture: Picture?) -> Response {
         guard let picture else { return .html("404 Not Found", status: 404) }
         if picture.isBroken { return .html("500 Internal Server Error", status: 500) }
@@ -71,14 +71,14 @@ struct PictureHost: Sendable {
         return !isChunked || request.method == "HEAD" && !isSilent
     }
 
-    /// What a `Range` header of one part asks for (RFC 9110, section 14).
+    /// The part of a body that a `Range` header requests (RFC 9110, section 14).
     enum Part: Equatable {
-        /// No header, or one that may be ignored: several parts, other units, nonsense.
+        /// No header, or a header that may be ignored: several parts, other units, nonsense.
         case whole
         case part(Range<Int>)
         case unsatisfiable
 
-        /// What a header's value asks for of a body of some length.
+        /// The part that a header's value requests of a body of `length` bytes.
         init(_ header: String?, length: Int) {
             self = .whole
             guard let header, header.hasPrefix("bytes="), !header.contains(",") else { return }
@@ -98,7 +98,7 @@ struct PictureHost: Sendable {
     }
 }
 
-/// One service as the origin speaks it: its API and its image hosts.
+/// A service as the origin implements it: its API and its image hosts.
 ///
 /// ## Concurrency
 /// Called from the threads of all connections.
@@ -106,13 +106,13 @@ protocol ServedAPI: Sendable {
     /// The right answer to GET or HEAD.
     func answer(_ request: Request, _ host: PictureHost) -> Response
 
-    /// The picture that stands for one that is withheld; nil if there is none.
+    /// The picture that replaces a withheld one; nil if there is none.
     var placeholder: Picture? { get }
 
-    /// Whether a request shows a session that is valid.
+    /// Whether a request shows a valid session.
     func isSignedIn(_ request: Request) -> Bool
 
-    /// What is posted below `/_control` and is no script of faults; nil for what the service does not know.
+    /// The answer to a request below `/_control` that posts no script of faults; nil for a path unknown to the service.
     func control(_ path: Substring) -> Response?
 }
 

@@ -1,10 +1,10 @@
 import Rankings
 import Synchronization
 
-/// Pixiv: its API, its image host and its sessions, made up or from recorded answers.
+/// Pixiv: its API, its image host and its sessions, generated or from recorded answers.
 ///
 /// ## Concurrency
-/// Called from the threads of all connections; whether sessions count is an atomic.
+/// Called from the threads of all connections; the validity of sessions is an atomic.
 final class Pixiv: ServedAPI {
     private let universe: Universe
     private let recorded: RecordedWorks?
@@ -33,7 +33,7 @@ final class Pixiv: ServedAPI {
 
     // MARK: - Sessions
 
-    /// Far shorter than the service's own, which have 32.
+    /// Characters of a secret at least; far fewer than the service's own, which have 32.
     private static let shortestSecret = 8
 
     func isSignedIn(_ request: Request) -> Bool { viewer(request).isSignedIn }
@@ -45,7 +45,9 @@ final class Pixiv: ServedAPI {
         return .json(.object([("expired", .flag(expire))]))
     }
 
-    /// Whose session a request shows: PHPSESSID is `<user>_<secret>`, with a user who exists and a secret of letters and digits.
+    /// The viewer of a request, by its session.
+    ///
+    /// PHPSESSID is `<user>_<secret>`, with an existing user and a secret of letters and digits.
     private func viewer(_ request: Request) -> Viewer {
         guard let session = request.cookie("PHPSESSID") else { return .anonymous }
         let parts = session.split(separator: "_" as Character, maxSplits: 1, omittingEmptySubsequences: false)
@@ -61,7 +63,7 @@ final class Pixiv: ServedAPI {
 
     // MARK: - Routes
 
-    /// What a route answers with, a number that its path has, and the viewer.
+    /// The input of a route: the request, the number in its path, and the viewer.
     struct Call: Sendable {
         let universe: Universe
         let request: Request
@@ -78,11 +80,11 @@ final class Pixiv: ServedAPI {
         if path == ["ranking.php"] { return call.ranking() }
         guard path.first == "ajax" else { return nil }
         if viewer == .rejected { return .failure("An unknown error occurred", status: 400) }
-        // An account set to English, as one in ten is, is refused what it asks for without `lang`.
+        // For an account set to English, as one in ten is, a request without `lang` is refused.
         if let user = viewer.user, user % 10 == 1, request.value("lang") == nil { return Call.badRequest }
         if path.count == 4, path[1] == "search", path[2] == "artworks" { return call.search(path[3]) }
         if path.count > 2 {
-            // Anything that is no number is a bad request, as with the service.
+            // A part that is no number is a bad request, as with the service.
             call.id = Int64(path.remove(at: 2)) ?? 0
             if call.id <= 0 { return Call.badRequest }
         }
@@ -103,10 +105,10 @@ final class Pixiv: ServedAPI {
 
     // MARK: - Index
 
-    /// A day's pictures as a web server lists a directory, for file systems over HTTP that know nothing of rankings.
+    /// A day's pictures as a web server lists a directory, for file systems over HTTP without knowledge of rankings.
     ///
-    /// `/index/<mode>/<day>/` links to `<rank>-<work>.jpg`, which are the very pictures of the image host, for whoever asks. So
-    /// such file systems can be measured beside rankfs, with the same bytes at the same latency and rate.
+    /// `/index/<mode>/<day>/` links to `<rank>-<work>.jpg`, the same pictures as on the image host, without a check of the Referer.
+    /// Such file systems can thus be measured beside rankfs, with the same bytes at the same latency and rate.
     private func dayIndex(_ request: Request, _ host: PictureHost) -> Response? {
         let path = request.segments
         guard path.first == "index", (3...4).contains(path.count), let mode = Mode.named(path[1]), !mode.needsSignIn,

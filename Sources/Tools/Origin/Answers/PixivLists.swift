@@ -1,21 +1,21 @@
 import Rankings
 
-/// The routes for users and what they like, and the search.
+/// The routes for users, their bookmarks and followed authors, and the search.
 extension Pixiv.Call {
-    /// Works that may be asked for at once.
+    /// Works in one request at most.
     private static let maximumIDs = 100
-    /// The service's answer for users who are not there.
+    /// The service's answer for users that do not exist.
     private static let gone = Response.failure(
         "該当ユーザーは既に退会したか、存在しないユーザーIDです", status: 404)
 
-    /// What answers carry for pixiv's own pages and no client reads: titles and descriptions for search engines.
+    /// The titles and descriptions for search engines in the answers, which pixiv's own pages use and clients ignore.
     func furniture(_ title: String, _ text: String = "pixiv", page: String) -> [String: JSONText] {
         ["pageTitle": .text(title), "pageText": .text(text), "page": .text(page)]
     }
 
     // MARK: - Users
 
-    /// `/ajax/user/<id>`; with `full=1` everything that the author tells.
+    /// `/ajax/user/<id>`; with `full=1` the whole profile.
     func profile() -> Response {
         guard universe.slots(of: id) != nil else { return Self.gone }
         let isFull = request.value("full") == "1"
@@ -35,7 +35,7 @@ extension Pixiv.Call {
         return .envelope(Shapes.fill(isFull ? "fullProfile" : "profile", values))
     }
 
-    /// Plain text as HTML.
+    /// A plain text as HTML.
     private static func html(_ text: String) -> String {
         [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("\r\n", "<br />"), ("\n", "<br />")]
             .reduce(text) { $0.replacing($1.0, with: $1.1) }
@@ -72,13 +72,13 @@ extension Pixiv.Call {
         return .envelope(Shapes.fill("works", values))
     }
 
-    // MARK: - What users like
+    // MARK: - Bookmarks and followed authors
 
     private static let largestPart = 100
     /// The service shows four works with each followed author.
     private static let worksOfAuthor = 4
 
-    /// A part of all rows by offset and limit, each as `row` tells it.
+    /// A part of all rows by offset and limit, each in the form that `row` returns.
     private func part<Row>(_ shape: String, of all: [Row], _ title: String, _ row: (Row) -> JSONText) -> Response {
         guard let offset = Int(request.value("offset") ?? "0"), offset >= 0, let limit = request.number("limit"),
             (1...Self.largestPart).contains(limit), request.value("rest") ?? "show" == "show"
@@ -95,7 +95,7 @@ extension Pixiv.Call {
         return part("bookmarks", of: universe.bookmarks(of: id, now: now), "ブックマーク") { bookmark in
             var facts = facts(universe.post(bookmark.slot))
             if viewer.user == id { facts.bookmark = bookmark.json }
-            // Of a deleted work the number is a number, not a string (payloads/ajax-user-bookmarks).
+            // The number of a deleted work is a JSON number, not a string (payloads/ajax-user-bookmarks).
             return bookmark.isGone ? facts.fill("gone") : facts.brief
         }
     }
@@ -127,7 +127,7 @@ extension Pixiv.Call {
     ///
     /// A page has 60 entries, one of which may be an advertisement; a page past the end is the last one again.
     func search(_ word: String) -> Response {
-        // Only members who pay may order by popularity.
+        // Only paying members may order by popularity.
         guard let asked = Int(request.value("p") ?? "1"), asked >= 1, request.value("order") ?? "date_d" == "date_d"
         else {
             return Self.badRequest
@@ -160,7 +160,7 @@ extension Pixiv.Call {
         let words = word.lowercased().split(whereSeparator: \.isWhitespace).map { Array($0.utf8) }
         guard !words.isEmpty else { return [] }
         let isWhole = request.value("s_mode") == "s_tag_full"
-        // There are some hundred tags only, so that a search compares few texts.
+        // There are only some hundred tags, so that a search compares few texts.
         let names = universe.tags.all.map { Array($0.name.lowercased().utf8) }
         let tagged = words.map { word in
             Set(names.indices.filter { isWhole ? names[$0] == word : names[$0].firstRange(of: word) != nil })

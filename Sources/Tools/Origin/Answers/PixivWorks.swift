@@ -1,26 +1,26 @@
 import Rankings
 
-/// What pixiv's answers tell of a work, by the names that `shapes.json` has it by.
+/// The facts about a work in pixiv's answers, by their names in `shapes.json`.
 struct WorkFacts {
     let universe: Universe
     let work: Post
     let viewer: Viewer
     let now: Int64
-    /// Which page is meant.
+    /// The page of the work, counted from 0.
     var page = 0
-    /// Where the work stands in a ranking, and where it stood the day before.
+    /// The rank of the work in a ranking, and its rank on the day before.
     var rank = 0
     var previousRank = 0
-    /// What is told of the viewer's bookmark.
+    /// The viewer's bookmark of the work.
     var bookmark = JSONText.null
-    /// Whether what the viewer may not see is left out, as lists do.
+    /// Whether facts withheld from the viewer are left out, as in listings.
     var isBrief = true
 
     private var isKept: Bool { viewer.isKept(from: work) }
     /// Whether the author chose the part that the thumbnail shows.
     private var isCustom: Bool { work.id % 10 == 3 }
 
-    /// A shape with what is told of the work.
+    /// A shape filled with the facts about the work.
     func fill(_ shape: String, _ more: [String: JSONText] = [:]) -> JSONText {
         let plain = plain
         return Shapes.fill(shape) { name in
@@ -28,7 +28,7 @@ struct WorkFacts {
         }
     }
 
-    /// What takes no time to tell.
+    /// The facts that are quick to determine.
     private var plain: [String: JSONText] {
         let hides = isBrief && isKept
         let xRestrict = work.rating == .explicit ? (work.flags.contains(.grotesque) ? 2 : 1) : 0
@@ -104,7 +104,7 @@ struct WorkFacts {
         isKept || work.flags.contains(.elsewhere) ? .null : .text(rendition.url(work, page))
     }
 
-    /// The author's own tags are locked; visitors may add others.
+    /// The record of a tag: the author's own tags are locked; visitors may add others.
     private func tagRecord(_ index: Int, _ tag: String) -> JSONText {
         let (known, isOwn) = (Words.all["readings"][tag], index < 5)
         var values: [String: JSONText] = ["tag": .text(tag), "isLocked": .flag(isOwn), "isDeletable": .flag(!isOwn)]
@@ -131,23 +131,23 @@ struct WorkFacts {
             ["title": .text("\(series.title) \(order)"), "order": .int(order), "id": .int(work.id + Int64(step))])
     }
 
-    /// The work as lists of works give it; what is withheld keeps its number and loses the rest.
+    /// The work as in lists of works; a withheld entry keeps its number and loses the rest.
     var brief: JSONText { fill("brief") }
 }
 
 /// The routes for works and rankings.
 extension Pixiv.Call {
-    /// A number or parameter that makes no sense, or a route for signed-in users without a session.
+    /// The answer to an invalid number or parameter, or to a route for signed-in users without a session.
     static let badRequest = Response.failure("不正なリクエストです。", status: 400)
     private static let unknown = Response.failure("", status: 404)
-    /// The service's answer where no ranking has anything.
+    /// The service's answer to a request past the end of the rankings.
     static let outOfRange = Response.json(.object([("error", "ランキング集計の範囲外です")]), status: 404)
     private static let perPage = 50
 
-    /// What answers tell of a work.
+    /// The facts about a work.
     func facts(_ work: Post) -> WorkFacts { WorkFacts(universe: universe, work: work, viewer: viewer, now: now) }
 
-    /// `/ajax/illust/<id>`: everything about a work.
+    /// `/ajax/illust/<id>`: all facts about a work.
     func details() -> Response {
         guard let work = universe.post(id, now: now) else { return Self.unknown }
         var facts = facts(work)
@@ -174,7 +174,7 @@ extension Pixiv.Call {
                 }))
     }
 
-    /// `/ajax/illust/<id>/ugoira_meta`: where an animation's frames are, and how long each is shown.
+    /// `/ajax/illust/<id>/ugoira_meta`: the address of an animation's frames, and the duration of each.
     func animation() -> Response {
         guard let work = universe.post(id, now: now), !viewer.isKept(from: work) else { return Self.unknown }
         guard work.kind == .animation else {
@@ -213,7 +213,7 @@ extension Pixiv.Call {
                 ]))
     }
 
-    /// The page's entries and the ranking's length; nil past the end.
+    /// The entries of the page and the length of the ranking; nil past the end.
     private func entries(
         _ mode: Mode, _ day: Day, _ content: String, _ page: Int
     ) -> (entries: [RankedWork], total: Int)? {
@@ -222,7 +222,7 @@ extension Pixiv.Call {
             guard first < mode.ranks else { return nil }
             return (universe.entries(mode, day, first + 1...min(first + Self.perPage, mode.ranks)), mode.ranks)
         }
-        // A ranking of one kind only: the works of that kind, counted anew. A day of few ranks may have none.
+        // A ranking limited to one kind: the works of that kind, numbered anew. A day of few ranks may have none.
         let all = universe.entries(mode, day, 1...mode.ranks).filter { $0.work.kind == kind }.enumerated()
             .map { RankedWork(rank: $0 + 1, previousRank: 0, work: $1.work) }
         return first < max(1, all.count) ? (Array(all[first...].prefix(Self.perPage)), all.count) : nil
@@ -232,7 +232,7 @@ extension Pixiv.Call {
         var facts = facts(entry.work)
         facts.rank = entry.rank
         facts.previousRank = entry.previousRank
-        // An author may limit a work to people who are signed in: others see no more than its number.
+        // An author may limit a work to signed-in users: other users see only its number.
         if viewer.isKept(from: entry.work) { return facts.fill("masked") }
         guard let bookmarked else { return facts.fill("entry") }
         let isBookmarked = JSONText.flag(bookmarked.contains(entry.work.slot))
@@ -241,6 +241,6 @@ extension Pixiv.Call {
 }
 
 extension Universe.Bookmark {
-    /// As records tell of it.
+    /// The bookmark as records represent it.
     var json: JSONText { .object([("id", .text("\(id)")), ("private", false)]) }
 }

@@ -3,19 +3,19 @@ import Rankings
 /// Names and values of an object, in the order in which a service writes them.
 typealias Members = [(name: String, value: JSONText?)]
 
-/// Answers as the services give them, from `shapes.json`.
+/// The answers of the services, as templates of `shapes.json`.
 ///
-/// What varies stands there as `$name`: by itself for the value, as `$$name` for the value as a text, or within a text. Where a name
-/// has no value, the shape of this name stands, or else its member is left out.
+/// A variable is written as `$name`: alone for the value, as `$$name` for the value as a text, or within a text. A name without
+/// a value is replaced by the shape of that name; without such a shape, the member is omitted.
 enum Shapes {
     private static let all = JSON(PackageResources.shapes_json) ?? .null
 
-    /// The shape of a name with values for what varies.
+    /// The shape of a name, with values for its variables.
     static func fill(_ name: String, _ values: (String) -> JSONText?) -> JSONText {
         filled(all[name], values) ?? .null
     }
 
-    /// The shape of a name with a table of values.
+    /// The shape of a name, with a table of values.
     static func fill(_ name: String, _ values: [String: JSONText] = [:]) -> JSONText {
         fill(name) { values[$0] }
     }
@@ -55,7 +55,7 @@ enum Shapes {
     }
 }
 
-/// The words that titles, names, tags and captions are made of, from `words.json`: their order decides what is drawn by lot.
+/// The words of titles, names, tags and captions, from `words.json`: their order determines the random choices.
 enum Words {
     /// All lists by their names.
     static let all = JSON(PackageResources.words_json) ?? .null
@@ -89,17 +89,17 @@ extension JSONText: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Exp
         .list(texts.map(JSONText.text))
     }
 
-    /// PHP's idea of a map: an object, and `[]` when there is nothing in it.
+    /// A map as PHP encodes it: an object, or `[]` if it is empty.
     static func mapping(_ members: Members) -> JSONText {
         members.isEmpty ? .list([]) : .object(members)
     }
 
-    /// A text as it is, anything else as it is written.
+    /// The text of a string, or the JSON notation of any other value.
     var plain: String {
         if case .text(let text) = self { text } else { line }
     }
 
-    /// The text in ASCII, everything beyond as `\uXXXX`, and `/` as `\/` where the service has it so.
+    /// The JSON text in ASCII, with other characters as `\uXXXX`, and `/` as `\/` where the service writes it so.
     func bytes(escapingSlashes: Bool = true) -> [UInt8] {
         var output: [UInt8] = []
         for unit in line.utf16 {
@@ -114,13 +114,13 @@ extension JSONText: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Exp
 }
 
 extension JSON {
-    /// A text that is read; nil if it is no JSON.
+    /// Parses a text; nil if it is no JSON.
     init?(_ bytes: [UInt8]) {
         guard let value = try? JSONReader.read(bytes) else { return nil }
         self = value
     }
 
-    /// The text of a string.
+    /// The text of a string; nil for any other value.
     var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
@@ -130,7 +130,7 @@ extension JSON {
 }
 
 extension BinaryInteger {
-    /// The digits with zeros before them.
+    /// The digits, padded with zeros on the left.
     func padded(_ width: Int, radix: Int = 10) -> String {
         let digits = String(self, radix: radix)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits

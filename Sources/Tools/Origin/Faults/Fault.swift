@@ -1,44 +1,44 @@
 import CZlib
 import Rankings
 
-/// One line of a script: which requests go wrong, how often, and in which way.
+/// One line of a script: which requests fail, how often, and in which way.
 ///
 /// A line is an object: `{"action": "trunc", "path": "master1200", "method": "GET", "skip": 1, "count": 2}`. A request
 /// matches if its path with query contains `path`, begins with `prefix`, ends with `suffix` and has the `method`, as far
-/// as these are given. The first `skip` matches are spared; `count` ones go wrong, or all without `count`. The first
+/// as these are given. The first `skip` matches are spared; the next `count` fail, or all without `count`. The first
 /// rule that applies decides.
 ///
 /// In place of an answer:
 /// * `status`: that status code with an HTML page; `retry_after` sets Retry-After as it stands.
-/// * `challenge`: what stands in front of a service wants to see a browser: with `status` (403), by the marks of its `kind`: a header
+/// * `challenge`: the front of a service runs a browser check: with `status` (403), by the marks of its `kind`: a header
 ///   (`cloudflare`), the page of older set-ups alone (`old`), another front's (`ddos-guard`); or it blocks for good (`blocked`).
-///   With `lets` it lets in whoever sends that in a cookie or as the User-Agent.
+///   With `lets` it admits a request that has this text in a cookie or as the User-Agent.
 /// * `redirect`: 302 to `location`. `stallhdr`: nothing is sent until the client gives up.
 /// * `fin0`, `rst0`: the connection is closed or reset without an answer. `garbage`: bytes that are no HTTP.
-/// * `html200`, `json200`, `placeholder`: a page, an object or the picture that stands for a withheld one, where a picture is meant.
+/// * `html200`, `json200`, `placeholder`: a page, an object or the placeholder of a withheld entry, in place of a picture.
 /// * `nohead`: HEAD is answered with 405.
 ///
-/// The header lies:
-/// * `cllong`, `clshort`: the length told is `by` (1000) more or less than what is sent; `headlies`: only HEAD tells so.
+/// A wrong header:
+/// * `cllong`, `clshort`: the declared length is `by` (1000) more or less than the length sent; `headlies`: for HEAD only.
 /// * `cltwo`: two lengths, the second half of the first; `clneg`: a negative one.
 /// * `chunked`: no length, chunked; `closedelim`: no length, the end of the connection is the end.
-/// * `gzip`: compressed although nobody asked. `hdr1m`, `hdr10k`: one header of a megabyte, ten thousand headers.
+/// * `gzip`: compressed without being requested. `hdr1m`, `hdr10k`: one header of a megabyte, ten thousand headers.
 /// * `rangeignored`: 200 and the whole picture; `rangewrong`: a Content-Range one byte off.
-/// * `modified`: Last-Modified is a day later, and If-Range is judged by that; `unnamed`: nothing says which version it is.
-/// * `replaced`: another picture of the same length between the same ends, two days later; with `unnamed` nothing says so.
+/// * `modified`: Last-Modified is a day later, and If-Range is judged by that; `unnamed`: no header has a validator.
+/// * `replaced`: another picture of the same length between the same ends, two days later; with `unnamed` without a validator.
 ///
-/// The body lies:
+/// A wrong body:
 /// * `trunc`, `rst`, `stallbody`: after `after` bytes, or half, the connection is closed or reset, or nothing more comes.
 /// * `slow`: `rate` bytes a second. `flip`: the byte at `at`, or in the middle, is another one.
 /// * `notrailer`: right length, but the last bytes are zero. `endless`: no end. `empty`: status 200 and no body.
-/// * `rangebytes`: right Content-Range, other bytes; `rangezero`: those that the picture begins with.
+/// * `rangebytes`: right Content-Range, other bytes; `rangezero`: the first bytes of the picture.
 struct Fault: Sendable {
     let action: String
     private let node: JSON
     private var skip: Int64
     private var left: Int64?
 
-    /// Nil for a line that is no rule, names an unknown action or lacks what it needs.
+    /// Parses a line; nil if it is no rule, names an unknown action or lacks a required member.
     init?(_ line: [UInt8]) {
         guard let node = JSON(line), let action = node["action"].string, Self.changes[action] != nil else { return nil }
         let isComplete =
@@ -57,7 +57,7 @@ struct Fault: Sendable {
         left = node["count"].number
     }
 
-    /// Whether a request goes wrong; counts it.
+    /// Whether the fault applies to a request, which it counts.
     mutating func applies(to request: Request) -> Bool {
         guard left != 0, (node["method"].string ?? request.method) == request.method,
             request.target.hasPrefix(node["prefix"].string ?? ""),
@@ -72,20 +72,22 @@ struct Fault: Sendable {
         return true
     }
 
-    /// Whether a front lets a request in.
+    /// Whether the front admits a request.
     private func admits(_ request: Request) -> Bool {
         guard action == "challenge", let pass = node["lets"].string else { return false }
         return request["cookie"]?.contains(pass) == true || request["user-agent"] == pass
     }
 
-    /// What becomes of a request: of its right answer with pictures younger by some seconds, or, for `placeholder`, of that.
+    /// The delivery of the answer to a request, changed by the action.
+    ///
+    /// `right` returns the right answer, with the dates of pictures moved by seconds; the action `placeholder` replaces it.
     func delivery(
         _ request: Request, placeholder: Response, right: (_ request: Request, _ later: Int64) -> Response
     ) -> Delivery {
         let isUnnamed = action == "unnamed" || action == "replaced" && node["unnamed"].number == 1
-        // Of what has no name, If-Range cannot ask for a part.
+        // Without a validator, If-Range cannot request a part.
         let isWhole = action == "rangeignored" || isUnnamed && request["if-range"] != nil
-        // Seconds by which pictures seem to be younger.
+        // Seconds by which the modification dates of pictures are later.
         let later: Int64 = action == "modified" ? 86_400 : action == "replaced" && !isUnnamed ? 2 * 86_400 : 0
         let right = right(isWhole ? request.withoutRange : request, later)
         var delivery = Delivery(
@@ -99,7 +101,7 @@ struct Fault: Sendable {
 
     private typealias Change = @Sendable (inout Delivery) -> Void
 
-    /// What each action changes of the right answer.
+    /// The change that each action makes to the right answer.
     private static let changes: [String: Change] = [
         "status": { spoilt in
             let (status, wait) = (spoilt.number("status") ?? 403, spoilt.script["retry_after"].text)
@@ -117,7 +119,7 @@ struct Fault: Sendable {
         "cllong": { $0.lengths = [$0.answer.length + ($0.number("by") ?? 1000)] },
         "clshort": { $0.lengths = [$0.answer.length - ($0.number("by") ?? 1000)] },
         "headlies": { spoilt in
-            // Never sent: of a HEAD's body only the length counts.
+            // The bytes are never sent: for HEAD only the length of the body counts.
             guard spoilt.request.method == "HEAD" else { return }
             let lie = spoilt.answer.length + (spoilt.number("by") ?? 1000)
             spoilt.answer.body = .bytes(Array(repeating: 0, count: lie))
@@ -168,13 +170,13 @@ struct Fault: Sendable {
         "empty": { $0.answer.body = .bytes([]) },
     ]
 
-    /// Bytes at both ends that all versions of a picture have: more than any format begins or ends with.
+    /// Bytes at both ends that all versions of a picture share: more than any format begins or ends with.
     private static let ends = 64
-    /// At least what any picture format ends with.
+    /// Bytes that are blanked at the end: at least as many as any picture format ends with.
     private static let trailer = 16
 
-    /// The fronts that want to see browsers: rebuilt from descriptions, since nobody published a recorded page: Cloudflare's
-    /// documentation ("Detect a Challenge Page response"), the marks by which gallery-dl tells such pages, and their headers.
+    /// The fronts with a browser check: rebuilt from descriptions, since no recorded page is published: Cloudflare's
+    /// documentation ("Detect a Challenge Page response"), the marks by which gallery-dl recognises such pages, and their headers.
     private static let fronts = JSON(PackageResources.fronts_json) ?? .null
 
     private static func front(_ script: JSON) -> JSON { fronts[script["kind"].string ?? "cloudflare"] }
@@ -189,7 +191,7 @@ struct Fault: Sendable {
             body: .bytes(Array((front["page"].string ?? "").utf8)))
     }
 
-    /// Bytes in gzip format; empty only without memory.
+    /// The bytes in gzip format; empty only if memory is short.
     private static func compressed(_ bytes: [UInt8]) -> [UInt8] {
         var stream = unsafe z_stream()
         guard unsafe rankfs_gzip_init(&stream) == Z_OK else { return [] }

@@ -1,7 +1,7 @@
 import Rankings
 import Synchronization
 
-/// The rules in force: read from a file whenever it changes, or posted to `/_control`.
+/// The active rules: read from a file whenever it changes, or posted to `/_control`.
 ///
 /// ## Concurrency
 /// Called from any thread; the rules and their counters are guarded by one lock. Reading the file happens under it, so
@@ -14,7 +14,7 @@ final class FaultScript: Sendable {
         self.file = file
     }
 
-    /// What goes wrong with a request, if anything.
+    /// The fault that applies to a request, if any.
     func fault(for request: Request) -> Fault? {
         state.withLock { state in
             refresh(&state)
@@ -25,7 +25,7 @@ final class FaultScript: Sendable {
         }
     }
 
-    /// Replaces all rules; answers how many there are, or nil, changing nothing, if a line is no rule.
+    /// Replaces all rules; returns their number, or nil, without a change, if a line is no rule.
     func replace(with text: [UInt8]) -> Int? {
         guard let rules = Self.rules(text) else { return nil }
         state.withLock { $0.rules = rules }
@@ -37,7 +37,7 @@ final class FaultScript: Sendable {
         let text = RecordedFiles.bytes(file)
         guard text != state.text else { return }
         state.text = text
-        // A script that is half written, or gone, leaves nothing in force: the next change is read again.
+        // An incomplete or missing script deactivates all rules; the next change is read again.
         state.rules = text.flatMap(Self.rules) ?? []
     }
 

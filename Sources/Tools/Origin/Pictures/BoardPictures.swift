@@ -2,31 +2,31 @@ import Dispatch
 import Rankings
 import Synchronization
 
-/// One of the files that a board makes from an original, or the original itself.
+/// A file that a board makes from an original, or the original itself.
 struct BoardRendition: Sendable {
-    /// The folder of its paths, which Danbooru's answers name it by.
+    /// The folder in its paths, which is also its name in Danbooru's answers.
     let name: String
     let format: Format
     let pixels: PixelSize
     let weight: Weight
 
-    /// Danbooru's samples have this width.
+    /// The width of Danbooru's samples in pixels.
     static let sampleWidth = 850
 }
 
-/// The pictures of boards, and how they are found by the digest of the original.
+/// The pictures of boards, and the search for a picture by the digest of the original.
 extension Universe {
-    /// Whether Danbooru has a sample of a post: of still pictures that are wider, and of animations.
+    /// Whether Danbooru has a sample of a post: for still pictures wider than a sample, and for animations.
     func hasSample(_ post: Post) -> Bool {
         post.format == .zip || post.format.isStill && post.pages[0].width > BoardRendition.sampleWidth
     }
 
-    /// Whether Moebooru makes a sample: of every PNG, and of other pictures that are larger.
+    /// Whether Moebooru makes a sample: for every PNG, and for other still pictures with a side over 1500 pixels.
     private func hasWide(_ post: Post) -> Bool {
         post.format == .png || post.format.isStill && max(post.pages[0].width, post.pages[0].height) > 1500
     }
 
-    /// The files of a post, those made from it first; all that a recorded one may have.
+    /// The files of a post, the original last; for a recorded post all possible ones.
     func renditions(of post: Post) -> [BoardRendition] {
         let (size, format, isRecorded) = (post.pages[0], post.format, post.recorded != nil)
         func made(_ name: String, _ pixels: PixelSize, _ weight: Weight, _ format: Format = .jpg) -> BoardRendition {
@@ -51,12 +51,12 @@ extension Universe {
             + [made("original", size, whole, format)]
     }
 
-    /// A model; nil without memory.
+    /// A drawn model; nil if memory is short.
     func drawn(_ model: Int) -> DrawnModel? {
         models.value("\(model)") { DrawnModel(Model.all[model], seed: seed) }
     }
 
-    /// Draws the models of posts on all processors, the largest first: nobody waits for one that was left for last.
+    /// Draws the models of posts on all processors, the largest first, so that a large one does not finish long after the others.
     func prepareModels(of posts: some Sequence<Post>) {
         let wanted = Set(posts.compactMap(\.file?.model)).sorted {
             Model.all[$0].pixels.width * Model.all[$0].pixels.height > Model.all[$1].pixels.width
@@ -65,16 +65,16 @@ extension Universe {
         DispatchQueue.concurrentPerform(iterations: wanted.count) { _ = drawn(wanted[$0]) }
     }
 
-    /// The bytes of a post's original and their digest; nil without memory.
+    /// The drawn model, the length in bytes and the digest of a post's original; nil if memory is short.
     func original(_ post: Post) -> (model: DrawnModel, length: Int, digest: String)? {
         guard let file = post.file, let model = drawn(file.model) else { return nil }
         return (model, model.length(file), model.digest(file))
     }
 
-    /// Bytes of a rendition, decided before it is drawn, so that a listing can tell them; those that a recording tells.
+    /// The length of a rendition in bytes, decided before it is drawn so that a listing can declare it; the recorded one if any.
     func bytes(_ rendition: BoardRendition, of post: Post) -> Int {
         let told = post.recorded?["\(rendition.name)_file_size"].number(in: 1...64 << 20)
-        // WebP files are in units of two bytes.
+        // WebP files have an even length.
         return told.map { Int($0) } ?? rendition.weight.bytes(seed, key(rendition, post)) & ~1
     }
 
@@ -82,7 +82,7 @@ extension Universe {
         "\(service.rawValue) \(post.id) \(rendition.name)"
     }
 
-    /// A file of a post; nil without memory.
+    /// A file of a post; nil if memory is short.
     func picture(_ rendition: BoardRendition, of post: Post) -> Picture? {
         guard let file = post.file else { return nil }
         if rendition.name == "original" || rendition.name == "image" {
@@ -100,7 +100,7 @@ extension Universe {
             bytes: bytes(rendition, of: post), modified: post.seconds)
     }
 
-    /// The 32 digits before the ending of a path's last part that is one, and nothing else in that part but what stands before `-` or `_`.
+    /// The digest of 32 hexadecimal digits in a file name: before the extension, alone or after a prefix that ends in `-` or `_`.
     static func digest(in name: some StringProtocol) -> String? {
         let stem = name.prefix { $0 != "." }.split { $0 == "-" || $0 == "_" }.last ?? ""
         let isHex = stem.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
@@ -109,10 +109,10 @@ extension Universe {
 
     // MARK: - Digests
 
-    /// Digests remembered; about 20 MB.
+    /// Digests remembered at most; about 20 MB.
     private static let mostDigests = 200_000
 
-    /// Remembers whose a digest is.
+    /// Remembers the post of a digest; nil for a digest that no post has.
     func learn(_ digest: String, _ id: Int64?) {
         digests.withLock { digests in
             if digests.count >= Self.mostDigests { digests.removeAll() }
@@ -122,8 +122,8 @@ extension Universe {
 
     /// The post whose original has a digest, if it exists at a moment in Unix seconds.
     ///
-    /// For a digest that was not told lately, as from before a restart, all days are looked through, the newest first: some seconds
-    /// for one that no post has.
+    /// For a digest that was not sent recently, as after a restart, all days are searched, the newest first: this takes some
+    /// seconds for a digest that no post has.
     func post(digest: String, now: Int64) -> Post? {
         if let recorded { return recorded.first { original($0)?.digest == digest } }
         if let id = digests.withLock({ $0[digest] }) { return id.flatMap { post($0, now: now) } }
@@ -140,7 +140,7 @@ extension Universe {
         return id.flatMap { post($0, now: now) }
     }
 
-    /// Which file a post has.
+    /// The file of a post.
     func modelFile(_ slot: Slot) -> ModelFile {
         var chance = chance(service.salt ^ 0xf11e, slot.id(service))
         let drawn = format(chance.below(1000))
@@ -148,7 +148,9 @@ extension Universe {
         return ModelFile(model: chance.pick(numbers), &chance)
     }
 
-    /// Danbooru: of the 200 best of a day 128 were JPEG, 61 PNG, 10 MP4 and 1 an archive (reference, 3.2).
+    /// The format of a random draw from 0 to 999.
+    ///
+    /// On Danbooru, of the 200 best of a day 128 were JPEG, 61 PNG, 10 MP4 and 1 an archive (reference, 3.2).
     private func format(_ draw: Int) -> Format {
         let shares: [(Int, Format)] =
             service == .danbooru

@@ -1,22 +1,22 @@
 import Media
 
-/// A picture that is being drawn, and the few strokes that scenes are made of.
+/// A picture under construction, with the few strokes of the scenes.
 ///
 /// Coordinates are in the units of the scene, in which the long side is 1200.
 struct Canvas: Sendable {
     private(set) var pixels: PixelSize
-    /// Rows of blue, green, red and an unused byte, without gaps, on little-endian machines.
+    /// The rows of blue, green, red and an unused byte, without gaps, on little-endian machines.
     private var dots: [UInt32] = []
-    /// Pixels of a unit.
+    /// Pixels per unit.
     private let scale: Double
 
-    /// The long side of a scene in its own units.
+    /// The long side of a scene in its units.
     private static let units = 1200.0
 
     var width: Double { Double(pixels.width) / scale }
     var height: Double { Double(pixels.height) / scale }
 
-    /// A canvas that begins as a sky: colours that follow each other from top to bottom.
+    /// A canvas filled with a sky: colours in sequence from top to bottom.
     init(_ pixels: PixelSize, sky colours: [Colour]) {
         self.pixels = pixels
         scale = Double(max(pixels.width, pixels.height)) / Self.units
@@ -50,7 +50,7 @@ struct Canvas: Sendable {
         }
     }
 
-    /// Everything below a skyline given by its height at each x.
+    /// Fills the area below a skyline, given by its height at each x.
     mutating func ground(_ colour: Colour, _ skyline: (Double) -> Double) {
         let dot = Self.dot(colour.rgb)
         let tops = (0..<pixels.width).map { skyline(Double($0) / scale) * scale }
@@ -74,7 +74,7 @@ struct Canvas: Sendable {
         }
     }
 
-    /// A number in white letters with a shadow, readable on anything; signs that the font lacks are blanks.
+    /// A number in white letters with a shadow, readable on any background; characters outside the font are blanks.
     mutating func letter(_ text: String, _ x: Double, _ y: Double, size: Double) {
         let cell = size / 5
         let strokes = [(cell / 3, Colour(hue: 0.65, saturation: 0.5, value: 0.1, alpha: 0.7)), (0, Colour.white)]
@@ -92,7 +92,7 @@ struct Canvas: Sendable {
 
     // MARK: - Files
 
-    /// The same picture of some size, each dot of this one a square of several.
+    /// The same picture enlarged, each dot of this one as a square of several.
     func enlarged(to size: PixelSize, by factor: Int) -> Canvas {
         guard factor > 1 else { return self }
         var large = self
@@ -109,7 +109,7 @@ struct Canvas: Sendable {
         return large
     }
 
-    /// The picture as a file of a format that can be drawn; nil without memory.
+    /// The picture as a file of a format that can be drawn; nil if memory is short.
     func file(_ format: Format, quality: Int) -> [UInt8]? {
         switch format {
         case .png:
@@ -128,13 +128,13 @@ struct Canvas: Sendable {
 
     // MARK: -
 
-    /// Digits of three by five dots, a row after the other from the highest bit on.
+    /// Digits of three by five dots, row by row from the highest bit.
     private static let font: [Character: Int] = [
         "0": 0x7b6f, "1": 0x2c97, "2": 0x73e7, "3": 0x73cf, "4": 0x5bc9, "5": 0x79cf, "6": 0x79ef, "7": 0x7249,
         "8": 0x7bef, "9": 0x7bcf, "/": 0x12a4,
     ]
 
-    /// The whole numbers between two others that are places of a row or column.
+    /// The whole numbers from `low` to `high` that are valid positions in a row or column of `count`.
     private static func within(_ low: Double, _ high: Double, _ count: Int) -> Range<Int> {
         let first = min(max(Int(low), 0), count)
         return first..<max(first, min(Int(high) + 1, count))
@@ -154,7 +154,7 @@ struct Canvas: Sendable {
     }
 }
 
-/// A colour of the HSV kind, which is easy to choose harmoniously.
+/// A colour in the HSV model, in which harmonious colours are easy to choose.
 struct Colour: Sendable {
     var hue: Double
     var saturation: Double
@@ -163,9 +163,9 @@ struct Colour: Sendable {
 
     static let white = Colour(hue: 0, saturation: 0, value: 1)
 
-    /// Red, green and blue from 0 to 1.
+    /// The red, green and blue parts, from 0 to 1.
     var rgb: (Double, Double, Double) {
-        // Each is the value, but for the saturation's share where the hue is far from it.
+        // Each part is the value, less the saturation's share where the hue is far from it.
         func part(_ shift: Double) -> Double {
             let turned = ((hue - hue.rounded(.down)) * 6 + shift).truncatingRemainder(dividingBy: 6)
             return value - value * saturation * max(0, min(turned, 4 - turned, 1))
@@ -173,7 +173,7 @@ struct Colour: Sendable {
         return (part(5), part(3), part(1))
     }
 
-    /// The colour moved; saturation and value stay within 0 and 1.
+    /// The colour shifted; saturation and value stay within 0 and 1.
     func moved(_ hue: Double = 0, _ saturation: Double = 0, _ value: Double = 0, alpha: Double? = nil) -> Colour {
         Colour(
             hue: self.hue + hue, saturation: min(max(self.saturation + saturation, 0), 1),
@@ -181,12 +181,12 @@ struct Colour: Sendable {
     }
 }
 
-/// Width and height in pixels.
+/// A width and a height in pixels.
 struct PixelSize: Hashable, Sendable {
     let width: Int
     let height: Int
 
-    /// The same shape made small enough for a box; never larger than it was.
+    /// The same shape scaled down to fit into a box; never larger than before.
     func fitted(into box: PixelSize) -> PixelSize {
         let scale = min(1, Double(box.width) / Double(width), Double(box.height) / Double(height))
         return PixelSize(
@@ -194,6 +194,6 @@ struct PixelSize: Hashable, Sendable {
             height: max(1, Int((Double(height) * scale).rounded())))
     }
 
-    /// The same shape made small enough for a square box.
+    /// The same shape scaled down to fit into a square box.
     func fitted(into side: Int) -> PixelSize { fitted(into: PixelSize(width: side, height: side)) }
 }

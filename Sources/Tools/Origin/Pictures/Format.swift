@@ -1,10 +1,10 @@
 import CZlib
 
-/// How a picture is stored, by its extension; pixiv has the first two only, and archives.
+/// The file format of a picture, by its extension; pixiv has only the first two, and archives.
 enum Format: String, CaseIterable, Sendable {
     case jpg, png, gif, webp, avif, mp4, webm, zip
 
-    /// What the image hosts call it; Danbooru's nginx knows no type for AVIF (reference, 3.3).
+    /// The media type that the image hosts declare; Danbooru's nginx knows no type for AVIF (reference, 3.3).
     var mediaType: String {
         switch self {
         case .jpg: "image/jpeg"
@@ -15,15 +15,15 @@ enum Format: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is one picture that does not move.
+    /// Whether the format holds one still picture.
     var isStill: Bool { [.jpg, .png, .webp, .avif].contains(self) }
 
-    /// Seconds that the films of this kind take; nil for what does not move.
+    /// The duration of the films of this format in seconds; nil for still pictures.
     var duration: Double? { self == .zip ? 0.48 : isStill ? nil : 1 }
 
     // MARK: - Padding
 
-    /// A unit that every reader of the format skips: it makes files as long as they are to be, and each another one.
+    /// A unit that every reader of the format skips: it pads files to their length, and makes each file unique.
     ///
     /// Comments in JPEG (ITU-T T.81, B.2.4.5) and GIF (89a, 24), a private ancillary chunk in PNG (PNG specification, 5.4), a chunk
     /// of its own in WebP (RFC 9649, 2.7), `free` boxes in MP4 and AVIF (ISO/IEC 14496-12, 8.1.2), Void elements in WebM (RFC 8794,
@@ -43,7 +43,7 @@ enum Format: String, CaseIterable, Sendable {
         }
     }
 
-    /// What a file of the format ends with, behind the last unit.
+    /// The last bytes of a file of the format, after the last unit.
     var closing: [UInt8] {
         switch self {
         case .jpg: [0xff, 0xd9]
@@ -53,9 +53,9 @@ enum Format: String, CaseIterable, Sendable {
         }
     }
 
-    /// A file made so long with units of noise; nil if it is too long already or no unit is as short as what is missing.
+    /// A file padded to a length with units of noise; nil if it is too long or the missing length is shorter than a unit.
     ///
-    /// They stand after the picture itself, so that viewers have everything to show early.
+    /// The units follow the picture itself, so that viewers receive all visible data early.
     func padded(_ file: [UInt8], to length: Int, salt: UInt64) -> [UInt8]? {
         // A comment in GIF has one byte for its length; units of WebP are even.
         let (most, overhead) = (self == .gif ? 255 : 4096, unit([]).count)
@@ -74,7 +74,7 @@ enum Format: String, CaseIterable, Sendable {
         return bytes
     }
 
-    /// Bytes that look random; none is above 0x7f, so that no marker is among them.
+    /// Pseudorandom bytes; none is above 0x7f, so that no marker is among them.
     static func noise(_ count: Int, salt: UInt64) -> ArraySlice<UInt8> {
         let start = Int(Chance.mix(salt) % UInt64(sea.count - count))
         return sea[start..<start + count]
@@ -93,10 +93,10 @@ enum Format: String, CaseIterable, Sendable {
 }
 
 extension Int {
-    /// A number with its first byte first.
+    /// The bytes of a number, the most significant first.
     func big(_ bytes: Int) -> [UInt8] { little(bytes).reversed() }
 
-    /// A number with its last byte first.
+    /// The bytes of a number, the least significant first.
     func little(_ bytes: Int) -> [UInt8] {
         (0..<bytes).map { UInt8(truncatingIfNeeded: self >> (8 * $0)) }
     }

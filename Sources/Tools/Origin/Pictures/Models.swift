@@ -1,17 +1,17 @@
 import Digests
 
-/// A picture that many posts of boards show, each in a file of its own: what is drawn once and shared.
+/// A picture that many posts of boards share, each in its own file: it is drawn once.
 struct Model: Sendable {
-    /// Its place in ``all``.
+    /// The index in ``all``.
     let number: Int
     let format: Format
     let pixels: PixelSize
 
-    /// Frames of the archives of animations, and the milliseconds that each of them is shown.
+    /// Frames of the archives of animations, and the milliseconds of each.
     static let frames = 6
     static let frameDelay = 80
 
-    /// All models: so many that a page of a listing is not all alike, and so few that drawing them takes no time that anybody notices.
+    /// All models: enough that the posts of a listing page differ, and few enough that drawing them takes no noticeable time.
     static let all: [Model] = kinds.enumerated().map { number, kind in
         Model(number: number, format: kind.0, pixels: PixelSize(width: kind.1, height: kind.2))
     }
@@ -19,12 +19,12 @@ struct Model: Sendable {
     /// The numbers of the models by their formats.
     static let numbers = Dictionary(grouping: all, by: \.format).mapValues { $0.map(\.number) }
 
-    /// What the model's pictures show.
+    /// The content of the model's pictures.
     func subject(seed: UInt64) -> PictureSubject {
         PictureSubject(scene: Chance(seed, 0xb1, UInt64(number)).first, label: "\(number + 1)")
     }
 
-    // Append only: originals are found again by the order of these.
+    // Append only: originals are found again by the order of the models.
     private static let kinds: [(Format, Int, Int)] = [
         (.jpg, 600, 848), (.jpg, 720, 720), (.jpg, 850, 601), (.jpg, 1000, 1414), (.jpg, 1131, 1600),
         (.jpg, 1200, 1500), (.jpg, 1448, 1024), (.jpg, 1600, 900), (.jpg, 900, 1600), (.jpg, 1280, 1280),
@@ -36,22 +36,22 @@ struct Model: Sendable {
     ]
 }
 
-/// Which file a post of a board has: a model, and a tail that no other post has.
+/// The file of a board's post: a model, and a unique tail.
 struct ModelFile: Sendable {
-    /// Of ``Model/all``.
+    /// The index in ``Model/all``.
     let model: Int
-    /// Bytes of noise in the tail, and which post of which service and universe it is.
+    /// Bytes of noise in the tail, and a salt that identifies the post, its service and its universe.
     private let noise: Int
     private let salt: UInt64
 
-    /// What is drawn by lot for a post; a WebP tells its length at its beginning, which is the model's.
+    /// Draws a tail at random; a WebP declares its length at its beginning, in the model, so that all its tails are equally long.
     init(model: Int, _ chance: inout Chance) {
         self.model = model
         noise = Model.all[model].format == .webp ? 9 : chance.below(60)
         salt = chance.next()
     }
 
-    /// What stands behind the model's bytes.
+    /// The bytes after those of the model.
     var tail: [UInt8] {
         let format = Model.all[model].format
         return format.unit(Array("rankfs \(salt.padded(16, radix: 16))".utf8) + Format.noise(noise, salt: salt))
@@ -59,21 +59,21 @@ struct ModelFile: Sendable {
     }
 }
 
-/// A model as bytes: what all of its files begin with, and the digest's state behind that.
+/// A drawn model: the common beginning of all of its files, and the digest's state after these bytes.
 ///
-/// Since the digest goes on from there, that of a file takes about a microsecond, however long the file is: a listing tells 200 of
-/// them, by MD5 (RFC 1321), which boards name originals by.
+/// The digest of a file continues from this state and takes about a microsecond for any length of file: a listing contains 200
+/// digests, by MD5 (RFC 1321), and boards name originals by them.
 struct DrawnModel: Sendable {
     private let body: [UInt8]
     private let state: MD5
 
-    /// Draws a model; nil without memory.
+    /// Draws a model; nil if memory is short.
     init?(_ model: Model, seed: UInt64) {
         var chance = Chance(seed, 0xb2, UInt64(model.number))
         let (format, subject) = (model.format, model.subject(seed: seed))
         let drawn: [UInt8]? =
             switch format {
-            // Large dots are four times as quick.
+            // Larger dots are drawn four times as quickly.
             case .jpg, .png, .webp: Scene.paint(subject, model.pixels, dot: 2).file(format, quality: 82)
             case .zip: Archive.file(subject, model.pixels, lengths: Array(repeating: 30_000, count: Model.frames))
             case .gif: PackageResources.film_gif
@@ -82,7 +82,7 @@ struct DrawnModel: Sendable {
             case .avif: PackageResources.still_avif
             }
         guard let drawn else { return nil }
-        // 0.1 to 1 MB more, even on a logarithmic scale. Of an archive, the length of its comment stands in the tail.
+        // Adds 0.1 to 1 MB, evenly on a logarithmic scale. The length of an archive's comment is part of the tail.
         let length = drawn.count + (120_000 << chance.below(4) + chance.below(64_000)) & ~1
         guard
             var body = format == .zip ? Array(drawn.dropLast(2)) : format.padded(drawn, to: length, salt: chance.next())
@@ -98,10 +98,10 @@ struct DrawnModel: Sendable {
         self.state = state
     }
 
-    /// Bytes of a post's file.
+    /// The length of a post's file in bytes.
     func length(_ file: ModelFile) -> Int { body.count + file.tail.count }
 
-    /// A post's file.
+    /// The bytes of a post's file.
     func bytes(_ file: ModelFile) -> [UInt8] { body + file.tail }
 
     /// The digest of a post's file, 32 lower-case hexadecimal digits.

@@ -1,32 +1,32 @@
 import Rankings
 
-/// One of the pictures made from a page of a work on pixiv.
+/// A picture made from a page of a work on pixiv.
 enum PageRendition: Hashable, Sendable {
     /// At most 1200 pixels on its long side.
     case regular
-    /// Fits into a box; `size` is the path's own word, such as `480x960`.
+    /// Fitted into a box; `size` is the word in the path, such as `480x960`.
     case preview(size: String)
-    /// Cut square; `custom` for one cut by the author.
+    /// Cut square; `custom` if the author chose the cut.
     case square(size: String, custom: Bool)
     case original
     /// The archive of an animation's frames, `600x600` or `1920x1080`.
     case archive(size: String)
 
-    /// The sizes that clients ask for.
+    /// The sizes that clients request.
     private static let boxes: [String: (Int, Int)] = [
         "480x960": (480, 960), "240x480": (240, 480), "540x540_70": (540, 540), "600x600": (600, 600),
         "600x1200_90": (600, 1200), "360x360_70": (360, 360), "250x250_80_a2": (250, 250), "128x128": (128, 128),
         "48x48": (48, 48), "1920x1080": (1920, 1080),
     ]
 
-    /// All that there are.
+    /// All renditions.
     static let all: [PageRendition] =
         [.regular, .original, .archive(size: "600x600"), .archive(size: "1920x1080")]
         + boxes.keys.flatMap {
             [.preview(size: $0), .square(size: $0, custom: false), .square(size: $0, custom: true)]
         }
 
-    /// The pixels of this picture of a page; nil for a size that the host does not have.
+    /// The size in pixels of this picture of a page; nil for a size that the host does not have.
     func pixels(of page: PixelSize) -> PixelSize? {
         switch self {
         case .original: return page
@@ -52,29 +52,29 @@ enum PageRendition: Hashable, Sendable {
             return "/c/\(size)/\(folder)/img/\(time)/\(marked)_\(word)1200.jpg"
         case .archive(let size): return "/img-zip-ugoira/img/\(time)/\(name)_ugoira\(size).zip"
         case .original:
-            // An animation's first frame.
+            // The first frame of an animation.
             let file = work.kind == .animation ? "\(name)_ugoira0" : "\(name)_p\(page)"
             return "/img-original/img/\(time)/\(file).\(work.format.rawValue)"
         }
     }
 
-    /// The address, as answers give it.
+    /// The address in answers.
     func url(_ work: Post, _ page: Int) -> String { "https://i.pximg.net" + path(work, page) }
 }
 
-/// A path of a work's picture taken apart, as far as it tells whose it can be:
+/// The parsed path of a work's picture, with the identifying parts:
 /// `/[c/<size>/]<folder>/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>][_p<N>]…`, where the time is that of the upload in Japan.
 struct PagePath: Sendable {
     let seconds: Int64
     let work: Int64
     let hash: String?
-    /// Nil for names without `_p<N>`: old animations.
+    /// The page, counted from 0; nil for names without `_p<N>`: old animations.
     let page: Int?
     let format: Format
-    /// Whether it is an archive of frames, or the first of them.
+    /// Whether the path is of an archive of frames, or of the first frame.
     let isAnimation: Bool
 
-    /// Takes a path apart; nil for anything that is none.
+    /// Parses a path; nil if it is no path of a work's picture.
     init?(_ path: some StringProtocol) {
         let parts = path.split(separator: "/" as Character)
         guard (9...11).contains(parts.count),
@@ -94,7 +94,7 @@ struct PagePath: Sendable {
 
 /// The pictures of pixiv's image hosts.
 extension Universe {
-    /// The picture at a path of a work's page; only the one true path leads to it.
+    /// The picture at a path of a work's page; only the exact path leads to it.
     func picture(at path: String, _ find: (PagePath) -> Post?) -> Picture? {
         guard let parsed = PagePath(path), let work = find(parsed) else { return nil }
         let page = parsed.page ?? 0
@@ -104,7 +104,7 @@ extension Universe {
         return picture(rendition, of: work, page)
     }
 
-    /// A picture of a page; nil for one that the work does not have.
+    /// A picture of a page; nil if the work has no such picture.
     func picture(_ rendition: PageRendition, of work: Post, _ page: Int) -> Picture? {
         guard let pixels = rendition.pixels(of: work.pages[page]) else { return nil }
         let (path, frames) = (rendition.path(work, page), work.kind == .animation ? delays(of: work).count : 0)
@@ -134,7 +134,7 @@ extension Universe {
         return picture
     }
 
-    /// A picture that belongs to no work: a portrait, or a placeholder for what is withheld.
+    /// A picture outside any work: a portrait, or a placeholder for a withheld entry.
     func fixture(at path: String) -> Picture? {
         let parts = path.split(separator: "/" as Character).map { String($0) }
         if parts.count == 3, parts[..<2] == ["common", "images"], parts[2].hasSuffix(".png") {
@@ -150,7 +150,7 @@ extension Universe {
 
     // MARK: - Drawing
 
-    /// A picture that is drawn when its bytes are wanted; `path` is its name among all of the service.
+    /// A picture that is drawn when its bytes are needed; `path` is unique within the service.
     func drawn(
         _ subject: PictureSubject, _ path: String, _ pixels: PixelSize, _ format: Format, bytes: Int, modified: Int64
     ) -> Picture {
@@ -161,7 +161,7 @@ extension Universe {
         }
     }
 
-    /// A small square picture of its own.
+    /// A small square picture outside any work.
     func fixture(_ path: String, _ side: Int, _ format: Format, bytes: Int, _ seconds: Int64) -> Picture {
         drawn(
             PictureSubject(scene: Chance(seed, text: path).first), path, PixelSize(width: side, height: side), format,

@@ -1,20 +1,20 @@
 import Glibc
 import Media
 
-/// What a picture shows; every rendition of a page shows the same.
+/// The content of a picture; all renditions of a page share it.
 struct PictureSubject: Hashable, Sendable {
-    /// Decides the scene and its colours.
+    /// The seed of the scene and its colours.
     let scene: UInt64
-    /// `12` for the twelfth of a ranking; only what ``Canvas`` has signs for is seen.
+    /// The text in the picture, such as `12` for rank 12; only characters in the font of ``Canvas`` are visible.
     var label = ""
-    /// Counted from 0.
+    /// The page, counted from 0.
     var page = 0
     var pageCount = 1
-    /// Which frame of an animation is shown, counted from 0, of how many; nil for what does not move.
+    /// The frame of an animation, counted from 0; nil for a still picture.
     var frame: Int?
     var frames = 1
 
-    /// The same with another frame.
+    /// The same content with another frame.
     func at(_ frame: Int, of frames: Int) -> PictureSubject {
         var subject = self
         subject.frame = frame
@@ -23,13 +23,13 @@ struct PictureSubject: Hashable, Sendable {
     }
 }
 
-/// What is painted: one of six scenes in colours of its own, or the frames of an animation.
+/// Paints one of six scenes in its own colours, or the frames of an animation.
 enum Scene {
-    /// Dots that are drawn at most, and the qualities that are tried until a picture fits.
+    /// The largest number of dots drawn, and the qualities to try until a picture fits.
     private static let mostDots = 3_000_000
     private static let qualities = [88, 77, 60, 40, 20, 5]
 
-    /// A picture that can be made so long; nil without memory.
+    /// A picture of at most `most` bytes with a unit of padding; nil if none fits or memory is short.
     static func file(_ subject: PictureSubject, _ pixels: PixelSize, _ format: Format, upTo most: Int) -> [UInt8]? {
         // Larger dots are quicker to draw and need fewer bytes.
         for dot in [1, 2, 4, 8] where pixels.width * pixels.height / (dot * dot) < mostDots {
@@ -42,7 +42,7 @@ enum Scene {
         return nil
     }
 
-    /// A subject in dots of so many pixels; equal subjects give equal pictures.
+    /// Paints a subject in dots of the given pixels; equal subjects give equal pictures.
     static func paint(_ subject: PictureSubject, _ pixels: PixelSize, dot: Int) -> Canvas {
         let small = PixelSize(width: (pixels.width + dot - 1) / dot, height: (pixels.height + dot - 1) / dot)
         var chance = Chance(subject.scene)

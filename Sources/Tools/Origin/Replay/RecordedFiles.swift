@@ -1,7 +1,7 @@
 import Posix
 import Rankings
 
-/// Reading files and directories without Foundation.
+/// Reads files and directories without Foundation.
 enum RecordedFiles {
     /// All bytes of a file; nil if it cannot be read or is larger than 64 MiB.
     static func bytes(_ path: String) -> [UInt8]? {

@@ -2,9 +2,9 @@ import Rankings
 
 /// Recorded posts of a board, each once.
 ///
-/// Their pictures are the universe's models; what a record tells of the original is changed to that of these bytes.
+/// Their pictures are the universe's models; a record is changed to describe these bytes as the original.
 enum RecordedPosts {
-    /// All on one day: 2026-09-27.
+    /// Unix milliseconds of the upload of all posts: 2026-09-27.
     private static let uploaded: Int64 = 1_790_500_000_000
 
     /// The posts of every `*.json` below a directory.
@@ -20,11 +20,11 @@ enum RecordedPosts {
         post(node, seed, service).map { [$0] } ?? node.children.flatMap { posts(in: $0, seed, service) }
     }
 
-    /// The post of a record; nil for what is no post of this board, or has no file.
+    /// The post of a record; nil if the node is no post of this board, or has no file.
     private static func post(_ node: JSON, _ seed: UInt64, _ service: Service) -> Post? {
         guard let id = node["id"].number, node["md5"].string?.utf8.count == 32, let url = node["file_url"].string,
             let format = Format(rawValue: String(url.split(separator: "." as Character).last ?? "")),
-            // One file may hold posts of both Moebooru sites, whose numbers are not each other's.
+            // One file may hold posts of both Moebooru sites, which number their posts independently.
             service == .danbooru || url.hasPrefix("https://files.yande.re") == (service == .yandere),
             node[service == .danbooru ? "tag_string" : "tags"].string != nil
         else { return nil }
@@ -36,7 +36,7 @@ enum RecordedPosts {
             upScore: 0, account: 0, file: file, recorded: node)
     }
 
-    /// A record with the digest and the length of the original that is served.
+    /// A record with the digest and the length of the served original.
     static func changed(_ record: JSON, _ digest: String, _ length: Int) -> JSON {
         let old = record["md5"].string ?? ""
         func folders(_ digest: String) -> String { "/\(digest.prefix(2))/\(digest.dropFirst(2).prefix(2))/" }

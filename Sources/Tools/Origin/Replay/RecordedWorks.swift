@@ -1,9 +1,9 @@
 import Rankings
 
-/// Recorded answers of pixiv's, found again by what they say themselves; the pictures that they name are drawn, whatever their paths.
+/// Recorded answers of pixiv, found by their contents; the pictures that they name are drawn for any path.
 struct RecordedWorks: Sendable {
     private let universe: Universe
-    /// By a path with what tells it from others.
+    /// The answers by path, with a suffix where several share a path.
     private var answers: [String: [UInt8]] = [:]
     private var briefs: [Int64: JSONText] = [:]
 
@@ -18,7 +18,7 @@ struct RecordedWorks: Sendable {
         }
     }
 
-    /// The recorded answer, or what the service says where it has nothing; nil for a path that is not the API's.
+    /// The recorded answer, or the service's answer to an unknown request; nil for a path that is not the API's.
     func answer(_ request: Request) -> Response? {
         let path = request.segments
         if path == ["ranking.php"] { return ranking(request) }
@@ -31,13 +31,13 @@ struct RecordedWorks: Sendable {
         return keys.lazy.compactMap { answers[$0] }.first.map(Self.verbatim) ?? .failure("", status: 404)
     }
 
-    /// The picture at a path of a work; what its path does not tell of the work is drawn by lot.
+    /// The picture at a path of a work; facts that the path does not contain are drawn at random.
     func picture(at path: String) -> Picture? {
         universe.picture(at: path) { path in
             guard (path.page ?? 0) < 1000 else { return nil }
             var chance = universe.chance(0xf1, path.work)
             let pages = Array(repeating: Universe.pixels(path.format, &chance), count: (path.page ?? 0) + 1)
-            // A place that was never ranked.
+            // A slot that was never ranked.
             var work = Post(
                 slot: Slot(day: 0, number: 0, author: 0), id: path.work, created: path.seconds * 1000,
                 kind: path.isAnimation ? .animation : .illustration, format: path.format, pages: pages, upScore: 0,
@@ -59,13 +59,13 @@ struct RecordedWorks: Sendable {
     private func ranking(_ request: Request) -> Response {
         func value(_ name: String) -> String? { request.value(name).flatMap { $0.isEmpty ? nil : $0 } }
         let ranking = "ranking \(value("mode") ?? "daily") \(value("content") ?? "all") "
-        // Without a date the newest one is meant.
+        // Without a date, the newest ranking is returned.
         let newest = answers.keys.filter { $0.hasPrefix(ranking) }.max() ?? ""
         let date = value("date") ?? newest.dropFirst(ranking.count).prefix(8).description
         return answers["\(ranking)\(date) \(value("p") ?? "1")"].map(Self.verbatim) ?? Pixiv.Call.outOfRange
     }
 
-    /// Nobody recorded this answer: its envelope is made here, its records are recorded ones.
+    /// A generated envelope around recorded records, since this answer was not recorded.
     private func briefRecords(_ request: Request) -> Response {
         let known: Members = request.query.filter { $0.name == "ids[]" }.compactMap { name, text in
             Int64(text).flatMap { briefs[$0] }.map { (text, $0) }
@@ -73,7 +73,7 @@ struct RecordedWorks: Sendable {
         return .envelope(Shapes.fill("works", ["works": .mapping(known), "furniture": .object([])]))
     }
 
-    /// Takes in every short record below a node.
+    /// Adds every short record below a node.
     private mutating func learn(_ node: JSON) {
         let keys = ["title", "illustType", "url", "userId", "pageCount", "isMasked"]
         if let id = node["id"].number, keys.allSatisfy({ key in node.members.contains { $0.name == key } }) {
@@ -82,7 +82,7 @@ struct RecordedWorks: Sendable {
         for child in node.children { learn(child) }
     }
 
-    /// Which path has a recorded answer.
+    /// The path for which a node is the recorded answer.
     private static func key(of node: JSON, file: String) -> String? {
         if !node["contents"].isNull, let mode = node["mode"].string, let date = node["date"].string {
             return "ranking \(mode) \(node["content"].string ?? "all") \(date) \(node["page"].number ?? 1)"
@@ -93,7 +93,7 @@ struct RecordedWorks: Sendable {
             return "ajax/user/\(id)" + (body["partial"].number == 1 ? "?full" : "")
         }
         if !body["illusts"].isNull, !body["pickup"].isNull {
-            // A list of works does not say whose it is, except in what it advertises: else its file's name must.
+            // A list of works does not name its user, except in its advertisement: otherwise the file's name must.
             let urls = body["pickup"].children.compactMap { $0["contentUrl"].string }
             let advertised = urls.lazy.compactMap { url in url.firstRange(of: "creator/").map { url[$0.upperBound...] }
             }

@@ -2,10 +2,10 @@ import Glibc
 import Rankings
 import Synchronization
 
-/// Everything behind the sockets: decides about requests and remembers what must be remembered.
+/// The logic of the origin above the sockets: decides about requests and keeps the state.
 ///
 /// ## Concurrency
-/// Called from the threads of all connections; what changes is behind atomics and locks of its own.
+/// Called from the threads of all connections; the mutable state is held in atomics and under locks.
 final class OriginService: Sendable {
     let configuration: OriginConfiguration
     private let api: any ServedAPI
@@ -13,6 +13,8 @@ final class OriginService: Sendable {
     private let log: RequestLog?
     private let stopping = Atomic(false)
 
+    /// Creates the service's API, the script of faults and the log.
+    ///
     /// Throws one sentence with cause and remedy.
     init(_ configuration: OriginConfiguration) throws(OriginError) {
         self.configuration = configuration
@@ -34,17 +36,17 @@ final class OriginService: Sendable {
         log = try configuration.log.map { path throws(OriginError) in try RequestLog(path: path) }
     }
 
-    /// Whether the origin is stopping: nothing waits any longer then.
+    /// Whether the origin is stopping: all waits end then.
     var isStopping: Bool {
         stopping.load(ordering: .relaxed)
     }
 
-    /// Lets everything that waits give up.
+    /// Ends all waits.
     func beginStopping() {
         stopping.store(true, ordering: .relaxed)
     }
 
-    /// The right answer to a request; pictures may be made to look as if uploaded again some seconds later.
+    /// The right answer to a request; the modification dates of pictures are moved by `laterBy` seconds, as after another upload.
     func answer(_ request: Request, laterBy seconds: Int64 = 0) -> Response {
         guard request.method == "GET" || request.method == "HEAD" else {
             return .html("405 Method Not Allowed", status: 405)
@@ -52,7 +54,7 @@ final class OriginService: Sendable {
         return api.answer(request, PictureHost(configuration, laterBy: seconds))
     }
 
-    /// An answer with the picture that stands for one that is withheld.
+    /// An answer with the picture that replaces a withheld one.
     var placeholder: Response {
         let picture = api.placeholder
         return Response(
@@ -60,10 +62,10 @@ final class OriginService: Sendable {
             body: picture.map { .picture($0, range: 0..<$0.bytes) } ?? .bytes([]))
     }
 
-    /// Where scripts of faults are posted; below it, what changes sessions.
+    /// The path to which scripts of faults are posted; paths below it change sessions.
     static let controlPath = "/_control"
 
-    /// Puts a posted script in force, or makes all sessions invalid or valid again.
+    /// Activates a posted script, or makes all sessions invalid or valid again.
     func control(_ request: Request) -> Response {
         guard request.method == "POST" else { return .html("405 Method Not Allowed", status: 405) }
         let path = request.path.dropFirst(Self.controlPath.count)
@@ -74,7 +76,7 @@ final class OriginService: Sendable {
         return .json(.object([("rules", .int(count))]))
     }
 
-    /// What becomes of a request: the right answer, or what the script in force makes of it.
+    /// The delivery of the right answer to a request, or of that answer changed by the active script.
     func delivery(_ exchange: inout Exchange) -> Delivery {
         exchange.isSignedIn = api.isSignedIn(exchange.request)
         guard let fault = faults.fault(for: exchange.request) else {
@@ -84,25 +86,25 @@ final class OriginService: Sendable {
         return fault.delivery(exchange.request, placeholder: placeholder) { answer($0, laterBy: $1) }
     }
 
-    /// Notes that a request is over.
+    /// Logs a finished request.
     func finished(_ exchange: Exchange) {
         log?.write(exchange)
     }
 }
 
-/// One request and what became of it, until the log entry.
+/// One request and its outcome, until the log entry.
 struct Exchange {
     let connection: Int
     let request: Request
-    /// Milliseconds of the monotonic clock.
+    /// The start, in milliseconds of the monotonic clock.
     let started = Pace.now
     var status = 0
-    /// Bytes of the body handed out.
+    /// Bytes of the body sent.
     var sent = 0
     var fault: String?
-    /// Whether the request was answered as a signed-in user's.
+    /// Whether the request showed a valid session.
     var isSignedIn = false
-    /// Whether the answer went out whole.
+    /// Whether the whole answer was sent.
     var completed = false
     /// Whether the connection ends with this answer.
     var closes = false

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Waiting on a connection's own thread, in slices short enough to notice that the origin stops.
+/// Waits on a connection's own thread, in slices short enough to notice that the origin stops.
 enum Pace {
     /// The longest sleep: 20 ms keeps a limited rate smooth and stopping prompt.
     static let slice: Int64 = 20
@@ -12,7 +12,7 @@ enum Pace {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Sleeps, unless `isOver` says that nobody waits any more; answers whether the whole time has passed.
+    /// Sleeps until the time has passed or `isOver` is true; returns whether the whole time has passed.
     static func wait(milliseconds: Int64, isOver: () -> Bool) -> Bool {
         let end = now + milliseconds
         while true {
@@ -24,7 +24,7 @@ enum Pace {
         }
     }
 
-    /// Whether the other side has closed its connection (poll(2), POLLRDHUP).
+    /// Whether the client has closed its connection (poll(2), POLLRDHUP).
     static func isClosed(_ socket: Int32) -> Bool {
         let closedForReading: Int16 = 0x2000  // POLLRDHUP, a GNU extension that Glibc's module hides
         let hangUp = closedForReading | Int16(POLLHUP) | Int16(POLLERR)
@@ -33,7 +33,7 @@ enum Pace {
     }
 }
 
-/// How many bytes may be sent by now at a rate.
+/// The number of bytes that a rate allows so far.
 struct RateLimit {
     private let bytesPerSecond: Int
     private let started = Pace.now
@@ -43,7 +43,7 @@ struct RateLimit {
         self.bytesPerSecond = max(1, bytesPerSecond)
     }
 
-    /// Bytes that may go now: one slice ahead of the clock, so that sending starts at once; at least 1 when any may.
+    /// Bytes that may be sent now: one slice ahead of the clock, so that sending starts at once; at least 1 when any may.
     var allowance: Int {
         let milliseconds = Int(Pace.now - started) + Int(Pace.slice)
         return max(1, bytesPerSecond / 1000 * milliseconds + bytesPerSecond % 1000 * milliseconds / 1000) - sent

@@ -1,17 +1,17 @@
-/// A request as the routes see it.
+/// A parsed request.
 struct Request: Sendable {
     let method: String
-    /// As it came, with the query.
+    /// The request target as received, with the query.
     let target: String
-    /// Without the query, percent-decoded.
+    /// The path without the query, percent-decoded.
     let path: String
-    /// The parts of the path between slashes, each percent-decoded: one may hold a slash itself.
+    /// The parts of the path between slashes, each percent-decoded: a part may contain a slash.
     let segments: [String]
-    /// Names and values, percent-decoded, in order; a name may come more than once.
+    /// The names and values of the query, percent-decoded, in order; a name may occur more than once.
     let query: [(name: String, value: String)]
-    /// By names in lower case; cookies are secrets, never to be logged.
+    /// The headers by names in lower case; cookies are secrets and are never logged.
     private(set) var headers: [String: String]
-    /// Whether it is of HTTP/1.1, in which bodies may be chunked.
+    /// Whether the request is of HTTP/1.1, in which bodies may be chunked.
     var isCurrent = true
     var body: [UInt8] = []
 
@@ -25,7 +25,7 @@ struct Request: Sendable {
         query = parts.count > 1 ? Self.pairs(parts[1]) : []
     }
 
-    /// Reads the lines before the blank one (RFC 9112, sections 3 and 5); nil for what is none.
+    /// Parses the lines before the blank one (RFC 9112, sections 3 and 5); nil if they are no request.
     init?(head: some Collection<UInt8>) {
         let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n" as Character)
         let first = lines.first?.split(separator: " " as Character) ?? []
@@ -40,13 +40,13 @@ struct Request: Sendable {
         isCurrent = first[2] != "HTTP/1.0"
     }
 
-    /// The value of a header, whose name is given in lower case.
+    /// The value of a header; the name is in lower case.
     subscript(header: String) -> String? { headers[header] }
 
     /// Whether the connection stays open for the next request.
     var isPersistent: Bool { isCurrent && self["connection"]?.lowercased() != "close" }
 
-    /// The same request for the whole picture.
+    /// The same request without its range: for the whole picture.
     var withoutRange: Request {
         var request = self
         request.headers["range"] = nil
@@ -63,24 +63,24 @@ struct Request: Sendable {
         return nil
     }
 
-    /// The first value of a name.
+    /// The first value of a name in the query.
     func value(_ name: String) -> String? {
         query.first { $0.name == name }?.value
     }
 
-    /// The first value of a name as a number.
+    /// The first value of a name in the query, as a number.
     func number(_ name: String) -> Int? {
         value(name).flatMap { Int($0) }
     }
 
-    /// The first value of a name, in which a plus stands for a blank, as in forms (HTML, 4.10.21.8).
+    /// The first value of a name in the query, with a plus read as a blank, as in forms (HTML, 4.10.21.8).
     func form(_ name: String) -> String? {
         guard let mark = target.firstIndex(of: "?") else { return nil }
         let blanks = String(target[target.index(after: mark)...].map { $0 == "+" ? " " : $0 })
         return Self.pairs(blanks[...]).first { $0.name == name }?.value
     }
 
-    /// Whether a text is part of the target, byte for byte.
+    /// Whether the target contains a text, byte for byte.
     func contains(_ part: String) -> Bool {
         part.isEmpty || Array(target.utf8).firstRange(of: Array(part.utf8)) != nil
     }

@@ -5,17 +5,17 @@ struct Response: Sendable {
     var status: Int
     var headers: [(String, String)]
     var body: Body
-    /// Whether the length is told; otherwise the body goes out chunked.
+    /// Whether the header declares the length; otherwise the body is chunked.
     var tellsLength = true
 
-    /// Where the bytes come from.
+    /// The origin of the bytes.
     enum Body: Sendable {
         case bytes([UInt8])
         /// A part of a drawn picture. For HEAD the picture is not drawn: only its length counts.
         case picture(Picture, range: Range<Int>)
     }
 
-    /// Bytes of the whole body.
+    /// The length of the body in bytes.
     var length: Int {
         switch body {
         case .bytes(let bytes): bytes.count
@@ -30,10 +30,10 @@ struct Response: Sendable {
         return answer
     }
 
-    /// All bytes of the body, drawn if need be.
+    /// All bytes of the body, drawn if necessary; empty if memory is short.
     var bytes: [UInt8] { Array(content() ?? []) }
 
-    /// What is to be sent, drawn if need be; nil without memory.
+    /// The bytes to send, drawn if necessary; nil if memory is short.
     func content() -> ArraySlice<UInt8>? {
         switch body {
         case .bytes(let bytes): bytes[...]
@@ -41,7 +41,7 @@ struct Response: Sendable {
         }
     }
 
-    /// JSON as pixiv sends it.
+    /// A JSON answer as pixiv sends it.
     static func json(
         _ json: JSONText, status: Int = 200, escapingSlashes: Bool = true, caching: String = "no-store"
     ) -> Response {
@@ -51,24 +51,24 @@ struct Response: Sendable {
             body: .bytes(json.bytes(escapingSlashes: escapingSlashes)))
     }
 
-    /// JSON as Rails sends it: slashes as they are.
+    /// A JSON answer as Rails sends it: slashes unescaped.
     static func rails(_ json: JSONText, status: Int = 200) -> Response {
         Self.json(json, status: status, escapingSlashes: false, caching: "max-age=0, private, must-revalidate")
     }
 
-    /// A page for people.
+    /// An HTML page with a title.
     static func html(_ text: String, status: Int) -> Response {
         let page =
             "<html>\r\n<head><title>\(text)</title></head>\r\n<body><center><h1>\(text)</h1></center></body></html>"
         return Response(status: status, headers: [("Content-Type", "text/html")], body: .bytes(Array(page.utf8)))
     }
 
-    /// The answer of `/ajax` routes: an envelope around a body, `{"error":false,"message":"","body":…}`.
+    /// The answer of an `/ajax` route: an envelope around a body, `{"error":false,"message":"","body":…}`.
     static func envelope(_ body: JSONText) -> Response {
         json(Shapes.fill("envelope", ["body": body]))
     }
 
-    /// An error in the envelope, with `[]` for a body as PHP has it.
+    /// An error in the envelope, with `[]` as its body, as PHP writes it.
     static func failure(_ message: String, status: Int) -> Response {
         json(Shapes.fill("failure", ["message": .text(message)]), status: status)
     }

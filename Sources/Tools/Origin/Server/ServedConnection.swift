@@ -1,7 +1,7 @@
 import Glibc
 import Rankings
 
-/// One connection: reads a request after the other (RFC 9112) and sends what the service answers, or what a fault makes of it.
+/// One connection: reads one request after the other (RFC 9112) and sends the service's answer, or that answer changed by a fault.
 ///
 /// ## Concurrency
 /// Belongs to its thread.
@@ -16,13 +16,13 @@ struct ServedConnection: Sendable {
         self.number = number
     }
 
-    /// The longest header, and the largest body: scripts of faults are a few lines.
+    /// The largest header and body in bytes: scripts of faults are a few lines.
     private static let maximumHeader = 64 << 10
     private static let maximumBody = 1 << 20
     /// Bytes sent at a time.
     private static let block = 64 << 10
 
-    /// Serves until one of both sides closes the connection.
+    /// Serves until the origin or the client closes the connection.
     func serve() {
         var received: [UInt8] = []
         while let request = read(&received) {
@@ -33,12 +33,14 @@ struct ServedConnection: Sendable {
         }
     }
 
-    /// Whether nobody waits for an answer any more.
+    /// Whether an answer is no longer awaited: the origin stops, or the client has closed the connection.
     private var isOver: Bool { service.isStopping || Pace.isClosed(socket) }
 
     // MARK: - Reading
 
-    /// The next request, nil at the end and for what is no HTTP; what was received behind it stays.
+    /// The next request; nil at the end and for bytes that are no HTTP.
+    ///
+    /// Bytes received after the request stay in the buffer.
     private func read(_ received: inout [UInt8]) -> Request? {
         let blank = Array("\r\n\r\n".utf8)
         while true {
@@ -67,7 +69,7 @@ struct ServedConnection: Sendable {
 
     // MARK: - Answering
 
-    /// Sends the answer; false if it did not go out whole.
+    /// Sends the answer; false if part of it was not sent.
     private func respond(_ exchange: inout Exchange) -> Bool {
         if exchange.request.path.hasPrefix(OriginService.controlPath) {
             return send(Delivery(answer: service.control(exchange.request), request: exchange.request), &exchange)
@@ -109,7 +111,7 @@ struct ServedConnection: Sendable {
             if isChunked { block += "\(String(count, radix: 16))\r\n".utf8 }
             let start = block.count
             let part = content.dropFirst(offset).prefix(count)
-            // Behind the end of an endless body there is noise.
+            // Noise follows the end of an endless body.
             block += part
             block += repeatElement(0x55, count: count - part.count)
             delivery.spoil(&block, from: start, at: offset)
@@ -145,7 +147,7 @@ struct ServedConnection: Sendable {
         }
     }
 
-    /// Sends all bytes; false when nobody reads any more.
+    /// Sends all bytes; false when the client has stopped reading.
     private func send(_ bytes: [UInt8]) -> Bool {
         unsafe bytes.withUnsafeBytes { bytes in
             var done = 0

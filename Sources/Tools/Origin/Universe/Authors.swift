@@ -1,6 +1,6 @@
 import Rankings
 
-/// An author of pixiv's with a number of works worth testing with.
+/// An author of pixiv's with a given number of works, for tests.
 struct SpecialAuthor: Sendable {
     let id: Int64
     let name: String
@@ -8,28 +8,28 @@ struct SpecialAuthor: Sendable {
     /// One work in this many is a comic.
     let mangaEvery: Int
 
-    /// Their place is part of their works' numbers: append only.
+    /// The authors; the index of each is part of its works' numbers: append only.
     static let all = Landmarks.list["authors"].elements.map { author in
         SpecialAuthor(
             id: author["id"].number ?? 0, name: author["name"].string ?? "", works: Int(author["works"].number ?? 0),
             mangaEvery: Int(author["mangaEvery"].number ?? 1000))
     }
 
-    /// The place of an author among them.
+    /// The index of an author in ``all``.
     static func place(_ id: Int64) -> Int? { all.firstIndex { $0.id == id } }
 }
 
-/// Who drew what on pixiv, in both directions, without storing it.
+/// The mapping between pixiv's authors and works, computed in both directions without storage.
 ///
-/// A multiplication scatters the slots of all rankings; neighbours in the scattered order share an author: of 256 half belong to the
-/// first, a quarter to the second, and so on, of whom about one in five is a work. So the author of a slot and the slots of an
-/// author are both computed, and an author's page lists every ranked work of theirs.
+/// A multiplication scatters the slots of all rankings; neighbours in the scattered order share an author: of 256 slots half belong
+/// to the first, a quarter to the second, and so on; about one of these slots in five is a work. So the author of a slot and the
+/// slots of an author are both computed, and an author's page lists all of the author's ranked works.
 extension Universe {
-    /// Days to 2052, and the places of a day.
+    /// Bits of a scattered slot: the days to 2052, and the numbers of a day.
     private static let bits = 27
     private static let mask = 1 << bits - 1
     private static let blockBits = 8
-    /// One undoes the other modulo 2^27; the second is close to the golden ratio's share of it, so that slots lie far apart.
+    /// Factors inverse modulo 2^27; the second is close to 2^27 divided by the golden ratio, so that slots lie far apart.
     private static let scatter = 54_621_957
     private static let gather = 82_951_629
     private static let firstAuthor: Int64 = 100_000
@@ -63,7 +63,7 @@ extension Universe {
         }
     }
 
-    /// The works of an author that exist and that a viewer is told of, highest number first; nil if there is no such author.
+    /// The existing works of an author that a viewer may list, highest number first; nil if there is no such author.
     func works(of author: Int64, now: Int64, for viewer: Viewer = .anonymous) -> [Slot]? {
         let newest = newest(at: now)
         return slots(of: author)?.filter { slot in
@@ -79,7 +79,7 @@ extension Universe {
         return name + chance.pick(Words.list("titles.suffixes"))
     }
 
-    /// The moment at which an author last changed the portrait; nil for one who never set any.
+    /// The moment of an author's last change of portrait, in Unix seconds; nil for an author without one.
     func portraitSeconds(of author: Int64) -> Int64? {
         var chance = chance(0x13, author)
         guard !chance.oneIn(12), author != 1003 else { return nil }
@@ -96,28 +96,28 @@ extension Universe {
     }
 }
 
-/// Who looks at pixiv.
+/// The viewer of pixiv.
 enum Viewer: Hashable, Sendable {
     case anonymous
-    /// Somebody with a session that does not count, or no longer.
+    /// A viewer with an invalid or expired session.
     case rejected
     case signedIn(Int64)
 
-    /// The user signed in.
+    /// The signed-in user.
     var user: Int64? {
         if case .signedIn(let user) = self { user } else { nil }
     }
 
-    /// Whether what is for signed-in users may be shown.
+    /// Whether content for signed-in users may be shown.
     var isSignedIn: Bool { user != nil }
 
-    /// Whether a work may be known to exist but not be seen.
+    /// Whether the viewer may know that a work exists but not see it.
     func isKept(from work: Post) -> Bool {
         !isSignedIn && (work.flags.contains(.masked) || work.rating == .explicit)
     }
 }
 
-/// What users of pixiv like: the works they bookmarked and the authors they follow, the same at every moment.
+/// The bookmarks and followed authors of pixiv's users, the same at every moment.
 extension Universe {
     /// One bookmark.
     struct Bookmark: Sendable {
@@ -128,12 +128,12 @@ extension Universe {
         let isGone: Bool
     }
 
-    /// Draws, of which one in five finds no work: some 120 bookmarks, three requests of 48.
+    /// Slots drawn, of which one in five holds no work: some 120 bookmarks, three requests of 48.
     private static let visitorsBookmarks = 150
-    /// Eighty-eight requests of 24.
+    /// Authors that the fan follows: eighty-eight requests of 24.
     private static let fansAuthors = 2100
     private static let visitorsAuthors = 40
-    /// Days since the first ranking, 2015 to 2023.
+    /// Days since the first ranking: 2015 to 2023.
     private static let bookmarkedDays = 2700...5900
 
     /// The bookmarks of a user, newest first.
@@ -155,7 +155,7 @@ extension Universe {
         return bookmarks
     }
 
-    /// The authors that a user follows, last followed first.
+    /// The authors that a user follows, most recently followed first.
     func following(of user: Int64) -> [Int64] {
         var chance = chance(0x15, user)
         let isVisitor = user == Landmarks.visitor
@@ -163,7 +163,7 @@ extension Universe {
         var seen = Set(authors + [user])
         let count = isVisitor ? Self.visitorsAuthors : user == Landmarks.fan ? Self.fansAuthors : chance.below(41)
         while authors.count < count {
-            // A rank that never is a carried one, of a day long ago: its author has a work at every moment.
+            // A slot of a rank that is never carried, on an early day: its author has a work at every moment.
             let slot = Mode.all[0].slot(chance.below(Self.bookmarkedDays.lowerBound), 1 + chance.below(9))
             let author = author(of: slot)
             if seen.insert(author).inserted { authors.append(author) }

@@ -1,10 +1,10 @@
-/// Decisions that look random and are a pure function of a key: the whole universe is made of them.
+/// A stream of pseudorandom decisions that is a pure function of a key; the whole universe is made of them.
 ///
 /// The generator is SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 struct Chance: Sendable {
     private var state: UInt64
 
-    /// The same seed and salts always give the same decisions.
+    /// A stream for a seed and salts: the same ones always give the same decisions.
     init(_ seed: UInt64, _ salts: UInt64...) {
         state = seed
         for salt in salts {
@@ -12,7 +12,7 @@ struct Chance: Sendable {
         }
     }
 
-    /// The same seed and bytes always give the same decisions.
+    /// A stream for a seed and a text: the same ones always give the same decisions.
     init(_ seed: UInt64, text: String) {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a, offset basis and prime
         for byte in text.utf8 {
@@ -48,7 +48,7 @@ struct Chance: Sendable {
         Double(next() >> 11) / Double(1 << 53)
     }
 
-    /// A number between two others.
+    /// A number between two bounds.
     mutating func between(_ low: Double, _ high: Double) -> Double {
         low + unit() * (high - low)
     }

@@ -1,14 +1,15 @@
 import Rankings
 
-/// Places of every universe, whatever its seed, that hold what tests and demonstrations look for; `landmarks.json` has the list.
+/// Slots of every universe, whatever its seed, with content for tests and demonstrations; `landmarks.json` has the list.
 ///
 /// * On pixiv the visitor, user 1000, draws nothing, has bookmarks and follows authors; `PHPSESSID=1000_visitorsecret` is a valid
-///   session of theirs, as is any `<number of an author>_<at least 8 letters or digits>`. The fan, user 1008, follows 2,100 authors.
-/// * Author 1007, 見本, has works numbered from 900600000, one for each thing that few works have.
-/// * Rank 77 of every day of `daily` (unless that rank is missing): the original answers 500 for good.
+///   session of this user; so is any `<number of an author>_<at least 8 letters or digits>` for its author. The fan, user 1008,
+///   follows 2,100 authors.
+/// * Author 1007, 見本, has works numbered from 900600000, one for each rare property of works.
+/// * Rank 77 of every day of `daily` (unless that rank is missing): the image host always answers 500 for the original.
 /// * Rank 78, likewise: listed, and not shown in this country.
 /// * On boards, the first posts of 2024-04-30 are its best, in the order of the list: the best has 5000 points, each other one ten
-///   fewer. All have the rating that everybody sees.
+///   fewer. All have the public rating.
 enum Landmarks {
     /// The works of author 1007, and the posts of boards, in the order of their numbers.
     static let works = list["works"].elements
@@ -16,14 +17,14 @@ enum Landmarks {
     /// All lists by their names.
     static let list = JSON(PackageResources.landmarks_json) ?? .null
 
-    /// The visitor, who has bookmarks and follows authors, and a user who draws nothing and follows 2,100 authors.
+    /// The visitor, a user with bookmarks and followed authors, and the fan, a user without works and with 2,100 followed authors.
     static let visitor: Int64 = 1000
     static let fan: Int64 = 1008
     /// The author of the works.
     static let author: Int64 = 1007
     /// A tag that exactly three works have.
     static let rareTag = "三枚だけの札"
-    /// A tag whose search takes too long for Danbooru.
+    /// A tag that Danbooru's database cannot search in time.
     static let slowTag = "slow_query"
     /// An artist of many posts.
     static let busyArtist = "busy_artist"
@@ -33,7 +34,7 @@ enum Landmarks {
     private static let brokenRank = 77
     private static let hiddenRank = 78
 
-    /// The number of a landmark.
+    /// The number of the post of a named landmark.
     static func id(_ name: String, _ service: Service) -> Int64 {
         let place = (service.isBoard ? posts : works).firstIndex { $0["name"].string == name } ?? 0
         guard service.isBoard else {
@@ -42,7 +43,7 @@ enum Landmarks {
         return Slot(day: day.ordinal - service.firstDay.ordinal, number: place).id(service)
     }
 
-    /// The landmark at a slot, with its place in the list.
+    /// The landmark at a slot, with its index in the list.
     static func mark(_ slot: Slot, _ service: Service) -> (place: Int, node: JSON)? {
         let isOne =
             service.isBoard
@@ -51,7 +52,7 @@ enum Landmarks {
         return isOne ? (slot.number, (service.isBoard ? posts : works)[slot.number]) : nil
     }
 
-    /// Makes a post what it is for; leaves all others alone.
+    /// Gives a landmark its properties; leaves other posts unchanged.
     static func furnish(_ post: inout Post, _ service: Service) {
         guard let (place, mark) = mark(post.slot, service) else {
             guard !service.isBoard, let (mode, rank) = Mode.place(post.slot), mode.index == 0 else { return }
@@ -69,7 +70,7 @@ enum Landmarks {
             post.source = source["text"].string.map { .init(text: $0, work: source["work"].number) } ?? .page(place)
             return
         }
-        // From 2023-01-01 on, at noon.
+        // From 2023-01-01 on, one a day at noon.
         post.created = (service.begin(of: Day(ordinal: 19_358 + place)) + 43_200 + Int64(place)) * 1000
         post.kind = WorkKind(rawValue: Int(mark["kind"].number ?? 0)) ?? .illustration
         post.format = mark["format"].string.flatMap(Format.init(rawValue:)) ?? .jpg
@@ -81,7 +82,7 @@ enum Landmarks {
         post.aiType = mark["ai"].number ?? 1
     }
 
-    /// The numbers of the models that a landmark's file may be of; nil leaves the choice to the lot.
+    /// The numbers of the models that a landmark's file may have; nil for a random choice.
     static func models(_ slot: Slot, _ service: Service) -> [Int]? {
         guard let (place, mark) = mark(slot, service) else { return nil }
         let format = mark["format"].string.flatMap(Format.init(rawValue:)) ?? .jpg
@@ -93,7 +94,7 @@ enum Landmarks {
         return [numbers[chosen]]
     }
 
-    /// Gives a landmark the tags that it is for.
+    /// Gives a landmark its tags.
     static func furnish(_ found: inout Set<Int>, _ post: Post, _ universe: Universe) {
         guard let (place, mark) = mark(post.slot, universe.service) else { return }
         let tags = universe.tags

@@ -1,19 +1,19 @@
 import Rankings
 
-/// A place of a post: a day of its service, counted from the first, and the place among the day's posts.
+/// The position of a post: a day of its service, counted from the first, and the position among the day's posts.
 ///
-/// Everything about a post follows from it, and it from the post's number: numbers grow with time. On pixiv, the place within the day
-/// is a mode and a rank (``Mode``), and the works of a named author have numbers of their own.
+/// All facts about a post follow from it, and it follows from the post's number: numbers grow with time. On pixiv, the position
+/// within the day is a mode and a rank (``Mode``), and the works of a named author have numbers of their own.
 struct Slot: Hashable, Sendable {
     let day: Int
     let number: Int
-    /// The place among ``SpecialAuthor/all`` of an author whose works are counted by `number`; `day` is 0 then.
+    /// For a work of a named author, the author's index in ``SpecialAuthor/all``; `number` counts the works and `day` is 0.
     var author: Int?
 
-    /// A named author's works stand behind those of rankings.
+    /// The first number of the named authors' works, which follow those of rankings.
     private static let namedID: Int64 = 900_000_000
     private static let namedStride: Int64 = 100_000
-    /// Far beyond the posts of this century.
+    /// A bound far beyond the posts of this century.
     private static let mostID: Int64 = 1 << 31
 
     init(day: Int, number: Int, author: Int? = nil) {
@@ -22,7 +22,7 @@ struct Slot: Hashable, Sendable {
         self.author = author
     }
 
-    /// The place of a post's number; nil for one that no post can have.
+    /// The slot of a post's number; nil for a number that no post can have.
     init?(id: Int64, _ service: Service) {
         if !service.isBoard, id >= Self.namedID {
             let place = id - Self.namedID
@@ -44,40 +44,40 @@ struct Slot: Hashable, Sendable {
     }
 }
 
-/// A work or post, but for what is made of words: its title, tags, caption and source.
+/// A work or post without its texts: title, tags, caption and source page.
 struct Post: Sendable {
     let slot: Slot
     let id: Int64
-    /// Unix milliseconds.
+    /// The time of upload in Unix milliseconds.
     var created: Int64
     var kind = WorkKind.illustration
     var format: Format
-    /// Pixels of each page's original; boards have one page.
+    /// The size in pixels of each page's original; boards have one page.
     var pages: [PixelSize]
     var rating = Rating.general
     var upScore: Int
-    /// At most 0.
+    /// The points against the post, at most 0.
     var downScore = 0
     var views = 0
     /// The author on pixiv, the uploader on boards.
     var account: Int64
     var parent: Int64?
     var source = Source()
-    /// The digits that some newer paths of pixiv carry.
+    /// The digits in some newer paths of pixiv's.
     var hash: String?
     /// 0 unknown, 1 drawn by hand, 2 made with AI.
     var aiType: Int64 = 0
     var flags: Set<Flag> = []
     /// The original of a board's post.
     var file: ModelFile?
-    /// The record of one that was recorded.
+    /// The record of a recorded post.
     var recorded: JSON?
 
     var score: Int { upScore + downScore }
-    /// Unix seconds.
+    /// The time of upload in Unix seconds.
     var seconds: Int64 { created / 1000 }
 
-    /// How much of what everybody may see a post shows; R-18 on pixiv is explicit.
+    /// The rating of a post, by how explicit it is; R-18 on pixiv is explicit.
     enum Rating: String, CaseIterable, Sendable {
         case general = "g"
         /// "Sensitive" on Danbooru, "safe" on Moebooru.
@@ -86,24 +86,24 @@ struct Post: Sendable {
         case explicit = "e"
     }
 
-    /// What is true of some posts only, by the names that landmarks have it by.
+    /// The rare properties of posts, by their names in the landmarks.
     enum Flag: String, Sendable {
         case deleted, pending, flagged
-        /// Has children.
+        /// The post has children.
         case parent
-        /// Removed because the artist asked: no address is told.
+        /// Removed at the artist's request: its record has no addresses.
         case banned
-        /// For paying members only: no address is told, and nothing says why.
+        /// For paying members only: its record has no addresses and no reason.
         case restricted
-        /// Danbooru has no renditions any more; Moebooru shows it in no index.
+        /// Without renditions on Danbooru; shown in no index on Moebooru.
         case expunged
-        /// Moebooru keeps it back until somebody says otherwise.
+        /// Held back by Moebooru until it is released.
         case held
         /// Shown to signed-in users only.
         case masked
         /// Listed, and not shown in this country.
         case elsewhere
-        /// The image host answers 500 for the original, always.
+        /// The image host always answers 500 for the original.
         case broken
         /// R-18G.
         case grotesque
@@ -113,21 +113,21 @@ struct Post: Sendable {
         /// The second of three comics.
         case series
 
-        /// The flag that answers tell as `isName`.
+        /// The flag of a fact named `isName`.
         init?(fact: String) {
             guard fact.hasPrefix("is") else { return nil }
             self.init(rawValue: fact.dropFirst(2).lowercased())
         }
     }
 
-    /// Where a post says that it comes from.
+    /// The declared source of a post.
     struct Source: Sendable {
-        /// As the record has it.
+        /// The source as in the record.
         var text = ""
-        /// The work of pixiv's that it names.
+        /// The work on pixiv that the source names.
         var work: Int64?
 
-        /// A page elsewhere.
+        /// A page on another site.
         static func page(_ number: Int) -> Source {
             let pages = Words.list("sources.pages")
             return Source(text: pages[number % pages.count] + "\(1_700_000_000_000_000_000 + number * 7_919)")

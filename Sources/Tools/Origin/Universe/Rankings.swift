@@ -1,26 +1,26 @@
 import Rankings
 import Synchronization
 
-/// A ranking of pixiv's by its `mode=`, with what it can be limited to by `content=`.
+/// A ranking of pixiv's by its `mode=`, with the values of `content=` that can limit it.
 struct Mode: Sendable {
     let name: String
     let contents: [String]
-    /// Its place among the modes, which is a part of works' numbers.
+    /// The index of the mode, which is a part of works' numbers.
     fileprivate(set) var index = 0
 
     /// Whether the mode is for signed-in users only.
     var needsSignIn: Bool { name.contains("r18") }
     /// Whether the mode ranks works made with AI, which the service has had since 2022 only.
     var isAI: Bool { name.hasSuffix("_ai") }
-    /// How many ranks it has.
+    /// The number of its ranks.
     var ranks: Int { name == "r18g" ? 50 : needsSignIn ? 100 : 500 }
-    /// The first day that it ranks; for the AI rankings 2022-10-31.
+    /// The first ranked day; for the AI rankings 2022-10-31.
     var firstDay: Day { isAI ? Day(ordinal: 19_296) : Service.pixiv.firstDay }
 
     private static let all3 = ["illust", "manga", "ugoira"]
     private static let some = ["illust", "manga"]
 
-    /// All modes by the index that is packed into works' numbers: append only.
+    /// All modes by their index, which is packed into works' numbers: append only.
     static let all: [Mode] = [
         ("daily", all3), ("weekly", all3), ("monthly", some), ("male", some), ("female", some), ("rookie", some),
         ("original", []), ("daily_ai", []), ("daily_r18", all3), ("weekly_r18", all3), ("male_r18", some),
@@ -32,14 +32,14 @@ struct Mode: Sendable {
 
     private static let rankBits = 9
 
-    /// The mode and the rank at which a work was first seen; nil for one that never was.
+    /// The mode and the rank at which a work first appeared; nil for a work that never was ranked.
     static func place(_ slot: Slot) -> (mode: Mode, rank: Int)? {
         let (index, rank) = (slot.number >> rankBits, slot.number & (1 << rankBits - 1))
         guard slot.author == nil, index < all.count, (1...all[index].ranks).contains(rank) else { return nil }
         return (all[index], rank)
     }
 
-    /// The slot of a rank on a day, counted from the first one.
+    /// The slot of a rank on a day, with days counted from the first one.
     func slot(_ day: Int, _ rank: Int) -> Slot {
         Slot(day: day, number: index << Self.rankBits | rank)
     }
@@ -48,14 +48,14 @@ struct Mode: Sendable {
 /// One entry of a ranking.
 struct RankedWork: Sendable {
     let rank: Int
-    /// 0 for a new one.
+    /// The rank of the day before; 0 for a new entry.
     let previousRank: Int
     let work: Post
 }
 
 /// The rankings of pixiv.
 extension Universe {
-    /// The entries of some ranks of a day, gaps left out.
+    /// The entries at some ranks of a day, without gaps.
     func entries(_ mode: Mode, _ day: Day, _ ranks: ClosedRange<Int>) -> [RankedWork] {
         let offset = day.ordinal - service.firstDay.ordinal
         return ranks.compactMap { rank in
@@ -67,32 +67,32 @@ extension Universe {
         }
     }
 
-    /// The first ranks show new works, whose pictures bear just that rank.
+    /// The last of the first ranks, which show new works; their pictures bear the same rank.
     private static let firstCarried = 10
-    /// The first ranks are never missing: people look there first.
+    /// The last of the first ranks, which are never missing: readers begin with them.
     private static let firstGap = 5
-    /// About five gaps in a day of 500, as in the recorded one.
+    /// One rank in this many is missing: about five in a day of 500, as in the recorded one.
     private static let gapEvery = 100
 
-    /// Whether a rank is left out, as when a work was deleted.
+    /// Whether a rank is left out, as after the deletion of a work.
     func isGap(_ slot: Slot) -> Bool {
         guard let (_, rank) = Mode.place(slot), rank > Self.firstGap else { return false }
         var chance = chance(0xb1, slot.id(service))
         return chance.oneIn(Self.gapEvery)
     }
 
-    /// The slot and previous rank of an entry that shows a work first ranked elsewhere; nil for a work of its own.
+    /// The slot and previous rank of an entry that shows a work first ranked elsewhere; nil for an entry with a new work.
     ///
     /// Every fourth rank of `daily` shows a work that held a rank of the day before; half as many of `weekly`,
-    /// `monthly`, `male` and `female` show one of `daily`. Sources are slots that are always works of their own, and the
-    /// maps from ranks to sources are injective, so that no work is twice in a listing.
+    /// `monthly`, `male` and `female` show one of `daily`. Sources are slots that always have new works, and the
+    /// maps from ranks to sources are injective, so that no work occurs twice in a listing.
     func carried(_ day: Int, _ mode: Mode, _ rank: Int) -> (slot: Slot, previousRank: Int)? {
         let isDaily = mode.index == 0
         let back: Int
         if isDaily, rank % 4 == 3, rank > Self.firstCarried {
             back = 1
         } else if (1...4).contains(mode.index), rank % 4 == 1 {
-            // Weekly and monthly look back over their span, male and female at the same day.
+            // Weekly and monthly take works from their span, male and female from the same day.
             back = mode.index == 1 ? rank / 4 % 7 : mode.index == 2 ? rank / 4 % 30 : 0
         } else {
             return nil
@@ -103,14 +103,14 @@ extension Universe {
     }
 }
 
-/// A work that searches find, with what they compare.
+/// A work that searches can find, with its tags as indices.
 struct SearchedWork: Sendable {
     let work: Post
     let tags: [Int]
 }
 
 extension Universe {
-    /// The works that searches find, highest number first: those of the named authors and some rankings of the last week.
+    /// The works that searches can find, highest number first: those of the named authors and some rankings of the last week.
     func searchedWorks(now: Int64) -> [SearchedWork] {
         let newest = newest(at: now)
         return searched.withLock { searched in

@@ -1,7 +1,7 @@
 import Glibc
 import Rankings
 
-/// The calendar of each service: what its posts' numbers, days and hours follow from.
+/// The calendar of each service, which determines the numbers, days and hours of its posts.
 extension Service {
     /// Whether it is an image board, with posts instead of works.
     var isBoard: Bool { self != .pixiv }
@@ -15,23 +15,25 @@ extension Service {
         }
     }
 
-    /// The day of its first posts; guesses for the Moebooru sites (reference, 3.1 and 4.3).
+    /// The day of the first posts; guesses for the Moebooru sites (reference, 3.1 and 4.3).
     var firstDay: Day { Day(ordinal: calendar.first) }
 
-    /// Numbers that each day has: they grow about as quickly as the real ones; on pixiv 16 modes have 512 ranks each.
+    /// Numbers reserved for each day: they grow about as quickly as the real ones; on pixiv 16 modes have 512 ranks each.
     var stride: Int { calendar.stride }
 
-    /// The number of the first post; eight digits, as the numbers of pixiv's works have.
+    /// The number of the first post; eight digits on pixiv, as real works have.
     var firstID: Int64 { isBoard ? 1 : 20_000_000 }
 
-    /// Different services have different posts.
+    /// A salt, so that different services have different posts.
     var salt: UInt64 { calendar.salt }
 
-    /// Days that a search without a day looks through, the newest ones.
+    /// The newest days, as many as a search without a day covers.
     var searchedDays: Int { calendar.searched }
 
-    /// Posts of a board's day, counted from the first one: on Danbooru fewer than there really are, 6,100, and far more of them
-    /// for everybody; the others have as many as really.
+    /// The number of posts of a board's day, with days counted from the first one.
+    ///
+    /// Danbooru has fewer than the real 6,100, with a far larger share of public ones; the other sites have about the real
+    /// numbers.
     func posts(onDay day: Int) -> Int {
         let wave = Int(Chance.mix(UInt64(truncatingIfNeeded: day)) % 21)
         switch self {
@@ -42,9 +44,9 @@ extension Service {
         }
     }
 
-    /// Seconds that its clock is ahead of UTC: Japan's for pixiv, New York's for Danbooru.
+    /// Seconds by which the service's clock is ahead of UTC: Japan's for pixiv, New York's for Danbooru.
     ///
-    /// Summer time is from the second Sunday of March to the first of November, as it is since 2007 (Energy Policy Act of 2005,
+    /// Summer time lasts from the second Sunday of March to the first of November, as since 2007 (Energy Policy Act of 2005,
     /// section 110). Clocks change at two in the morning.
     func offset(at seconds: Int64) -> Int64 {
         guard self == .danbooru else { return self == .pixiv ? Moment.japan : 0 }
@@ -58,18 +60,18 @@ extension Service {
         return isSummer ? -4 * hour : -5 * hour
     }
 
-    /// When a day begins, in Unix seconds.
+    /// The begin of a day, in Unix seconds.
     func begin(of day: Day) -> Int64 {
         day.beginsInUTC - offset(at: day.beginsInUTC)
     }
 
-    /// The day of a moment.
+    /// The day of a moment in Unix seconds.
     func day(at seconds: Int64) -> Day {
         Day.inUTC(atUnixSeconds: seconds + offset(at: seconds))
     }
 }
 
-/// Moments as services write them.
+/// Moments in the notations of the services.
 enum Moment {
     /// Seconds by which Japan is ahead of UTC.
     static let japan: Int64 = 9 * 3600
@@ -89,10 +91,10 @@ enum Moment {
     /// The form of HTTP headers (RFC 9110, 5.6.7): `Fri, 29 Apr 2022 15:00:15 GMT`.
     static func http(_ seconds: Int64) -> String { text(seconds, "%a, %d %b %Y %H:%M:%S GMT") }
 
-    /// In Japan, as the paths of pictures have it: `2022/04/30/00/00/15`.
+    /// The time in Japan, as in the paths of pictures: `2022/04/30/00/00/15`.
     static func path(_ seconds: Int64) -> String { text(seconds + japan, "%Y/%m/%d/%H/%M/%S") }
 
-    /// Reads such a path.
+    /// The Unix seconds of such a path; nil if it is none.
     static func seconds(path: String) -> Int64? {
         let numbers = path.split(separator: "/" as Character).compactMap { Int($0) }
         guard path.utf8.count == 19, numbers.count == 6,
@@ -102,7 +104,7 @@ enum Moment {
         return self.path(seconds) == path ? seconds : nil
     }
 
-    /// As Rails writes a moment of New York's, from Unix milliseconds: `2026-09-27T14:53:48.533-04:00`.
+    /// The time in New York as Rails writes it, from Unix milliseconds: `2026-09-27T14:53:48.533-04:00`.
     static func rails(_ milliseconds: Int64) -> String {
         let seconds = milliseconds / 1000
         let offset = Service.danbooru.offset(at: seconds)

@@ -1,10 +1,10 @@
 import Rankings
 
-/// What posts have that is made of words: each from a stream of its own.
+/// The texts of posts: titles, captions, series and tags, each from its own random stream.
 extension Universe {
-    /// Strange titles: every twelfth rank, so that a day of 500 holds some forty of them.
+    /// Every twelfth rank has a strange title, so that a day of 500 has some forty of them.
     private static let strangeEvery = 12
-    /// Titles that break naive file naming; each has turned up somewhere or could.
+    /// Titles that break naive file naming; each is known from a real site or possible there.
     static let strangeTitles = Words.list("titles.strange")
 
     /// The title of a work.
@@ -18,7 +18,7 @@ extension Universe {
         return Self.title(&chance)
     }
 
-    /// An ordinary title.
+    /// A random ordinary title.
     private static func title(_ chance: inout Chance) -> String {
         func word(_ list: String) -> String { chance.pick(Words.list("titles.\(list)")) }
         switch chance.below(20) {
@@ -30,8 +30,8 @@ extension Universe {
         }
     }
 
-    /// What the author writes under a work, as pixiv hands it out: HTML with line breaks, links and entities; links go through a
-    /// page of the service's own, with the address as its query, or to works and users directly (payloads/ajax-illust).
+    /// The author's caption of a work as pixiv sends it: HTML with line breaks, links and entities; links lead through a
+    /// page of the service, with the address as its query, or to works and users directly (payloads/ajax-illust).
     func caption(of post: Post) -> String {
         let lines = Words.list("captions")
         if Landmarks.mark(post.slot, service)?.node["caption"].flag == true {
@@ -42,10 +42,10 @@ extension Universe {
         return (0..<chance.within(1...4)).map { _ in chance.pick(lines) }.joined(separator: "<br />")
     }
 
-    /// The author's own row of works that a comic belongs to.
+    /// An author's series of works, with the place of a comic in it.
     typealias Series = (id: Int, title: String, count: Int, order: Int, started: Int64)
 
-    /// The series of a comic that is in one.
+    /// The series of a comic; nil for a work outside any series.
     func series(of post: Post) -> Series? {
         if post.flags.contains(.series) {
             return (777, "三部作", 3, 2, post.seconds)
@@ -57,7 +57,7 @@ extension Universe {
         return (chance.within(1000...200_000), Self.title(&chance), count, chance.within(1...count), started)
     }
 
-    /// Milliseconds of each frame of an animation: 60 to 120, and some stand still.
+    /// The duration of each frame of an animation in milliseconds: 60 to 120, and 300 for some.
     func delays(of post: Post) -> [Int] {
         guard !service.isBoard else { return Array(repeating: Model.frameDelay, count: Model.frames) }
         var chance = chance(0x16, post.id)
@@ -66,7 +66,7 @@ extension Universe {
         return (0..<count).map { _ in chance.oneIn(9) ? 300 : chance.within(6...12) * 10 }
     }
 
-    /// The tags of a post, as places in ``tags``; on boards in the order of their names, as both databases sort them.
+    /// The tags of a post, as indices into ``tags``; on boards in the order of their names, as both databases sort them.
     func tags(of post: Post) -> [Int] {
         guard service.isBoard else { return workTags(post) }
         var chance = chance(0x7a6, post.id)
@@ -116,31 +116,31 @@ extension Universe {
     }
 }
 
-/// A tag and what it names.
+/// A tag with its kind.
 struct Tag: Hashable, Sendable {
     let name: String
     let kind: Kind
 
-    /// What a tag names, by the words that lists have.
+    /// The kind of a tag, by its name in the lists.
     enum Kind: String, CaseIterable, Sendable {
         case general, artist, copyright, character, meta
     }
 }
 
-/// All tags of a kind of service: a table that is made once, the same for every seed.
+/// All tags of a kind of service, in a table that is made once and is the same for every seed.
 struct TagTable: Sendable {
-    /// Each name once.
+    /// All tags, each name once.
     private(set) var all: [Tag] = []
-    /// Places in ``all`` by name.
+    /// Indices into ``all`` by name.
     private var places: [String: Int] = [:]
-    /// Places of the tags of a kind that ordinary posts have.
+    /// Indices of the tags of ordinary posts, by kind.
     private(set) var general: [Int] = []
     private(set) var artists: [Int] = []
     private(set) var meta: [Int] = []
-    /// Places of copyrights, and of the characters of each.
+    /// Indices of the copyrights, and of the characters of each.
     private(set) var copyrights: [Int] = []
     private(set) var characters: [[Int]] = []
-    /// Tags that file names must survive: all are of a kind that the real sites have.
+    /// Tags that are hard to put into file names, all of kinds that occur on the real sites.
     private(set) var hostile: [Int] = []
 
     static let pixiv: TagTable = {
@@ -182,13 +182,13 @@ struct TagTable: Sendable {
         return table
     }()
 
-    /// The place of a name that is in the table.
+    /// The index of a name that is in the table.
     func place(_ name: String) -> Int { places[name] ?? 0 }
 
-    /// The place of a name; nil for an unknown one.
+    /// The index of a name; nil for an unknown one.
     func find(_ name: some StringProtocol) -> Int? { places[name.lowercased()] ?? places[String(name)] }
 
-    /// The place of a new tag; nil for a name that is there.
+    /// Adds a tag and returns its index; nil for a name that is in the table.
     private mutating func add(_ name: String, _ kind: Tag.Kind) -> Int? {
         guard places[name] == nil else { return nil }
         places[name] = all.count

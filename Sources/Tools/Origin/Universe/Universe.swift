@@ -1,24 +1,24 @@
 import Rankings
 import Synchronization
 
-/// The posts of a service, their authors and rankings as pure functions of a seed: nothing is stored, everything is found again.
+/// The posts of a service, their authors and rankings as pure functions of a seed: all are computed on demand and none are stored.
 ///
 /// ## Concurrency
-/// May be used from any thread; what is kept because it takes long to make is behind locks.
+/// May be used from any thread; values that take long to make are stored under locks.
 final class Universe: Sendable {
     let seed: UInt64
     let service: Service
     /// Whether 1200-pixel renditions are as large as originals.
     let isLarge: Bool
     let tags: TagTable
-    /// Recorded posts of a board, which stand for all.
+    /// Recorded posts of a board, which replace the generated ones.
     let recorded: [Post]?
-    /// Some 400 pictures of 1200 pixels, without their padding.
+    /// Drawn pictures without their padding: some 400 of 1200 pixels.
     let drawings = Kept<[UInt8]>(budget: 64 << 20)
     let models = Kept<DrawnModel>()
-    /// Which posts have the originals of the digests that were told lately.
+    /// The posts by the digests of their originals, for recently sent digests.
     let digests = Mutex<[String: Int64?]>([:])
-    /// What pixiv's searches look through, made once a day.
+    /// The works that pixiv's searches cover, made once a day.
     let searched = Mutex<(day: Day, hits: [SearchedWork])?>(nil)
 
     init(_ configuration: OriginConfiguration, recorded: [Post]? = nil) {
@@ -29,12 +29,12 @@ final class Universe: Sendable {
         tags = service.isBoard ? .boards : .pixiv
     }
 
-    /// Decisions about a post or user that no other decision changes.
+    /// The random decisions about a post or user, independent of any other decisions.
     func chance(_ salt: UInt64, _ id: Int64) -> Chance {
         Chance(seed, salt, UInt64(bitPattern: id))
     }
 
-    /// The newest day of which there is something at a moment: pixiv's rankings of yesterday appear at noon.
+    /// The newest day with content at a moment: pixiv's rankings of yesterday appear at noon.
     func newest(at now: Int64) -> Day {
         service.isBoard ? service.day(at: now) : service.day(at: now - 12 * 3600).advanced(by: -1)
     }
@@ -55,7 +55,7 @@ final class Universe: Sendable {
             .filter { $0.created <= now * 1000 }
     }
 
-    /// Whether a slot holds a post of its own that is already known on `newest`.
+    /// Whether a slot holds a post of its own that is known on day `newest`.
     func exists(_ slot: Slot, newest: Day) -> Bool {
         if slot.author != nil { return true }
         let day = service.firstDay.advanced(by: slot.day)
@@ -76,9 +76,10 @@ final class Universe: Sendable {
 
     // MARK: - Boards
 
-    /// One parent and child in so many.
+    /// One parent and one child among this many posts.
     private static let familyEvery = 40
-    /// Flags that one post in so many has, on Danbooru, on Moebooru or on both; variants were missing for 1 of 60 (reference, 3.2).
+    /// Rare flags, each on one post in `every`: on Danbooru, on Moebooru, or on both (nil); variants were missing for 1 of 60
+    /// (reference, 3.2).
     private static let rare: [(flag: Post.Flag, every: Int, isDanbooru: Bool?)] = [
         (.banned, 150, true), (.restricted, 300, true), (.deleted, 60, nil), (.pending, 80, nil), (.expunged, 60, nil),
         (.held, 80, false),
@@ -88,7 +89,7 @@ final class Universe: Sendable {
         let isDanbooru = service == .danbooru
         let file = modelFile(slot)
         let model = Model.all[file.model]
-        // Many have few points and few many; on Moebooru many have the same.
+        // The distribution has many low scores and few high ones; on Moebooru many scores are equal.
         let (draw, most) = (chance.unit(), isDanbooru ? (320.0, 12) : (90, 5))
         let score = Int(draw * draw * draw * draw * draw * draw * most.0) + chance.below(most.1)
         let rating = chance.below(100)
@@ -115,7 +116,7 @@ final class Universe: Sendable {
         let day = service.firstDay.advanced(by: slot.day)
         let begin = service.begin(of: day)
         let length = (service.begin(of: day.advanced(by: 1)) - begin) * 1000
-        // Each in a part of the day of its own, so that numbers grow with time.
+        // Each post has its own part of the day, so that numbers grow with time.
         let part = Int64(slot.number) * length + Int64(chance.below(Int(length)))
         return begin * 1000 + part / Int64(service.posts(onDay: slot.day))
     }
@@ -134,11 +135,11 @@ final class Universe: Sendable {
 
     // MARK: - Works
 
-    /// Older animations are stored as `<id>_master1200.jpg`.
+    /// The day of the first animations with `_p0` in their names; older ones are stored as `<id>_master1200.jpg`.
     private static let marksSince = Day(ordinal: 18_262)  // 2020-01-01
-    /// The service asks whether a work is made with AI since the day before its AI rankings began.
+    /// The first day on which the service records whether a work is made with AI: the day before its AI rankings began.
     private static let askedSince = Day(ordinal: 19_295)  // 2022-10-30
-    /// Days to spring 2025, over which named authors upload evenly.
+    /// Days to spring 2025, over which the uploads of named authors are spread evenly.
     private static let span = 6400
 
     private func work(_ slot: Slot, _ id: Int64, _ chance: inout Chance) -> Post {
@@ -158,7 +159,7 @@ final class Universe: Sendable {
             slot: slot, id: id, created: (service.begin(of: uploaded) + second) * 1000, kind: kind,
             format: format, pages: pages(kind, format, &chance), upScore: likes, views: likes * chance.within(8...40),
             account: author(of: slot))
-        // They grew common in 2026.
+        // Digits in paths grew common in 2026.
         if chance.oneIn(10) { work.hash = chance.digits() }
         if kind == .animation, uploaded < Self.marksSince { work.flags.insert(.unmarked) }
         if chance.oneIn(3) { work.flags.insert(.original) }
@@ -187,7 +188,7 @@ final class Universe: Sendable {
         (1, 1.414), (1, 1.414), (1, 1.5), (1, 2.03), (1.414, 1), (1.778, 1), (1.778, 1), (1, 1), (1, 1.25), (2.4, 1),
     ]
 
-    /// One to ten megapixels; PNGs at most four, which take long to compress.
+    /// The size of a picture: one to ten megapixels; PNGs at most four, since they take long to compress.
     static func pixels(_ format: Format, _ chance: inout Chance) -> PixelSize {
         let (width, height) = chance.pick(shapes)
         let megapixels = chance.between(1, format == .png ? 4 : 10)
