@@ -1,21 +1,21 @@
-/// Takes the lines of one answer's head, and holds head and body against what was asked for.
+/// Parses the lines of one answer's head, and checks head and body against the request.
 ///
-/// libcurl reports success for several answers that contradict themselves (two lengths, an unasked encoding, a range that
-/// was not asked for), so every answer passes here before a sink sees a byte. Pure: lines and counts in, events out.
+/// libcurl reports success for several answers that contradict themselves (two lengths, an encoding or a range that was not
+/// requested), so every answer passes here before a sink sees a byte. Pure: lines and counts in, events out.
 struct AnswerCheck {
-    /// All header lines of one answer together, in bytes: many times what a server sends, and a bound on memory.
+    /// The most bytes of all header lines of one answer: many times the usual number, and a bound on memory.
     static let headerBytesLimit = 64 * 1024
-    /// Header lines of one answer, interim answers and trailers included.
+    /// The most header lines of one answer, interim answers and trailers included.
     static let headerLinesLimit = 200
-    /// Bytes that are read of the body of an error: more than any service has to say about one.
+    /// The most bytes read of the body of an error: more than any service sends for one.
     static let errorBodyLimit: Int64 = 64 * 1024
 
-    /// What a header line completed.
+    /// The result of a header line.
     enum Event {
         case none
         /// The final head, checked; the body follows.
         case head(HTTPAnswer)
-        /// A redirect; its body is of no interest.
+        /// A redirect; its body is ignored.
         case redirect(location: String)
     }
 
@@ -33,12 +33,12 @@ struct AnswerCheck {
     private let followsRedirects: Bool
 
     private var phase = Phase.status
-    /// Of the protocol, as the last status line has it.
+    /// The protocol version of the last status line.
     private var version = ""
     private var headers: [(name: String, value: String)] = []
     private var headerBytes = 0
     private var headerLines = 0
-    /// Bytes that the headers promise, before any decoding; nil if they do not tell.
+    /// The announced length of the body in bytes, before any decoding; nil if the headers announce none.
     private var promised: Int64?
     private var isEncoded = false
     private var received: Int64 = 0
@@ -65,7 +65,7 @@ struct AnswerCheck {
         guard headerBytes <= Self.headerBytesLimit, headerLines <= Self.headerLinesLimit else {
             throw invalid("the headers are longer than any real answer's")
         }
-        // What libcurl had when the connection ended is no line.
+        // The rest of a line at the end of the connection is no line.
         guard raw.last == UInt8(ascii: "\n") else { throw cutOff }
         let line = raw.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         switch phase {
@@ -85,25 +85,25 @@ struct AnswerCheck {
             }
             return try headEnded(status)
         case .body:
-            // Trailers of a chunked body: counted above, of no use.
+            // Trailers of a chunked body: counted above, otherwise ignored.
             return .none
         }
     }
 
-    /// Counts bytes of the body, after decoding; false for those that are not worth reading, behind the beginning of an error's.
+    /// Counts bytes of the body, after decoding; false for bytes of an error after the limit, which need not be read.
     mutating func body(_ count: Int) throws(HTTPError) -> Bool {
         received += Int64(count)
         if isError { return received <= Self.errorBodyLimit }
-        // libcurl holds a body to its Content-Length; a part may be told without one, and come without an end.
+        // libcurl enforces the Content-Length; a part may come without one, and without an end.
         guard isEncoded || received <= promised ?? .max else { throw invalid("the body is longer than it was told") }
         guard received <= bodyLimit else { throw .tooLarge }
         return true
     }
 
-    /// Judges an answer that libcurl takes for complete.
+    /// Checks an answer that libcurl reports as complete.
     ///
-    /// - Parameter transferred: Bytes of the body on the wire, before decoding.
-    /// - Throws: `.broken` if bytes are missing or too many, or there was no whole head.
+    /// - Parameter transferred: The bytes of the body on the wire, before decoding.
+    /// - Throws: `.broken` if bytes are missing or too many, or the head is incomplete.
     func end(transferred: Int64) throws(HTTPError) {
         guard headSeen else { throw cutOff }
         guard method != .head, let promised else { return }
@@ -159,7 +159,7 @@ struct AnswerCheck {
         return .head(answer)
     }
 
-    /// Bytes of a part, which must be what was asked for, shortened only by the end of the whole.
+    /// The length of a part, which must match the requested range, shortened only by the end of the whole.
     private func part(of answer: HTTPAnswer) throws(HTTPError) -> Int64 {
         guard let range else { throw invalid("a part came where the whole was asked") }
         guard let part = answer.part.value else { throw invalid("a part came without telling which") }

@@ -1,12 +1,12 @@
-/// The cool-downs of one service: until when it wants to be left alone, and who may ask then; told the time, never asking it.
+/// The cool-downs of one service, and the requests that may go after them; takes the time as a parameter.
 ///
-/// After a cool-down one request goes as a probe, and the others wait for what comes of it: however many want to ask, a service
-/// that still says no is asked once per cool-down.
+/// After a cool-down one request goes as a probe, and the others wait for its outcome: a service that still refuses gets one
+/// request per cool-down, however many wait.
 struct CoolDown {
-    /// Whether everybody may go.
+    /// The requests that may go.
     enum Trust: Equatable {
         case everybody
-        /// The next to go is the probe.
+        /// The next request is the probe.
         case nobodyYet
         /// The probe with this ticket is under way.
         case probing(Int)
@@ -15,54 +15,54 @@ struct CoolDown {
     /// The right to one request.
     struct Ticket: Hashable {
         let id: Int
-        /// How many cool-downs had begun when it was given.
+        /// The number of cool-downs begun before the ticket was given.
         let closings: Int
     }
 
-    /// The longest, in seconds: a larger one is more often a mistake than a wish.
+    /// The longest cool-down, in seconds: a larger number is more often a mistake than intended.
     static let longest = RetryAfter.longest
-    /// Twelve doublings of a second are more than the longest.
+    /// Twelve doublings of a second exceed the longest cool-down.
     private static let mostDoublings = 12
 
     private(set) var until: Int64?
     private(set) var trust: Trust
-    /// Cool-downs that have begun.
+    /// The number of cool-downs begun.
     private var closings = 0
-    /// Those in a row after which the service still said no, and the ones of them for which it named no time.
+    /// The refusals in a row after a cool-down, and those of them without a stated time.
     private var refusals = 0
     private var untoldRefusals = 0
 
-    /// Set while what stands in front of the service was not seen to let anybody in again.
+    /// The stop by a front; nil after the front has let a request in again.
     private(set) var front: FrontStop?
 
     /// - Parameters:
-    ///   - until: The end of one left over from earlier, in Unix seconds.
-    ///   - front: Why it began, if it was not the service itself that asked for it.
+    ///   - until: The end of a cool-down left over from an earlier run, in Unix seconds.
+    ///   - front: The stop by a front that caused it; nil if the service itself requested it.
     init(until: Int64?, front: FrontStop? = nil) {
         self.until = until
         self.front = front
         trust = until == nil ? .everybody : .nobodyYet
     }
 
-    /// Seconds until the end of the present one; a clock set back must not make it longer than any lasts.
+    /// The seconds left of the present cool-down; a clock that was set back must not extend it beyond the longest one.
     func secondsLeft(_ wall: Int64) -> Int64 {
-        // Both numbers come from outside: from a file and from a clock that anybody may set.
+        // Both numbers come from outside: from a file and from a clock that may be set at any time.
         guard let until, until > wall else { return 0 }
         let (left, overflows) = until.subtractingReportingOverflow(wall)
         let longest = front == nil ? Self.longest : FrontStop.longest
         return overflows ? longest : min(left, longest)
     }
 
-    /// Lets a request go: as the probe, if one is due.
+    /// Gives a request its ticket; the request is the probe if one is due.
     mutating func letGo(_ id: Int) -> Ticket {
         if trust == .nobodyYet { trust = .probing(id) }
         return ticket(id)
     }
 
-    /// The ticket of a request that goes whoever is trusted, and is no probe.
+    /// The ticket of a request that goes regardless of the trust, and is no probe.
     func ticket(_ id: Int) -> Ticket { Ticket(id: id, closings: closings) }
 
-    /// Ends the pause of a front: one request goes as a probe, by other means than before.
+    /// Ends the pause of a front: one request goes as a probe, with other means than before.
     mutating func probeAgain() {
         guard front != nil else { return }
         until = nil
@@ -70,15 +70,15 @@ struct CoolDown {
         trust = .nobodyYet
     }
 
-    /// Stops everybody for what stands in front of the service: for its pause, or until another way was tried.
+    /// Stops all requests after a refusal of a front: for its pause, or until another way was tried.
     ///
     /// - Parameters:
-    ///   - ticket: Of the request that was turned away.
-    ///   - refusal: How.
-    ///   - mark: Of what it was asked with.
-    ///   - hasOtherWay: Whether the next one goes another way, at once.
-    ///   - wall: Unix seconds.
-    /// - Returns: The end of the pause, in Unix seconds; nil if the ticket is from before the last one.
+    ///   - ticket: The ticket of the request that was turned away.
+    ///   - refusal: The kind of refusal.
+    ///   - mark: The mark of the request's means.
+    ///   - hasOtherWay: Whether the next request goes another way, at once.
+    ///   - wall: The wall clock in Unix seconds.
+    /// - Returns: The end of the pause, in Unix seconds; nil if the ticket is from before the last cool-down or pause.
     mutating func turnAway(
         _ ticket: Ticket, _ refusal: FrontRefusal, mark: String, hasOtherWay: Bool, wall: Int64
     ) -> Int64? {
@@ -97,11 +97,11 @@ struct CoolDown {
         return until
     }
 
-    /// Takes in what came of a request.
+    /// Records the outcome of a request.
     ///
-    /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
+    /// - Returns: The end of a cool-down that this outcome began or extended, in Unix seconds.
     mutating func settle(_ ticket: Ticket, _ verdict: AnswerVerdict, wall: Int64) -> Int64? {
-        // A request from before the last cool-down tells nothing of the time after it.
+        // A request from before the last cool-down says nothing about the time after it.
         let isRecent = ticket.closings == closings
         switch verdict {
         case .fine:
@@ -112,7 +112,7 @@ struct CoolDown {
         case .unknown:
             if trust == .probing(ticket.id) { trust = .nobodyYet }
         case .limited(let seconds, told: true):
-            // A service that names too short a time again and again is asked more and more seldom.
+            // A service that states too short a time again and again gets requests more and more seldom.
             let least = Int64(1) << Int64(min(refusals, Self.mostDoublings))
             if isRecent {
                 refusals += 1
@@ -130,7 +130,7 @@ struct CoolDown {
         return nil
     }
 
-    /// Closes until so many seconds from now, never for less than what is left; returns the new end, nil if nothing changed.
+    /// Begins a cool-down of so many seconds unless the present one lasts as long; returns its end, nil if nothing changed.
     private mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
         let pause = min(seconds, Self.longest)
         let (end, overflows) = wall.addingReportingOverflow(pause)
@@ -144,12 +144,12 @@ struct CoolDown {
 
 // MARK: - Pauses
 
-/// A pause after a refusal of what stands in front of a host.
+/// A pause after a refusal of a host's front.
 package struct FrontStop: Hashable, Sendable {
     package var refusal: FrontRefusal
-    /// How many such pauses there were before, one after the other.
+    /// The number of such pauses before this one, in a row.
     package var step: Int
-    /// What it was asked with (`AskingMeans.mark`): with something else it is worth a try at once.
+    /// The mark of the refused means (`AskingMeans.mark`); other means are worth a try at once.
     package var mark: String
 
     package init(refusal: FrontRefusal, step: Int, mark: String) {
@@ -158,24 +158,24 @@ package struct FrontStop: Hashable, Sendable {
         self.mark = mark
     }
 
-    /// Half an hour, then twice as much, up to six hours.
+    /// The length in seconds: half an hour, then twice as much, up to six hours.
     ///
-    /// Clearances last for half an hour, and an address that goes on asking is blocked for good.
+    /// Clearances last for half an hour, and an address that continues to send requests is blocked for good.
     var seconds: Int64 { min(Self.first << Int64(max(0, step)), Self.longest) }
     private static let first: Int64 = 1800
     private static let mostSteps = 8
     static let longest: Int64 = 6 * 3600
 }
 
-/// What hosts are asked with that a user may change while the program runs.
+/// The means of requests that a user may change while the program runs.
 package struct AskingMeans: Hashable, Sendable {
-    /// In place of the transport's User-Agent; nil for that one.
+    /// The User-Agent in place of the transport's; nil for the transport's own.
     package var userAgent: String?
-    /// Tells it from other means; nothing secret.
+    /// An identifier of these means; it contains no secret.
     package var mark: String
-    /// Cookies that prove a browser's check, which go to `site` until the next check; nil for none.
+    /// The cookies that prove a browser check, which go to `site` until the next check; nil for none.
     package var clearance: String?
-    /// A host with its port, as in `RequestQueue.host(of:)`.
+    /// The host of the clearance with its port, as in `RequestQueue.host(of:)`.
     package var site: String
 
     package init(userAgent: String? = nil, mark: String = "", clearance: String? = nil, site: String = "") {
@@ -186,11 +186,11 @@ package struct AskingMeans: Hashable, Sendable {
     }
 }
 
-/// Until when a host is left alone, as it is kept over restarts.
+/// A pause of a host, as it is kept over restarts.
 package struct HostPause: Hashable, Sendable {
-    /// Unix seconds.
+    /// The end in Unix seconds.
     package var end: Int64
-    /// Nil for a pause that the host itself asked for.
+    /// The stop by a front; nil for a pause that the host itself requested.
     package var front: FrontStop?
 
     package init(end: Int64, front: FrontStop? = nil) {
@@ -198,13 +198,13 @@ package struct HostPause: Hashable, Sendable {
         self.front = front
     }
 
-    /// When it began, in Unix seconds.
+    /// The beginning of the pause, in Unix seconds.
     package var began: Int64 { end &- (front?.seconds ?? 0) }
 }
 
 // MARK: - Services
 
-/// How often a service's interface may be requested.
+/// The rate limit of a service's interface.
 package struct RequestRate: Sendable {
     /// Requests that may go at once.
     package var burst: Int
@@ -220,10 +220,10 @@ package struct RequestRate: Sendable {
     }
 }
 
-/// The requests to a service's interface that wait for their turn: a burst, then a steady rate, with cool-downs; told the time, never
-/// reading a clock.
+/// The waiting requests to a service's interface: a token bucket with cool-downs; takes the time as a parameter.
 ///
-/// Half of a burst is left to people; while that half is not whole, half of what comes back goes to requests that nobody waits for.
+/// Half of a burst is left to readers; while that half is not whole, half of the returning tokens goes to requests without a
+/// reader.
 struct ServiceLine {
     private struct Waiter {
         let id: Int
@@ -231,19 +231,19 @@ struct ServiceLine {
         let deadline: ContinuousClock.Instant
     }
 
-    /// The shortest wait for a token, so that none is looked for again and again.
+    /// The shortest wait for a token, so that checks do not follow each other without a pause.
     private static let shortest = Duration.microseconds(100)
 
     private var tokens: SteadyPace
-    /// Tokens that are left to people: half of the burst.
+    /// The tokens left to readers: half of the burst.
     private let reserve: Double
-    /// Tokens that requests without a reader may take while the reserve is not whole: half of what comes back, one at a time.
+    /// The tokens for requests without a reader while the reserve is not whole: half of the returning ones, one at a time.
     private var trickle = 0.0
     private var coolDown: CoolDown
-    /// By priority, then arrival.
+    /// The waiting requests by priority, then arrival.
     private var waiters: [Waiter] = []
 
-    /// A full bucket; a rate of zero or less is taken for one a minute, so that nothing waits for ever.
+    /// Makes a full bucket; a rate of zero or less counts as one request a minute, so that no request waits for ever.
     init(_ rate: RequestRate) {
         let slowest = 1.0 / 60
         tokens = SteadyPace(
@@ -253,21 +253,21 @@ struct ServiceLine {
         coolDown = CoolDown(until: rate.closedUntil)
     }
 
-    /// Puts a request in its place.
+    /// Inserts a request by its priority.
     mutating func join(_ id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant) {
         let index = waiters.firstIndex { $0.priority < priority } ?? waiters.endIndex
         waiters.insert(Waiter(id: id, priority: priority, deadline: deadline), at: index)
     }
 
-    /// Takes a request out.
+    /// Removes a request.
     mutating func leave(_ id: Int) { waiters.removeAll { $0.id == id } }
 
-    /// The requests whose turn cannot come before their deadlines, given that none comes before `hold` has passed.
+    /// The requests that cannot have their turn before their deadlines, if no turn comes before `hold` has passed.
     ///
     /// - Parameters:
-    ///   - hold: The time for which all of them wait for something else.
-    ///   - now: Monotonic time.
-    ///   - wall: Unix seconds, for the cool-down.
+    ///   - hold: The time for which all of them wait for another reason.
+    ///   - now: The monotonic time.
+    ///   - wall: The wall clock in Unix seconds, for the cool-down.
     /// - Returns: Their ids; they stay in line.
     mutating func late(hold: Duration, now: ContinuousClock.Instant, wall: Int64) -> [Int] {
         refill(now)
@@ -300,9 +300,9 @@ struct ServiceLine {
         return coolDown.letGo(id)
     }
 
-    /// Takes in the outcome of a request; a second time is without effect.
+    /// Records the outcome of a request; a second call has no effect.
     ///
-    /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
+    /// - Returns: The end of a cool-down that this outcome began or extended, in Unix seconds.
     mutating func settle(_ ticket: CoolDown.Ticket, _ verdict: AnswerVerdict, wall: Int64) -> Int64? {
         coolDown.settle(ticket, verdict, wall: wall)
     }
@@ -313,21 +313,21 @@ struct ServiceLine {
         _ = settle(ticket, .unknown, wall: wall)
     }
 
-    /// When to look again if nothing else happens; nil if nothing waits.
+    /// The time of the next check if no event comes before; nil if no request waits.
     mutating func wake(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
         guard let deadline = waiters.map(\.deadline).min() else { return nil }
         guard let wait = wait(now, wall), wait > .zero else { return deadline }
         return min(deadline, now + max(wait, Self.shortest))
     }
 
-    /// Tokens and the end of the present cool-down.
+    /// The tokens and the end of the present cool-down, in Unix seconds.
     mutating func state(now: ContinuousClock.Instant, wall: Int64) -> (tokens: Double, closedUntil: Int64?) {
         refill(now)
         let left = coolDown.secondsLeft(wall)
         return (tokens.left, left > 0 ? wall + left : nil)
     }
 
-    /// How long until the first request may go; nil until a probe has ended.
+    /// The time until the first request may go; nil until a probe has ended.
     private mutating func wait(_ now: ContinuousClock.Instant, _ wall: Int64) -> Duration? {
         refill(now)
         let cooling = Duration.seconds(coolDown.secondsLeft(wall))
@@ -344,11 +344,11 @@ struct ServiceLine {
         trickle = tokens.left < reserve ? min(1, trickle + fresh / 2) : 0
     }
 
-    /// Time until there are tokens for a request and all those ahead of it.
+    /// The time until there are tokens for a request and all those ahead of it.
     ///
     /// - Parameters:
-    ///   - ahead: How many those are.
-    ///   - unasked: How many requests without a reader there are up to this one; 0 if it has one.
+    ///   - ahead: The number of requests ahead of it.
+    ///   - unasked: The number of requests without a reader up to this one; 0 if this one has a reader.
     /// - Returns: The time.
     private func turn(behind ahead: Int, unasked: Int) -> Duration {
         let wanted = Double(ahead + 1)

@@ -6,61 +6,60 @@ import Posix
 ///
 /// ## Concurrency
 ///
-/// Belongs to the loop's thread; libcurl's callbacks come on it too. Not sendable on purpose.
+/// Belongs to the loop's thread, on which libcurl's callbacks run too. Not sendable on purpose.
 final class CurlExchange {
-    /// Bytes of a redirect's own body that are read to keep the connection; more are not worth it.
+    /// The most bytes of a redirect's own body that are read to keep the connection.
     private static let redirectBodyLimit: Int64 = 64 * 1024
-    /// How long a request waits for the first byte on a connection that was there before, at most; then it is sent again on a
-    /// new one.
+    /// The longest wait for the first byte on a reused connection; then the request is sent again on a new one.
     ///
-    /// More than a service in trouble takes for an answer, since each too early one costs it a request; and so little that
-    /// a new connection and its answer fit into the 12 s after which a person gives up.
+    /// It is longer than a service in trouble takes for an answer, since each premature retry costs the service a request; and
+    /// short enough that a new connection and its answer fit into the 12 s after which a person gives up.
     private static let patience = Duration.seconds(4)
 
     let transfer: Transfer
     var target: AddressBook.Target
-    /// Header lines that may still be sent; fewer after a redirect to another host.
+    /// The header lines that may still be sent; fewer after a redirect to another host.
     var headers: [String]
     var hops = 0
 
-    /// Set while libcurl works for it.
+    /// The handle; set while libcurl works on the exchange.
     var easy: CurlEasy?
-    /// Whose connections it is on; set while libcurl works for it.
+    /// The pool of its connections; set while libcurl works on the exchange.
     var pool: CurlPool?
-    /// The name that it waits for.
+    /// The name that the transfer waits for.
     var awaitedName: String?
-    /// Whether it was sent once more on a new connection, which happens once.
+    /// Whether the request was sent again on a new connection, which happens once.
     var hasGoneAgain = false
     var meter: PaceMeter
     private var begun = ContinuousClock.now
-    /// When the last byte of this exchange came.
+    /// The time of the last received byte of this exchange.
     private var heard: ContinuousClock.Instant?
     private var check: AnswerCheck
     private var checksAddress = true
     private var isProxied = false
-    /// Whether the text of an error was cut off: what came of it is all that there is to know.
+    /// Whether the text of an error was cut off; the received part then counts as the whole.
     private var isCutShort = false
     private var redirectBody: Int64 = 0
-    /// Bytes of the request's content that libcurl has taken, and when it last took some.
+    /// The bytes of the request's content that libcurl has taken, and the time at which it last took some.
     var sent: Int64 = 0
     private var lastSent: ContinuousClock.Instant?
 
-    /// Why this side ended the transfer.
+    /// The error with which this side ended the transfer.
     private(set) var failure: HTTPError?
-    /// Where the answer leads.
+    /// The target of a redirect.
     private(set) var location: String?
-    /// An address that was refused; the reason if no other one could be reached.
+    /// Whether an address was refused; this is the reason if no other address could be reached.
     private var addressRefused = false
-    /// Why there was no socket for it, if there are too many open files.
+    /// The reason why no socket was opened, if there are too many open files.
     var lackOfDescriptors: String?
-    /// Whether the sink has seen the head, after which nothing can be begun again unseen.
+    /// Whether the sink has seen the head, after which the request cannot be sent again unseen.
     private(set) var headDelivered = false
-    /// Whether libcurl ever worked for it: what never found an address was never sent.
+    /// Whether libcurl ever worked on the transfer: a transfer without an address was never sent.
     private(set) var wasSent = false
     private let ledger: RequestLedger
     private let observer: (any TransferObserver)?
     private let taken = ContinuousClock.now
-    /// What the sink was given.
+    /// The status and the body bytes that the sink has received.
     private var status: Int?
     private var bodyBytes: Int64 = 0
 
@@ -79,13 +78,13 @@ final class CurlExchange {
 
     var request: HTTPRequest { transfer.request }
 
-    /// Makes ready for the next exchange, the first or one after a redirect.
+    /// Prepares the next exchange, the first or one after a redirect.
     ///
     /// - Parameters:
     ///   - easy: A fresh easy handle.
-    ///   - pool: Whose connections it will use.
-    ///   - meter: Its pace, counted from now.
-    ///   - proxied: Whether a proxy connects in our place, so that only its address is seen here.
+    ///   - pool: The pool of its connections.
+    ///   - meter: The meter of its pace, which starts now.
+    ///   - proxied: Whether a proxy connects in our place, so that only the proxy's address is visible here.
     ///   - now: The present instant.
     func beginExchange(easy: CurlEasy, pool: CurlPool, meter: PaceMeter, proxied: Bool, now: ContinuousClock.Instant) {
         self.easy = easy
@@ -108,7 +107,7 @@ final class CurlExchange {
         transfer.sink.begun()
     }
 
-    /// One header line; false ends the exchange.
+    /// Takes one header line; false ends the exchange.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         listen(line.count)
         if unsafe line.starts(with: "HTTP/".utf8) {
@@ -136,7 +135,7 @@ final class CurlExchange {
         }
     }
 
-    /// Some bytes of the body; false ends the exchange.
+    /// Takes some bytes of the body; false ends the exchange.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         listen(bytes.count)
         if location != nil {
@@ -159,12 +158,12 @@ final class CurlExchange {
         }
     }
 
-    /// Copies the next bytes to send; 0 at the end, nil if they cannot be read.
+    /// Copies the next bytes to send and returns their count: 0 at the end, nil if they cannot be read.
     func send(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard let content = request.content, sent < content.length else { return 0 }
         let room = unsafe UnsafeMutableRawBufferPointer(
             rebasing: buffer.prefix(Int(min(Int64(buffer.count), content.length - sent))))
-        // Fewer bytes than were promised are no content.
+        // Fewer bytes than announced are an error.
         guard let count = unsafe content.read(sent, room), count > 0 else {
             failure = .refused("What was to be sent can no longer be read.")
             return nil
@@ -182,14 +181,14 @@ final class CurlExchange {
         pool?.heard(target.origin, now: now)
     }
 
-    // MARK: - Once more
+    // MARK: - Second try
 
-    /// Whether it may be sent again unseen: all requests are safe to repeat (RFC 9110, 9.2.1).
+    /// Whether the request may be sent again unseen: all requests are safe to repeat (RFC 9110, 9.2.1).
     private var mayGoAgain: Bool {
         !hasGoneAgain && !headDelivered && failure == nil && location == nil && easy != nil
     }
 
-    /// Whether the exchange is, or was, on a connection that others had used before or use as well.
+    /// Whether the exchange is, or was, on a reused connection or shares it with others.
     private var isOnSharedConnection: Bool {
         guard let easy, let pool else { return false }
         return pool.multiplexes(target.origin) == true || easy.number(CURLINFO_NUM_CONNECTS) == 0
@@ -197,18 +196,18 @@ final class CurlExchange {
 
     /// Whether an old connection has been silent for too long, so that a new one is worth a try.
     func isLeftUnanswered(_ now: ContinuousClock.Instant) -> Bool {
-        // One that has never brought anything is new.
+        // A connection that has never brought a byte is new.
         guard mayGoAgain, isOnSharedConnection, let pool, let lastHeard = pool.lastHeard(target.origin) else {
             return false
         }
-        // A multiplexed one lives as long as anybody is answered.
+        // A multiplexed connection is alive as long as any of its requests is answered.
         let last = pool.multiplexes(target.origin) == true ? lastHeard : heard
         let left = (request.content?.length ?? 0) - sent
         guard let silent = Self.silence(since: [begun, last, lastSent], left: left, now) else { return false }
         return silent >= Self.patience(within: request.deadline - begun)
     }
 
-    /// For how long an answer has been due: since something was last heard or sent; nil while content is left to be sent.
+    /// The time for which an answer has been due, since the last byte received or sent; nil while content is left to be sent.
     static func silence(
         since moments: [ContinuousClock.Instant?], left: Int64, _ now: ContinuousClock.Instant
     ) -> Duration? {
@@ -216,10 +215,10 @@ final class CurlExchange {
         return moments.compactMap { $0 }.max().map { now - $0 }
     }
 
-    /// How long silence is borne by a request that has so much time, so that a second try has twice as much.
+    /// The tolerated silence of a request with this much time, so that a second try has twice as much.
     static func patience(within time: Duration) -> Duration { min(patience, time / 3) }
 
-    /// Whether a connection that is not its own ended before the answer: closed meanwhile, or with a GOAWAY.
+    /// Whether a reused or shared connection ended before the answer: closed meanwhile, or with a GOAWAY.
     func brokeUnseen(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
@@ -230,7 +229,7 @@ final class CurlExchange {
 
     // MARK: - The end
 
-    /// Tells the end, the last thing that is heard of it.
+    /// Reports the end to the observer and the sink, as the last call for this transfer.
     func finish(_ result: Result<Void, HTTPError>) {
         if let observer {
             let failure: HTTPError? = if case .failure(let error) = result { error } else { nil }
@@ -249,7 +248,7 @@ final class CurlExchange {
         return false
     }
 
-    /// The outcome of an exchange that libcurl has ended and that is no redirect.
+    /// The outcome of an exchange that libcurl has ended, without a redirect.
     func outcome(_ code: CURLcode) -> Result<Void, HTTPError> {
         if let failure { return .failure(failure) }
         if isCutShort { return .success(()) }
@@ -269,38 +268,39 @@ final class CurlExchange {
 
 // MARK: - Options
 
-/// Sets every option of an exchange; what is not set here is libcurl's default.
+/// The options of an exchange; an option that is not set here has libcurl's default.
 struct CurlOptions {
-    /// Bytes taken from a socket at once: fewer calls for pictures; libcurl's default for small answers.
+    /// The most bytes read from a socket at once: fewer calls for pictures; libcurl's default for small answers.
     private static let bulkBufferBytes = 128 * 1024
-    /// Idle time after which a connection is probed, in seconds, so that one that a router forgot is found out.
+    /// The idle time after which a connection is probed, in seconds, to detect a connection that a router has forgotten.
     private static let keepAliveSeconds = 60
-    /// Idle connections older than this are not used, in seconds; `CurlPool.longestIdle` counts a machine's sleep as well.
+    /// The idle time after which a connection is not used, in seconds; `CurlPool.longestIdle` includes a machine's sleep.
     private static let longestIdleSeconds = 60
-    /// After so long the second address family is tried beside the first, which may be announced and lead nowhere; in
-    /// milliseconds, libcurl's default (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS(3)).
+    /// The delay before the second address family is tried beside the first, in milliseconds.
+    ///
+    /// The first family may be announced and lead nowhere. The delay is libcurl's default (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS(3)).
     private static let eyeballsMilliseconds = 200
 
     let userAgent: String
-    /// Empty for none; then the environment is not asked either (CURLOPT_PROXY(3)).
+    /// The proxy; empty for none, and then the environment is not read either (CURLOPT_PROXY(3)).
     let proxy: String
     let connectTimeout: Duration
-    /// Path of the certificates for trusted origins.
+    /// The path of the certificates for trusted origins.
     let certificates: String?
 
     /// Sets all options of a flight's next exchange.
     ///
     /// - Parameters:
-    ///   - flight: What is asked.
-    ///   - addresses: Those of the names that it needs.
-    ///   - easy: Who will ask.
-    /// - Returns: Whether libcurl took all that matter; without them the exchange must not begin.
+    ///   - flight: The transfer.
+    ///   - addresses: The addresses of the names that it needs.
+    ///   - easy: The handle of the exchange.
+    /// - Returns: Whether libcurl accepted all essential options; without them the exchange must not begin.
     func apply(_ flight: CurlExchange, addresses: [NameNeeds.Place: [String]], to easy: CurlEasy) -> Bool {
         let request = flight.request
         easy.setCallbacks(flight)
         easy.set(CURLOPT_URL, flight.target.url)
         easy.set(CURLOPT_PROTOCOLS_STR, flight.target.isSecure ? "https" : "http")
-        // Not for others: an authority of one's own has no say over the source's hosts.
+        // Not for other hosts: the user's own authority must not vouch for the source's hosts.
         if let certificates, flight.target.isTrusted { easy.set(CURLOPT_CAINFO, certificates) }
         easy.set(CURLOPT_SSL_VERIFYPEER, 1)
         easy.set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -333,7 +333,7 @@ struct CurlOptions {
         easy.prefer(CURLOPT_MAXAGE_CONN, Self.longestIdleSeconds)
         easy.prefer(CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, Self.eyeballsMilliseconds)
         if let family = request.family {
-            // Connections of the other one are not used either.
+            // Connections of the other family are not used either.
             easy.set(CURLOPT_IPRESOLVE, Int(family == .ipv4 ? CURL_IPRESOLVE_V4 : CURL_IPRESOLVE_V6))
         }
         easy.setAddresses(addresses.map { Self.line($0, $1) })
@@ -352,7 +352,7 @@ struct CurlOptions {
         }
     }
 
-    /// From a millisecond to a day: what is outside could not be said in libcurl's numbers, or would switch the limit off.
+    /// The time limit of connecting, from a millisecond to a day: other values overflow libcurl's numbers or disable the limit.
     private var connectMilliseconds: Int {
         Int(min(max(connectTimeout, .milliseconds(1)), .seconds(86_400)) / .milliseconds(1))
     }
@@ -388,7 +388,7 @@ extension CurlEasy {
         note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_READFUNCTION, curlContent))
         note(unsafe rankfs_curl_easy_setopt_seek(pointer, CURLOPT_SEEKFUNCTION, curlSeek))
         note(unsafe rankfs_curl_easy_setopt_open(pointer, CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket))
-        // The pool, which keeps its guard, outlives the handle's stay in it.
+        // The pool keeps its guard and outlives the handle's stay in it.
         guard let loopGuard = flight.pool?.loopGuard else { return }
         let guardContext = unsafe Unmanaged.passUnretained(loopGuard).toOpaque()
         note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_CLOSESOCKETDATA, guardContext))
@@ -428,20 +428,21 @@ func curlContent(
         ?? Int(CURL_READFUNC_ABORT)
 }
 
-/// CURLOPT_SEEKFUNCTION(3): what was sent is to be sent again, on another connection.
+/// CURLOPT_SEEKFUNCTION(3): content is sent again, on another connection.
 func curlSeek(_ context: UnsafeMutableRawPointer, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard origin == SEEK_SET, offset >= 0 else { return Int32(CURL_SEEKFUNC_FAIL) }
     unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue().sent = Int64(offset)
     return Int32(CURL_SEEKFUNC_OK)
 }
 
-/// Ends a connection on which what was sent has not been acknowledged for so long (TCP_USER_TIMEOUT, tcp(7)), in milliseconds:
-/// a second net below the deadlines of requests, for connections that nobody waits on.
+/// The time without acknowledgement after which a connection ends (TCP_USER_TIMEOUT, tcp(7)), in milliseconds.
+///
+/// It backs up the deadlines of requests, for connections on which no request waits.
 private let unacknowledgedLimit: UInt32 = 20_000
 
 private func limitSilence(_ descriptor: curl_socket_t) {
     var limit = unacknowledgedLimit
-    // One that the system refuses is missed by nobody.
+    // A refusal of the system does no harm.
     _ = unsafe setsockopt(
         descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
 }
@@ -465,7 +466,7 @@ func curlOpenSocket(
     return descriptor
 }
 
-/// CURLOPT_CLOSESOCKETFUNCTION(3): a socket that libcurl is done with.
+/// CURLOPT_CLOSESOCKETFUNCTION(3): a socket that libcurl no longer needs.
 ///
 /// The context is the loop's guard, which pools keep alive.
 func curlCloseSocket(_ context: UnsafeMutableRawPointer, _ descriptor: curl_socket_t) -> Int32 {
@@ -474,22 +475,22 @@ func curlCloseSocket(_ context: UnsafeMutableRawPointer, _ descriptor: curl_sock
 
 // MARK: - Pace
 
-/// Tells a transfer that crawls from one that lives.
+/// A meter that detects transfers that are too slow.
 ///
 /// libcurl's own low-speed limit was measured to fire up to six seconds late, so the bytes are counted here: over the last
-/// `window`, looked at eight times a window, a transfer must bring `bytesPerSecond`. A stall is noticed after one to one and an
+/// `window`, checked eight times a window, a transfer must bring `bytesPerSecond`. A stall is noticed after one to one and an
 /// eighth windows.
 struct PaceMeter {
-    /// Slower than this is not alive: the slowest useful line is a hundred times faster.
+    /// The least pace of a live transfer: the slowest useful line is a hundred times faster.
     static let bytesPerSecond = 1024.0
-    /// Looks per window: enough that the end of a window hardly matters.
+    /// The checks per window: enough that the end of a window hardly matters.
     private static let looks = 8
 
     private let step: Duration
     private let least: Double
     private var buckets: [Int] = []
     private var current = 0
-    /// When to look next.
+    /// The time of the next check.
     private(set) var nextLook: ContinuousClock.Instant
 
     init(window: Duration, now: ContinuousClock.Instant) {
@@ -503,7 +504,7 @@ struct PaceMeter {
         current += count
     }
 
-    /// Looks, if it is time; true if the transfer has crawled for a whole window.
+    /// Checks the pace if a check is due; true if the transfer was too slow for a whole window.
     mutating func crawls(at now: ContinuousClock.Instant) -> Bool {
         guard now >= nextLook else { return false }
         buckets.append(current)

@@ -1,25 +1,25 @@
 import CCurl
 import Synchronization
 
-/// The loop: takes commands, moves bytes, ends what is late, sleeps.
+/// The loop of a network thread: takes commands, moves bytes, ends late transfers, sleeps.
 ///
 /// ## Concurrency
 ///
-/// Made by one thread, then used by the loop's thread alone. The multi handles and all easy handles are touched nowhere else
-/// (libcurl-thread(3)); `CurlMailbox` is the way in. Sinks are called from here.
+/// Made by one thread, then used by the loop's thread alone. The multi handles and all easy handles are used nowhere else
+/// (libcurl-thread(3)); `CurlMailbox` is the only way in. Sinks are called from here.
 final class CurlLoop {
-    /// Redirects followed for one request; real ones need one.
+    /// The most redirects followed for one request; real services need one.
     private static let hopsLimit = 3
-    /// Easy handles kept for reuse; more were made only in a burst.
+    /// The most easy handles kept for reuse; more exist only in a burst.
     private static let spareLimit = 64
-    /// The longest sleep, so that libcurl can tidy its connections up.
+    /// The longest sleep, so that libcurl can clean up its connections.
     private static let longestSleep = Duration.seconds(60)
-    /// The longest sleep while an old pool has something under way, since libcurl 7.88 waits for one multi handle only.
+    /// The longest sleep while a retired pool has exchanges under way, since libcurl 7.88 waits for one multi handle only.
     private static let sleepBesideRetired = Duration.milliseconds(10)
     private static let lackingOptions =
         "The network library refuses an option that a safe request needs; install libcurl 7.88 or later."
 
-    /// What the loops share, and what is the same for all of their exchanges.
+    /// The objects and settings that the loops share.
     struct Means: Sendable {
         let book: AddressBook
         let options: CurlOptions
@@ -34,27 +34,27 @@ final class CurlLoop {
     private let transferClass: TransferClass
     private let connections: Int
     private let loopGuard = LoopGuard()
-    /// What new exchanges begin on.
+    /// The pool for new exchanges.
     private var pool: CurlPool
-    /// Given up, with exchanges still under way.
+    /// The retired pools, with exchanges still under way.
     private var retired: [CurlPool] = []
     let mailbox: CurlMailbox
     private let means: Means
     private let names: NameNeeds
     /// All transfers that have not ended.
     private var flights: [ObjectIdentifier: CurlExchange] = [:]
-    /// Those that libcurl works for, by its handles.
+    /// The transfers that libcurl works on, by its handles.
     private var flying: [CurlEasy.ID: CurlExchange] = [:]
     private var spares: [CurlEasy] = []
     private var nextCheck = ContinuousClock.now
     private var isEnding = false
 
-    /// A loop that is not running yet, nil if memory or descriptors are exhausted.
+    /// Makes a loop that is not running yet; nil if memory or descriptors are exhausted.
     ///
     /// - Parameters:
-    ///   - transferClass: What it carries.
-    ///   - connections: Those to one host.
-    ///   - means: What it shares.
+    ///   - transferClass: The class of its transfers.
+    ///   - connections: The most connections to one host.
+    ///   - means: The objects and settings shared with other loops.
     init?(_ transferClass: TransferClass, connections: Int, _ means: Means) {
         guard let pool = CurlPool(transferClass, idle: connections, loopGuard: loopGuard) else { return nil }
         self.pool = pool
@@ -65,7 +65,7 @@ final class CurlLoop {
         names = NameNeeds(proxy: means.options.proxy)
     }
 
-    /// Runs until a shutdown is asked for; then everything is cancelled and the handles are freed.
+    /// Runs until a shutdown is requested; then everything is cancelled and the handles are freed.
     func run() {
         while true {
             for command in mailbox.take() { command(self) }
@@ -81,7 +81,7 @@ final class CurlLoop {
         for command in mailbox.close() { command(self) }
     }
 
-    /// Moves bytes on every pool, and lets go of old ones that have done their work.
+    /// Moves bytes on every pool, and releases retired pools without exchanges.
     private func move() {
         for pool in retired + [pool] {
             for (easy, code) in pool.turn() {
@@ -101,7 +101,7 @@ final class CurlLoop {
 
     // MARK: - Commands
 
-    /// Begins a transfer; after the end it ends at once.
+    /// Begins a transfer; after the end of the loop the transfer ends at once.
     func begin(_ transfer: Transfer) {
         guard !isEnding else { return transfer.end(.failure(.cancelled)) }
         let request = transfer.request
@@ -128,7 +128,7 @@ final class CurlLoop {
 
     // MARK: - Exchanges
 
-    /// Begins an exchange, or waits until the names that it needs are known.
+    /// Begins an exchange, or waits until the addresses of its names are known.
     private func begin(_ flight: CurlExchange) {
         guard let addresses = addresses(for: flight) else { return }
         guard let easy = spares.popLast() ?? CurlEasy() else {
@@ -172,7 +172,7 @@ final class CurlLoop {
         return all
     }
 
-    /// A name has been looked up, in vain if there is trouble; one that the transfer does not wait for any more is nothing to it.
+    /// Handles the end of a look-up; a name that the transfer no longer waits for is ignored.
     private func resolved(_ transfer: Transfer, _ name: String, _ trouble: NameTrouble?) {
         guard let flight = flights[ObjectIdentifier(transfer)], flight.awaitedName == name else { return }
         flight.awaitedName = nil
@@ -181,16 +181,16 @@ final class CurlLoop {
         finish(flight, .failure(CurlFailure.error(trouble, name: name, isProxy: isProxy)))
     }
 
-    /// Begins a flight again that the sink has seen nothing of.
+    /// Begins a flight again; its sink has seen nothing so far.
     private func again(_ flight: CurlExchange) {
         detach(flight)
         begin(flight)
     }
 
-    /// Takes libcurl off a flight.
+    /// Detaches a flight from libcurl.
     ///
-    /// A handle that may have shared a connection is not used again: libcurl 7.88.1 can leave it in a state that a reset does
-    /// not mend.
+    /// A handle that may have shared a connection is not used again: libcurl 7.88.1 can leave it in a state that a reset does not
+    /// repair.
     private func detach(_ flight: CurlExchange) {
         flight.awaitedName = nil
         guard let easy = flight.easy else { return }
@@ -249,8 +249,7 @@ final class CurlLoop {
 
     // MARK: - Time
 
-    /// Ends what is past its deadline or crawls, tries again what an old connection is silent about, and computes when to look
-    /// again.
+    /// Ends transfers that are late or too slow, retries requests on silent connections, and computes the time of the next check.
     private func expire(_ now: ContinuousClock.Instant) {
         nextCheck = now.advanced(by: Self.longestSleep)
         for flight in Array(flights.values) {
@@ -273,7 +272,7 @@ final class CurlLoop {
         again(flight)
     }
 
-    /// Lets nothing begin any more on the connections of the present pool: one of them failed silently, and the others may have.
+    /// Retires the present pool after a silent failure: its other connections may have failed too.
     private func retire(_ doubted: CurlPool?) {
         guard doubted === pool else { return }
         retire()
@@ -282,22 +281,22 @@ final class CurlLoop {
 
     private func retire() {
         guard let fresh = CurlPool(transferClass, idle: connections, loopGuard: loopGuard) else { return }
-        // An empty one is freed in the next turn.
+        // An empty pool is freed in the next turn.
         retired.append(pool)
         pool = fresh
         mailbox.wakes(fresh)
     }
 }
 
-/// The one way to the loop's thread: a list of commands for it, and libcurl's wake-up.
+/// The only way to the loop's thread: a list of commands, and libcurl's wake-up.
 ///
 /// ## Concurrency
 ///
-/// Any thread posts; only the loop takes. The mutex also guards the life of the multi handle against `curl_multi_wakeup`,
-/// the one libcurl function that other threads may call (curl_multi_wakeup(3)): it is called under the lock, which is
-/// safe because it only writes to a non-blocking socket.
+/// Any thread posts; only the loop takes. The mutex also guards the life of the multi handle against `curl_multi_wakeup`, the one
+/// libcurl function that other threads may call (curl_multi_wakeup(3)): it is called under the lock, which is safe because it only
+/// writes to a non-blocking socket.
 final class CurlMailbox: Sendable {
-    /// Something to do on the loop's thread.
+    /// A command that runs on the loop's thread.
     typealias Command = @Sendable (CurlLoop) -> Void
 
     private struct State {
@@ -313,12 +312,12 @@ final class CurlMailbox: Sendable {
         state = Mutex(State(multi: unsafe UInt(bitPattern: pool.multi)))
     }
 
-    /// Names the pool that the loop waits for from now on; for the loop only.
+    /// Sets the pool that the loop waits for from now on; for the loop only.
     func wakes(_ pool: CurlPool) {
         let multi = unsafe UInt(bitPattern: pool.multi)
         state.withLock { state in
             state.multi = multi
-            // Who posted since the last look woke the old one.
+            // Commands posted since the last `take` woke the old pool.
             if !state.commands.isEmpty { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
         }
     }
@@ -333,7 +332,7 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// All commands since the last time; for the loop only.
+    /// Takes all commands since the last call; for the loop only.
     func take() -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }

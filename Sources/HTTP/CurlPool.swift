@@ -2,8 +2,9 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// When a connection last failed silently: those of other pools that were there then are doubted as well, since it is mostly
-/// the network that changed.
+/// The time of the last silent failure of a connection, shared by all pools.
+///
+/// The connections of other pools that existed then are doubted too, since the usual cause is a change of the network.
 ///
 /// ## Concurrency
 ///
@@ -11,57 +12,57 @@ import Synchronization
 final class ConnectionDoubt: Sendable {
     private let last = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Doubts what was connected before this instant.
+    /// Doubts the connections made before this instant.
     func raise(_ instant: ContinuousClock.Instant) {
         last.withLock { $0 = max($0 ?? instant, instant) }
     }
 
-    /// Whether what was connected at this instant is doubted.
+    /// Whether connections made at this instant are doubted.
     func isAfter(_ instant: ContinuousClock.Instant) -> Bool {
         last.withLock { $0.map { $0 > instant } ?? false }
     }
 }
 
-/// One multi handle: connections that are used, and given up, together.
+/// One multi handle: connections that are used, and retired, together.
 ///
-/// libcurl 7.88 keeps a shared connection after a transfer on it was taken away for being late, however dead it is, and hands
-/// it to the next one. So connections are never doubted one by one: a new pool is made for what begins from then on, and the
-/// old one is freed, with all its connections, once what is under way on it has ended.
+/// libcurl 7.88 keeps a shared connection after a late transfer on it was removed, however dead the connection is, and gives it to
+/// the next transfer. So connections are never doubted one by one: a new pool is made for new exchanges, and the old one is freed,
+/// with all its connections, after its last exchange has ended.
 ///
 /// ## Concurrency
 ///
 /// Made by one thread, then used by the loop's thread alone.
 @safe final class CurlPool {
-    /// Idle connections older than this are not used: routers forget them silently, the first after some minutes.
+    /// The age after which idle connections are not used: routers forget them silently, the first after some minutes.
     static let longestIdle = Duration.seconds(60)
-    /// Streams of one HTTP/2 connection.
+    /// The most streams of one HTTP/2 connection.
     private static let streams = 128
 
     let multi: UnsafeMutableRawPointer
-    /// Where its sockets are known; its connections' last callback needs it.
+    /// The guard of its sockets; the last callback of its connections needs it.
     let loopGuard: LoopGuard
     let made = ContinuousClock.now
-    /// When the last exchange began here, or bytes came.
+    /// The time at which the last exchange began here, or bytes came.
     private(set) var lastUse = ContinuousClock.now
     /// Whether bytes came in the last turn.
     private(set) var hasMoved = false
-    /// Exchanges under way.
+    /// The number of exchanges under way.
     private var flying = 0
     private var origins: [String: Origin] = [:]
 
-    /// What was heard from one origin.
+    /// The observed facts about one origin.
     private struct Origin {
         var heard: ContinuousClock.Instant?
         var speaksHTTP1 = false
         var speaksHTTP2 = false
     }
 
-    /// An empty pool, nil if memory or descriptors are exhausted.
+    /// Makes an empty pool; nil if memory or descriptors are exhausted.
     ///
     /// - Parameters:
-    ///   - transferClass: What it carries; bodies share no connection.
-    ///   - idle: Connections to one host, all of which are kept while idle.
-    ///   - loopGuard: Where its sockets are to be known.
+    ///   - transferClass: The class of its transfers; bodies share no connection.
+    ///   - idle: The most connections to one host, all of which are kept while idle.
+    ///   - loopGuard: The guard of its sockets.
     init?(_ transferClass: TransferClass, idle: Int, loopGuard: LoopGuard) {
         guard let multi = unsafe curl_multi_init() else { return nil }
         self.loopGuard = loopGuard
@@ -78,15 +79,15 @@ final class ConnectionDoubt: Sendable {
         _ = unsafe curl_multi_cleanup(multi)
     }
 
-    /// Whether nothing is under way.
+    /// Whether no exchange is under way.
     var isEmpty: Bool { flying == 0 }
 
-    /// Whether its idle connections are too old, by a clock that goes on while the machine sleeps.
+    /// Whether its idle connections are too old, by a clock that continues while the machine sleeps.
     func isStale(_ now: ContinuousClock.Instant) -> Bool {
         isEmpty && now - lastUse > Self.longestIdle
     }
 
-    /// Lets libcurl work with a handle.
+    /// Gives a handle to libcurl.
     func begin(_ easy: CurlEasy, now: ContinuousClock.Instant) {
         lastUse = now
         flying += 1
@@ -99,7 +100,7 @@ final class ConnectionDoubt: Sendable {
         flying -= 1
     }
 
-    /// Moves bytes; returns the handles with which libcurl has done.
+    /// Moves bytes; returns the handles that libcurl has finished.
     func turn() -> [(easy: CurlEasy.ID, code: CURLcode)] {
         hasMoved = false
         var running: Int32 = 0
@@ -114,24 +115,24 @@ final class ConnectionDoubt: Sendable {
         return ended
     }
 
-    /// Sleeps until something happens or the mailbox wakes it.
+    /// Sleeps until there is work or the mailbox wakes it.
     func wait(milliseconds: Int32) {
         _ = unsafe curl_multi_poll(multi, nil, 0, milliseconds, nil)
     }
 
-    // MARK: - What is heard
+    // MARK: - Observations
 
-    /// Notes that bytes came from an origin.
+    /// Records that bytes came from an origin.
     func heard(_ origin: String, now: ContinuousClock.Instant) {
         hasMoved = true
         lastUse = now
         origins[origin, default: Origin()].heard = now
     }
 
-    /// When bytes last came from an origin, on whatever connection.
+    /// The time at which bytes last came from an origin, on any connection.
     func lastHeard(_ origin: String) -> ContinuousClock.Instant? { origins[origin]?.heard }
 
-    /// Notes the protocol of an answer.
+    /// Records the protocol of an answer.
     func answered(_ origin: String, isHTTP2: Bool) {
         if isHTTP2 {
             origins[origin, default: Origin()].speaksHTTP2 = true
@@ -145,41 +146,42 @@ final class ConnectionDoubt: Sendable {
         origins[origin].flatMap { $0.speaksHTTP2 ? true : $0.speaksHTTP1 ? false : nil }
     }
 
-    /// Whether one origin answered in both protocols, so that libcurl 7.88.1 may have put a request on a connection of another
-    /// that cannot be shared; then neither body is to be believed.
+    /// Whether one origin answered in both protocols; then neither body is trustworthy.
+    ///
+    /// libcurl 7.88.1 may have put a request on a connection of another request that cannot be shared.
     func isMixed(_ origin: String) -> Bool {
         origins[origin].map { $0.speaksHTTP1 && $0.speaksHTTP2 } ?? false
     }
 }
 
-/// The sockets of one loop, for when it does not come back from libcurl.
+/// The sockets of one loop, for the case that the loop does not return from libcurl.
 ///
-/// libcurl 7.88 reads for as long as something can be read: a server that sends control frames of HTTP/2 without end (SETTINGS,
-/// PING, empty DATA) keeps curl_multi_perform(3) from returning, and no deadline helps. While transfers are under way a task looks
-/// every now and then whether the loop goes round; if not, it shuts its sockets down, so that nothing can be read from them and
-/// the transfers fail.
+/// libcurl 7.88 reads for as long as bytes can be read: a server that sends control frames of HTTP/2 without end (SETTINGS, PING,
+/// empty DATA) keeps curl_multi_perform(3) from returning, and no deadline helps. While transfers are under way a task checks every
+/// now and then whether the loop turns; if not, it shuts the loop's sockets down, so that nothing can be read from them and the
+/// transfers fail.
 ///
 /// ## Concurrency
 ///
-/// The loop's thread tells, a task looks; one mutex guards all. Descriptors are closed under it, so that the number of one that
-/// was closed, and now is somebody else's, is never shut down.
+/// The loop's thread reports, a task checks; one mutex guards all state. Descriptors are closed under it, so that the number of a
+/// closed descriptor that is in use again elsewhere is never shut down.
 final class LoopGuard: Sendable {
     private struct State {
         var sockets: Set<Int32> = []
-        /// When the loop went to work; nil while it sleeps.
+        /// The time at which the loop began its turn; nil while it sleeps.
         var turnBegan: ContinuousClock.Instant?
         var isBusy = false
         var isWatched = false
     }
 
-    /// A turn takes milliseconds; a slow disk below a sink makes it longer.
+    /// The time after which a turn counts as hanging: turns take milliseconds, with a slow disk below a sink longer.
     static let longestTurn = Duration.seconds(5)
-    /// Time between two looks.
+    /// The time between two checks.
     private static let pause = Duration.seconds(1)
 
     private let state = Mutex(State())
 
-    /// The loop goes to work.
+    /// Records that the loop begins a turn.
     func beginTurn(isBusy: Bool) {
         let now = ContinuousClock.now
         let starts = state.withLock { state in
@@ -194,7 +196,7 @@ final class LoopGuard: Sendable {
         }
     }
 
-    /// The loop goes to sleep.
+    /// Records that the loop goes to sleep.
     func endTurn(isBusy: Bool) {
         state.withLock { state in
             state.turnBegan = nil
@@ -202,7 +204,7 @@ final class LoopGuard: Sendable {
         }
     }
 
-    /// Looks whether the loop goes round; false if there is nothing to look at any more.
+    /// Checks whether the loop turns; false if there is nothing more to check.
     func look(_ now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             if let began = state.turnBegan {
@@ -214,7 +216,7 @@ final class LoopGuard: Sendable {
         }
     }
 
-    /// A socket was opened for the loop.
+    /// Records a socket that was opened for the loop.
     func opened(_ socket: Int32) {
         state.withLock { _ = $0.sockets.insert(socket) }
     }
@@ -230,13 +232,13 @@ final class LoopGuard: Sendable {
 
 // MARK: - Easy handles
 
-/// One libcurl easy handle, used again and again, so that its buffers are made once.
+/// One libcurl easy handle, which is reused, so that its buffers are made once.
 ///
 /// ## Concurrency
 ///
 /// Belongs to the loop's thread from first to last.
 @safe final class CurlEasy {
-    /// A handle as libcurl names it.
+    /// The identity of a handle in libcurl.
     struct ID: Hashable {
         private let address: UInt
 
@@ -247,8 +249,9 @@ final class LoopGuard: Sendable {
     var id: ID { unsafe ID(pointer) }
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var addressList: UnsafeMutablePointer<curl_slist>?
-    /// Whether libcurl has taken every option since the last reset without which the request would not be what was asked for,
-    /// or not be safe.
+    /// Whether libcurl has accepted every essential option since the last reset.
+    ///
+    /// Without one of them the request would differ from the intended one, or would not be safe.
     private(set) var isSafe = true
 
     init?() {
@@ -262,7 +265,7 @@ final class LoopGuard: Sendable {
         unsafe curl_slist_free_all(addressList)
     }
 
-    /// Forgets every option; connections and names already resolved belong to the multi handle and stay.
+    /// Resets every option; connections and resolved names belong to the multi handle and stay.
     func reset() {
         unsafe curl_easy_reset(pointer)
         unsafe curl_slist_free_all(headerList)
@@ -272,25 +275,25 @@ final class LoopGuard: Sendable {
         isSafe = true
     }
 
-    /// Sets an option of taste that takes a number; one that libcurl refuses stays as it was.
+    /// Sets an optional numeric option; an option that libcurl refuses stays as it was.
     ///
-    /// libcurl 7.88.1 refuses even what it knows: `CURLOPT_BUFFERSIZE` while the handle has a buffer, which a transfer on a
-    /// shared connection can leave behind.
+    /// libcurl 7.88.1 refuses even known options: `CURLOPT_BUFFERSIZE` while the handle has a buffer, which a transfer on a shared
+    /// connection can leave in place.
     func prefer(_ option: CURLoption, _ value: Int) {
         _ = unsafe rankfs_curl_easy_setopt_long(pointer, option, value)
     }
 
-    /// Sets an option that takes a number and that the request must not go without.
+    /// Sets an essential numeric option.
     func set(_ option: CURLoption, _ value: Int) {
         note(unsafe rankfs_curl_easy_setopt_long(pointer, option, value))
     }
 
-    /// Sets an option that takes text, which libcurl copies, and that the request must not go without.
+    /// Sets an essential option with text, which libcurl copies.
     func set(_ option: CURLoption, _ value: String) {
         note(unsafe rankfs_curl_easy_setopt_string(pointer, option, value))
     }
 
-    /// Tells how many bytes a PUT sends.
+    /// Sets the number of bytes that a PUT sends.
     func setLength(ofUpload length: Int64) {
         note(unsafe rankfs_curl_easy_setopt_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(length)))
     }
@@ -301,7 +304,7 @@ final class LoopGuard: Sendable {
         note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_HTTPHEADER, headerList))
     }
 
-    /// Tells the addresses of names, as lines of CURLOPT_RESOLVE(3), so that libcurl asks no resolver.
+    /// Sets the addresses of names, as lines of CURLOPT_RESOLVE(3), so that libcurl queries no resolver.
     func setAddresses(_ lines: [String]) {
         unsafe addressList = list(lines)
         note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_RESOLVE, addressList))
@@ -319,12 +322,12 @@ final class LoopGuard: Sendable {
         return unsafe list
     }
 
-    /// Takes in the result of an option that the request must not go without.
+    /// Records the result of an essential option.
     func note(_ code: CURLcode) {
         if code != CURLE_OK { isSafe = false }
     }
 
-    /// A number that libcurl knows of the last transfer.
+    /// A number that libcurl reports about the last transfer.
     func number(_ info: CURLINFO) -> Int {
         var value = 0
         _ = unsafe rankfs_curl_easy_getinfo_long(pointer, info, &value)
@@ -347,21 +350,21 @@ final class LoopGuard: Sendable {
 
 // MARK: - Failures
 
-/// What libcurl's codes mean here, as a sentence with cause and remedy.
+/// Translates libcurl's codes into errors: a sentence with cause and remedy.
 enum CurlFailure {
-    /// What is known of the end of an exchange.
+    /// The known facts about the end of an exchange.
     struct Evidence {
-        /// The result; libcurl-errors(3).
+        /// The result code (libcurl-errors(3)).
         var code: CURLcode
-        /// For the sentence.
+        /// The host, for the sentence.
         var host: String
         /// Whether a whole head had come.
         var headSeen = false
         /// `errno` of the connection (CURLINFO_OS_ERRNO(3)), 0 if unknown.
         var connectionError = 0
-        /// What is wrong with the certificate, as OpenSSL counts (CURLINFO_SSL_VERIFYRESULT(3), openssl-verify(1)).
+        /// The defect of the certificate, as OpenSSL's number (CURLINFO_SSL_VERIFYRESULT(3), openssl-verify(1)).
         var verification = 0
-        /// The same of a proxy's own certificate (CURLINFO_PROXY_SSL_VERIFYRESULT(3)).
+        /// The defect of a proxy's own certificate (CURLINFO_PROXY_SSL_VERIFYRESULT(3)).
         var proxyVerification = 0
         /// A proxy's answer to CONNECT (CURLINFO_HTTP_CONNECTCODE(3)), 0 for none.
         var proxyStatus = 0
@@ -406,7 +409,7 @@ enum CurlFailure {
         }
     }
 
-    /// Translates what the resolver said of a name.
+    /// Translates the resolver's failure for a name.
     static func error(_ trouble: NameTrouble, name: String, isProxy: Bool) -> HTTPError {
         switch (trouble, isProxy) {
         case (.unknown, false):
@@ -428,7 +431,7 @@ enum CurlFailure {
         }
     }
 
-    /// What to say of a certificate; the numbers are OpenSSL's `X509_V_ERR_…` (openssl-verify(1)).
+    /// The sentence about a certificate; the numbers are OpenSSL's `X509_V_ERR_…` (openssl-verify(1)).
     private static func certificate(_ verification: Int) -> String {
         switch verification {
         case 9: "the certificate is not valid yet; is this machine's clock right?"
@@ -438,7 +441,7 @@ enum CurlFailure {
             "the certificate is not signed by an authority known here; something in this network may be in between "
                 + "(a portal, a proxy). If the host is your own, name the authority's file with the option ca_file."
         case 23: "the certificate was revoked; who runs the host must renew it."
-        // libcurl compares names by itself, once the rest is in order, and leaves its "not yet looked" (1).
+        // libcurl compares names by itself, after the other checks, and leaves the number at its initial value (1).
         case 0, 1, 62:
             "the certificate is for another host; something in this network may be in between (a portal, a proxy), "
                 + "or the address names the host in another way than its certificate."
@@ -448,7 +451,7 @@ enum CurlFailure {
 }
 
 extension CurlFailure.Evidence {
-    /// What the handle of an exchange tells about its end.
+    /// Collects the facts about an exchange's end from its handle.
     init(_ code: CURLcode, host: String, headSeen: Bool, from easy: CurlEasy?) {
         self.init(code: code, host: host, headSeen: headSeen)
         guard let easy else { return }

@@ -5,33 +5,33 @@ import Synchronization
 
 /// The transport over libcurl, which begins each transfer at once: two threads, each with multi handles of its own.
 ///
-/// One carries bodies on connections that speak HTTP/1.1 only, the other small answers on connections that may speak HTTP/2.
-/// They share no connection: libcurl 7.88.1 puts a request that wishes for HTTP/2 on a connection on which one kept to HTTP/1.1
-/// is under way, and then each reads what belongs to the other.
+/// One thread carries bodies on connections with HTTP/1.1 only, the other small answers on connections that may use HTTP/2. They
+/// share no connection: libcurl 7.88.1 puts a request that prefers HTTP/2 on a connection where a request restricted to HTTP/1.1 is
+/// under way, and then each request reads bytes of the other.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. The threads run from `init` to `shutdown`; they sleep without waking while nothing is under way.
+/// Any thread may call. The threads run from `init` to `shutdown`; they sleep without waking while no transfer is under way.
 package final class CurlTransport: Transport {
     /// Limits and rules of a transport.
     package struct Configuration: Sendable {
-        /// Connections to one host.
+        /// The limits of one host.
         package var limits: HostLimits
         /// The value of `User-Agent:`.
         package var userAgent: String
-        /// A proxy URL, or nil for none; the environment is not asked.
+        /// A proxy URL, or nil for none; the environment is not read.
         ///
-        /// A proxy connects in our place, so that the addresses behind names are its own concern.
+        /// A proxy connects in our place, so that the addresses of names are its own concern.
         package var proxy: String?
-        /// Exact hosts that may be asked and redirected to, lower case; `https` only.
+        /// The exact hosts that requests and redirects may go to, in lower case; `https` only.
         package var hosts: Set<String>
-        /// Origins (`http://127.0.0.1:8080`) that the user named: any scheme, any address.
+        /// The origins (`http://127.0.0.1:8080`) that the user named: any scheme, any address.
         package var trustedOrigins: Set<String>
-        /// How long connecting may take.
+        /// The time limit of connecting.
         package var connectTimeout: Duration
-        /// A transfer slower than 1 KiB/s for this long ends with `.timedOut`.
+        /// The time after which a transfer slower than 1 KiB/s ends with `.timedOut`.
         package var stallTimeout: Duration
-        /// Path of a PEM file with certificates that sign those of `trustedOrigins`, besides the system's; nil for none.
+        /// The path of a PEM file with certificates that sign those of `trustedOrigins`, besides the system's; nil for none.
         package var certificates: String?
 
         package init(
@@ -51,26 +51,26 @@ package final class CurlTransport: Transport {
 
     package let limits: HostLimits
 
-    /// Bodies: HTTP/1.1 only, a connection each.
+    /// The worker for bodies: HTTP/1.1 only, one connection each.
     private let bulk: CurlWorker
-    /// Small answers: HTTP/2 where it is offered.
+    /// The worker for small answers: HTTP/2 where it is offered.
     private let metadata: CurlWorker
     private let means: CurlLoop.Means
 
     /// Starts the transport's threads.
     ///
     /// - Parameters:
-    ///   - configuration: Limits and rules.
-    ///   - observer: Told of every request.
-    /// - Throws: `.refused` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the
-    ///   file of certificates cannot be read or holds none.
+    ///   - configuration: The limits and rules.
+    ///   - observer: The observer of every request.
+    /// - Throws: `.refused` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the file of
+    ///   certificates cannot be read or holds none.
     package convenience init(
         _ configuration: Configuration, observer: (any TransferObserver)? = nil
     ) throws(HTTPError) {
         try self.init(configuration, resolver: NameResolver(), observer: observer)
     }
 
-    /// A transport with a resolver of its own, for tests.
+    /// Makes a transport with a resolver of its own, for tests.
     init(
         _ configuration: Configuration, resolver: NameResolver, observer: (any TransferObserver)? = nil
     ) throws(HTTPError) {
@@ -103,12 +103,12 @@ package final class CurlTransport: Transport {
         }
     }
 
-    /// What was sent for each purpose since the start, and what came of it.
+    /// The requests sent for each purpose since the start, and their outcomes.
     package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { means.ledger.all }
 
-    /// Calls back from a loop's thread once all loops go round, at once unless one hangs, whatever the network does.
+    /// Calls back from a loop's thread after a turn of every loop: at once unless a loop hangs, whatever the state of the network.
     ///
-    /// After the shutdown nothing calls back.
+    /// After the shutdown no call comes.
     package func echo(_ answer: @escaping @Sendable () -> Void) {
         let metadata = metadata
         bulk.echo { metadata.echo(answer) }
@@ -116,8 +116,8 @@ package final class CurlTransport: Transport {
 
     /// Cancels everything, wakes the loops and joins their threads.
     ///
-    /// Blocks for as long as sinks take to hear of the end. Requests started later end with `.cancelled` at once. From
-    /// within a sink no thread is waited for, since the caller is one of them.
+    /// Blocks until all sinks have received the end. Requests started later end with `.cancelled` at once. Within a sink no thread
+    /// is joined, since the caller runs on one of them.
     package func shutdown() {
         let isFromWithin = bulk.isCurrentThread || metadata.isCurrentThread
         bulk.shutdown(waits: !isFromWithin)
@@ -125,7 +125,7 @@ package final class CurlTransport: Transport {
     }
 }
 
-/// A loop, its thread and the way in: what carries the transfers of one class.
+/// A loop with its thread and mailbox, for the transfers of one class.
 ///
 /// ## Concurrency
 ///
@@ -135,7 +135,7 @@ final class CurlWorker: Sendable {
     private static let isCurlReady: Bool = rankfs_curl_global_init() == CURLE_OK
 
     private let mailbox: CurlMailbox
-    /// Nil once joined.
+    /// Nil after the thread was joined.
     private let thread: Mutex<pthread_t?>
 
     /// Starts the thread.
@@ -171,9 +171,9 @@ final class CurlWorker: Sendable {
         thread.withLock { thread in thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
-    /// Cancels everything and wakes the loop; a second time is nothing.
+    /// Cancels everything and wakes the loop; a second call has no effect.
     ///
-    /// - Parameter waits: Whether to return only once the thread has ended; not from within a sink.
+    /// - Parameter waits: Whether to return only after the thread has ended; false within a sink.
     func shutdown(waits: Bool = true) {
         let running = thread.withLock { thread in
             defer { thread = nil }
@@ -191,9 +191,9 @@ final class CurlWorker: Sendable {
 
 // MARK: - Certificates
 
-/// Looks into a file of certificates before libcurl is given it, which would complain only at the first request.
+/// Checks a file of certificates before libcurl receives it, which would report an error only at the first request.
 enum CertificateFile {
-    /// Bytes looked at: several times the system's own bundle.
+    /// The most bytes read: several times the size of the system's own bundle.
     static let bytesLimit = 4 << 20
 
     /// Checks that the file can be read and holds a certificate.
@@ -232,33 +232,33 @@ enum CertificateFile {
     }
 }
 
-/// The certificate that a host shows.
+/// The certificate of a host.
 package struct ServerCertificate: Hashable, Sendable {
-    /// Who signed it, as the certificate names them: `C = US, O = Let's Encrypt, CN = R11`.
+    /// The issuer as the certificate names it: `C = US, O = Let's Encrypt, CN = R11`.
     package var issuer: String
-    /// When it ends, as OpenSSL writes it: `Jan  3 12:00:00 2027 GMT`.
+    /// The end of its validity as OpenSSL writes it: `Jan  3 12:00:00 2027 GMT`.
     package var end: String
 
-    /// Makes one, for tests.
+    /// Makes a certificate, for tests.
     package init(issuer: String, end: String) {
         self.issuer = issuer
         self.end = end
     }
 }
 
-/// Asks a host for its certificate by a handshake alone; no request is sent.
+/// Fetches the certificate of a host with a handshake alone; no request is sent.
 package enum CertificateProbe {
-    /// Connects, secures the connection by the same rules as every transfer's, and hangs up.
+    /// Connects, secures the connection by the same rules as every transfer, and disconnects.
     ///
-    /// Blocks for as long as `patience`; not for tasks. Not before a transport was made, which prepares libcurl.
+    /// Blocks up to the time limit; not for tasks. A transport, which prepares libcurl, must have been made before.
     ///
     /// - Parameters:
     ///   - origin: `https://` and the host.
     ///   - certificates: A file of certificates that may sign it besides the system's.
-    ///   - proxy: Empty for none.
-    ///   - patience: For all of it.
-    /// - Returns: The server's own certificate; nil if libcurl does not tell it.
-    /// - Throws: Why the host is not to be trusted or cannot be reached.
+    ///   - proxy: The proxy; empty for none.
+    ///   - patience: The time limit of the whole call.
+    /// - Returns: The server's own certificate; nil if libcurl does not report it.
+    /// - Throws: The reason why the host is not to be trusted or cannot be reached.
     package static func ask(
         _ origin: String, certificates: String?, proxy: String, patience: Duration
     ) throws(HTTPError) -> ServerCertificate? {

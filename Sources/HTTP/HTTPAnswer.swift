@@ -1,8 +1,8 @@
-/// One thing that an answer's headers say.
+/// The information of one header field of an answer.
 package enum Field<Value: Hashable & Sendable>: Hashable, Sendable {
     case absent
     case fact(Value)
-    /// It is malformed, or does not agree with the rest of the answer: why, as a sentence without its stop.
+    /// The field is malformed or contradicts the rest of the answer: the reason, as a sentence without its full stop.
     case contradiction(String)
 
     /// The fact; nil if there is none.
@@ -11,7 +11,7 @@ package enum Field<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 }
 
-/// Status line and headers of an answer, parsed once and here alone: all other code reads facts.
+/// The status line and headers of an answer, parsed once and only here: all other code reads facts.
 ///
 /// A contradiction is a fact about the answer, not an error: `AnswerCheck` refuses it on the way from the network.
 package struct HTTPAnswer: Sendable {
@@ -21,34 +21,34 @@ package struct HTTPAnswer: Sendable {
         case whole
         /// A part of it.
         case part
-        /// The part that was asked for lies behind the end.
+        /// The requested part begins after the end.
         case beyondTheEnd
         /// There is no such body.
         case gone
         /// 401 or 403.
         case refused
-        /// 429; `RequestQueue` obeys what the host asks for.
+        /// 429; `RequestQueue` obeys the requested pause.
         case limited
-        /// 5xx: may be better in a moment.
+        /// 5xx: a later request may succeed.
         case troubled
         /// Any other status.
         case unexpected
     }
 
     package let status: Int
-    /// The protocol's version as the status line has it, `1.1` or `2`; empty where an answer is made up.
+    /// The protocol version of the status line, `1.1` or `2`; empty for an answer that did not come from a server.
     package let version: String
-    /// The family of the address that answered; nil behind a proxy and where an answer is made up.
+    /// The family of the address that answered; nil with a proxy and for an answer that did not come from a server.
     package var family: AddressFamily?
-    /// Bytes of the body on the wire (RFC 9110 section 8.6; one list of equal numbers is allowed by RFC 9112 section 6.3).
+    /// The length of the body on the wire (RFC 9110 section 8.6; one list of equal numbers is allowed by RFC 9112 section 6.3).
     ///
-    /// Two lengths, one beside `Transfer-Encoding`, and one that is not that of the part are contradictions.
+    /// Two lengths, a length beside `Transfer-Encoding`, and a length that differs from that of the part are contradictions.
     package let length: Field<Int64>
-    /// The bytes of the whole that a 206 brings (RFC 9110 section 14.4).
+    /// The range of a 206 in bytes of the whole (RFC 9110 section 14.4).
     package let part: Field<Range<Int64>>
-    /// Bytes of the whole, as a 206 tells them beside its part, or a 416 in place of one; nil for `*`.
+    /// The length of the whole in bytes, as a 206 declares it beside its part, or a 416 in place of one; nil for `*`.
     package let total: Int64?
-    /// The media type with its parameters, as it came.
+    /// The media type with its parameters, as received.
     package let contentType: String?
     /// The codings of the body in lower case, without `identity` (RFC 9110 section 8.4).
     package let codings: [String]
@@ -57,7 +57,7 @@ package struct HTTPAnswer: Sendable {
     /// An HTTP date (RFC 9110 section 8.8.2).
     package let lastModified: String?
     package let retryAfter: Field<RetryAfter>
-    /// When the answer was made, by the server's clock, in Unix seconds (RFC 9110 section 6.6.1).
+    /// The time at which the answer was made, by the server's clock, in Unix seconds (RFC 9110 section 6.6.1).
     package let date: Int64?
     private let headers: [(name: String, value: String)]
 
@@ -87,7 +87,7 @@ package struct HTTPAnswer: Sendable {
         date = first("date").flatMap { HTTPDate.seconds(from: $0) }
     }
 
-    /// The first header of this lower-case name, for those that are a service's own.
+    /// The first header of this lower-case name, for headers specific to a service.
     package subscript(name: String) -> String? {
         headers.first { $0.name == name }?.value
     }
@@ -110,33 +110,33 @@ package struct HTTPAnswer: Sendable {
         contentType.map { type in String(type.lowercased().prefix { $0 != ";" && $0 != " " }) }
     }
 
-    /// Whether the body is said to be text of any kind.
+    /// Whether the declared media type is text of any kind.
     package var isText: Bool { mediaType?.hasPrefix("text/") == true }
 
-    /// What names this version in `If-Range`: a strong entity tag, else the date (RFC 9110 section 13.1.5).
+    /// The value that identifies this version in `If-Range`: a strong entity tag, else the date (RFC 9110 section 13.1.5).
     package var validator: String? { etag.flatMap { $0.hasPrefix("\"") ? $0 : nil } ?? lastModified }
 
-    /// When it was sent, by the server's clock, in Unix seconds: its date and the time that a cache has kept it (RFC 9111 section 5.1).
+    /// The time of sending by the server's clock, in Unix seconds: its date plus its time in a cache (RFC 9111 section 5.1).
     package var sent: Int64? {
         let kept = self["age"].flatMap { Int64($0) }.map { min(max($0, 0), Self.longestKept) } ?? 0
         return date.map { $0 + kept }
     }
 
-    /// For how many seconds this version has been there, by the server's clock, so that nobody else's matters.
+    /// The age of this version in seconds, by the server's clock alone.
     package var age: Int64? {
         guard let sent, let modified = lastModified.flatMap({ HTTPDate.seconds(from: $0) }) else { return nil }
         return max(0, sent - modified)
     }
 
-    /// Seconds for which it asks to be left alone, counted by its own date if it has one, else from `now` in Unix seconds.
+    /// The requested pause in seconds, from the answer's own date if it has one, else from `now` in Unix seconds.
     ///
-    /// Nil if it asks for none that can be understood.
+    /// Nil if the answer requests no valid pause.
     package func pause(now: Int64) -> Int64? { retryAfter.value?.wait(from: date ?? now) }
 
-    /// Seconds for which a cache keeps anything: a thousand years.
+    /// The longest time in a cache, in seconds: a thousand years.
     private static let longestKept: Int64 = 31_556_952_000
 
-    /// Where the answer leads (RFC 9110 section 15.4); nil if it is no redirect.
+    /// The target of a redirect (RFC 9110 section 15.4); nil for any other answer.
     var redirect: String? { [301, 302, 303, 307, 308].contains(status) ? self["location"] : nil }
 
     // MARK: - Grammar
@@ -175,7 +175,7 @@ package struct HTTPAnswer: Sendable {
 
     /// A number of bytes: digits alone.
     private static func count(_ digits: some StringProtocol) -> Int64? {
-        // Int64 takes a sign, too.
+        // Int64 also accepts a sign.
         digits.first.map { ("0"..."9").contains($0) } == true ? Int64(digits) : nil
     }
 }
@@ -199,13 +199,13 @@ package enum RetryAfter: Hashable, Sendable {
     /// In Unix seconds.
     case date(Int64)
 
-    /// The longest wait taken from a server, in seconds: one hour, because a larger number is more often a mistake than a wish.
+    /// The longest wait accepted from a server, in seconds: one hour, since a larger number is more often a mistake than intended.
     package static let longest: Int64 = 3_600
 
     /// Parses a value; nil if it is neither a number nor a date.
     init?(_ text: String) {
         if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            // Too many digits for a number is still "very long".
+            // A number with too many digits still means a very long time.
             self = .seconds(Int64(text) ?? Self.longest)
         } else if let date = HTTPDate.seconds(from: text) {
             self = .date(date)
@@ -282,23 +282,23 @@ package enum HTTPDate {
 
 // MARK: - Verdicts
 
-/// What a request's end tells of the service's patience.
+/// The verdict of a request's end on the service's rate limit.
 package enum AnswerVerdict: Hashable, Sendable {
-    /// The service answered as it does to anybody who is welcome.
+    /// The service answered normally.
     case fine
-    /// The service wants to be left alone for so many seconds.
+    /// The service requests a pause of so many seconds.
     ///
-    /// - Parameter told: Whether the service named the time; a usual one doubles each time that it was not long enough.
+    /// - Parameter told: Whether the service stated the time; a usual pause doubles each time that it was too short.
     case limited(seconds: Int64, told: Bool)
-    /// No answer that tells: cancelled, timed out, unreachable, a server in trouble.
+    /// No verdict: cancelled, timed out, unreachable, a server in trouble.
     case unknown
 
-    /// The verdict on an answer that asks for a pause.
+    /// Makes the verdict on an answer that requests a pause.
     ///
     /// - Parameters:
     ///   - answer: The answer.
-    ///   - usual: Seconds of the pause if it names none that can be understood.
-    ///   - now: Wall clock in Unix seconds, for a date in an answer without one.
+    ///   - usual: The pause in seconds if the answer states no valid one.
+    ///   - now: The wall clock in Unix seconds, for a date in an answer without one.
     /// - Returns: A pause of a second at least.
     package static func limited(by answer: HTTPAnswer, usual: Int64, now: Int64) -> AnswerVerdict {
         let pause = answer.pause(now: now).map { max($0, 1) }
@@ -306,11 +306,11 @@ package enum AnswerVerdict: Hashable, Sendable {
     }
 }
 
-/// The two families of addresses by which a host may be reached: what turns one away may let the other in.
+/// The two families of addresses of a host; a front may turn one family away and accept the other.
 package enum AddressFamily: Hashable, Sendable {
     case ipv4, ipv6
 
-    /// The one of a numeric address.
+    /// The family of a numeric address.
     init(of address: String) { self = address.contains(":") ? .ipv6 : .ipv4 }
 
     var other: AddressFamily { self == .ipv4 ? .ipv6 : .ipv4 }
@@ -318,25 +318,26 @@ package enum AddressFamily: Hashable, Sendable {
 
 // MARK: - Fronts
 
-/// How what stands in front of a service turns programs away.
+/// The ways in which the front of a service turns programs away.
 package enum FrontRefusal: String, Hashable, Sendable {
-    /// With a check that only a browser passes; it may come and go, and go for another User-Agent.
+    /// A browser check; it may come and go, and may depend on the User-Agent.
     case challenge = "challenged"
-    /// For good: by its address, as a rule, so that no cookie helps.
+    /// A permanent block, by address as a rule, so that no cookie helps.
     case block = "blocked"
 }
 
-/// Recognises answers that come from what stands in front of a service.
+/// Recognises answers that come from the front of a service.
 ///
-/// They are looked for before the status counts: a check comes with 403, 503 or 429, and who takes it for a limit and comes again
-/// is blocked. The header is Cloudflare's ("Detect a Challenge Page response"), the marks of older pages are those that
-/// gallery-dl's `detect_challenge` looks for; the pages of a block carry Cloudflare's own style sheet and numbers from 1000 to 1099.
+/// These answers are recognised before the status counts: a browser check comes with 403, 503 or 429, and a client that takes it
+/// for a rate limit and comes again is blocked. The header is Cloudflare's ("Detect a Challenge Page response"), the marks of older
+/// pages are those of gallery-dl's `detect_challenge`; the pages of a block contain Cloudflare's own style sheet and numbers from
+/// 1000 to 1099.
 package enum FrontPage {
     enum Look: Equatable {
         /// The service's own answer.
         case none
         case refusal(FrontRefusal)
-        /// The text tells.
+        /// The text must be examined.
         case needsText
     }
 
@@ -348,7 +349,7 @@ package enum FrontPage {
         "access blocked",
     ]
 
-    /// Which of the marks a text has.
+    /// The marks that a text contains.
     package static func marks(in text: String) -> [String] {
         let text = text.lowercased()
         return (challengeMarks + blockMarks).filter { text.contains($0) }
@@ -362,7 +363,7 @@ package enum FrontPage {
         return server.contains("cloudflare") ? .needsText : .none
     }
 
-    /// What the text says of an answer whose head did not tell.
+    /// Classifies an answer by its text, if its head did not suffice.
     static func refusal(_ head: HTTPAnswer, text: [UInt8]) -> FrontRefusal? {
         let text = String(decoding: text, as: UTF8.self).lowercased()
         if challengeMarks.contains(where: text.contains) { return .challenge }
@@ -371,7 +372,7 @@ package enum FrontPage {
 }
 
 extension HTTPResponse {
-    /// How this turns programs away, if it is no answer of the service itself.
+    /// The refusal of a front; nil for an answer of the service itself.
     package var frontRefusal: FrontRefusal? {
         switch FrontPage.look(head) {
         case .none: nil

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Whole answers with retries, for API requests, HEADs and probes.
+/// A client for whole answers with retries: API requests, HEADs and probes.
 ///
 /// ## Concurrency
 ///
@@ -14,11 +14,11 @@ package struct HTTPClient: Sendable {
     private let random: @Sendable () -> Double
 
     /// - Parameters:
-    ///   - transport: The way to the network.
-    ///   - policy: When to try again.
-    ///   - time: Measures deadlines and waits.
-    ///   - wallClock: Unix seconds, for `Retry-After` dates.
-    ///   - random: Numbers from 0 to 1.
+    ///   - transport: The transport of the requests.
+    ///   - policy: The rules of retries.
+    ///   - time: The clock of deadlines and waits.
+    ///   - wallClock: Returns Unix seconds, for `Retry-After` dates.
+    ///   - random: Returns numbers from 0 to 1.
     package init(
         transport: any Transport, policy: RetryPolicy = RetryPolicy(), time: TimeSource = .system,
         wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) },
@@ -31,18 +31,18 @@ package struct HTTPClient: Sendable {
         self.random = random
     }
 
-    /// Sends a request and collects the answer, with retries (jittered, inside the deadline) for broken connections and 500,
-    /// 502, 503, 504; a 502 of the service's interface is tried again until the deadline.
+    /// Sends a request and collects the answer, with retries for broken connections and for 500, 502, 503 and 504.
     ///
+    /// The waits are jittered and end before the deadline; a 502 of the service's interface is tried again until the deadline.
     /// Cancelling the task cancels the transfer.
     ///
     /// - Parameters:
-    ///   - request: What to send; a patient one has its time from when it has its turn.
-    ///   - urgency: Tells when somebody waits for it: until then it is a preload, also while it is under way. If none is given, a patient
-    ///     request has that of the present task.
-    ///   - receiver: Gets the body of an answer below 300 in place of memory.
-    /// - Returns: The answer, of whatever status, also the last one when the tries are used up.
-    /// - Throws: What the last try failed with.
+    ///   - request: The request; the time of a patient request begins with its turn.
+    ///   - urgency: The urgency: until a reader waits, the request is a preload, also while it is under way. If it is nil, a
+    ///     patient request uses the urgency of the present task.
+    ///   - receiver: The receiver of the body of an answer below 300; nil to keep it in memory.
+    /// - Returns: The answer, of any status, also the last one after all tries.
+    /// - Throws: The error of the last try.
     package func send(
         _ request: HTTPRequest, urgency: Urgency? = nil, into receiver: (any BodyReceiver)? = nil
     ) async throws(HTTPError) -> HTTPResponse {
@@ -89,29 +89,29 @@ package struct HTTPClient: Sendable {
 }
 
 extension HTTPRequest {
-    /// Whether an answer means what it says, so that the request is not sent again.
+    /// Whether an answer is final, so that the request is not sent again.
     fileprivate func isFinal(_ result: Result<HTTPResponse, HTTPError>) -> Bool {
         if case .success(let response) = result { finalStatuses.contains(response.head.status) } else { false }
     }
 }
 
-/// The place of a body that is not kept in memory; called by one thread at a time.
+/// A receiver for a body that is not kept in memory; called by one thread at a time.
 package protocol BodyReceiver: AnyObject, Sendable {
-    /// The request goes to the network, where its time begins; more than once if it goes another way.
+    /// Reports that the request goes to the network and its time begins; called again if the request is sent another way.
     func begun()
 
-    /// The head of an answer below 300; false ends the request with `.cancelled`.
+    /// Takes the head of an answer below 300; false ends the request with `.cancelled`.
     func head(_ head: HTTPAnswer) -> Bool
 
-    /// The next bytes of its body; false ends the request with `.cancelled`.
+    /// Takes the next bytes of the body; false ends the request with `.cancelled`.
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool
 }
 
-/// The sink that collects a whole answer, or hands its body on.
+/// A sink that collects a whole answer, or passes the body to a receiver.
 ///
 /// ## Concurrency
 ///
-/// One mutex guards the answer; nothing foreign is called under it.
+/// One mutex guards the answer; no foreign code is called under it.
 final class Collector: ResponseSink {
     private struct State {
         var head: HTTPAnswer?
@@ -130,7 +130,7 @@ final class Collector: ResponseSink {
         self.receiver = receiver
     }
 
-    /// When the request last went to the network.
+    /// The time at which the request last went to the network.
     var begunAt: ContinuousClock.Instant? { state.withLock { $0.begunAt } }
 
     func begun() {
@@ -139,7 +139,7 @@ final class Collector: ResponseSink {
         receiver?.begun()
     }
 
-    /// Names the receiver of the answer, before the transfer begins; without one the answer is of no interest.
+    /// Sets the receiver of the answer before the transfer begins; without a receiver the answer is dropped.
     func then(_ receiver: @escaping @Sendable (Result<HTTPResponse, HTTPError>) -> Void) {
         state.withLock { $0.receiver = receiver }
     }
@@ -153,7 +153,7 @@ final class Collector: ResponseSink {
         if let receiver, state.withLock({ $0.head.map { $0.status < 300 } ?? false }) {
             return unsafe receiver.body(bytes)
         }
-        // Copied outside the lock's closure, which must not hold what is borrowed for the call.
+        // Copied outside the lock's closure, which must not hold a buffer that is borrowed for the call.
         let copy = unsafe Array(bytes)
         state.withLock { $0.body += copy }
         return true
@@ -176,12 +176,12 @@ final class Collector: ResponseSink {
 
 // MARK: - Retries
 
-/// Whether and when a failed request is sent again.
+/// The rules that decide whether and when a failed request is sent again.
 ///
 /// Exponential back-off with full jitter: the wait before try n+1 is random between 0 and `base * 2^(n-1)`, so that many clients
 /// that failed together do not come back together.
 package struct RetryPolicy: Sendable {
-    /// Tries in all, the first included: four fit a deadline of 15 s with waits of about 0.4 s, 0.8 s and 1.6 s at most.
+    /// The number of tries, the first included: four fit a deadline of 15 s with waits of about 0.4 s, 0.8 s and 1.6 s at most.
     package var tries = 4
     /// The longest wait before the second try.
     package var base = Duration.milliseconds(400)
@@ -190,7 +190,7 @@ package struct RetryPolicy: Sendable {
 
     package init() {}
 
-    /// No second try.
+    /// A policy without a second try.
     package static var once: RetryPolicy {
         var policy = RetryPolicy()
         policy.tries = 1
@@ -199,16 +199,16 @@ package struct RetryPolicy: Sendable {
 
     /// Decides on another try.
     ///
-    /// A 503 with `Retry-After` is waited for as long as it says, if that fits.
+    /// The wait after a 503 with `Retry-After` is the stated one, if it fits.
     ///
     /// - Parameters:
-    ///   - result: What came of the last try.
-    ///   - triesMade: Tries so far, at least 1.
-    ///   - remaining: Time left until the deadline.
+    ///   - result: The outcome of the last try.
+    ///   - triesMade: The number of tries so far, at least 1.
+    ///   - remaining: The time left until the deadline.
     ///   - random: A number from 0 to 1.
-    ///   - now: Wall clock in Unix seconds, for `Retry-After` dates.
-    ///   - isPatient: Whether 502 is tried again until the deadline: fronts of services say so for some seconds.
-    /// - Returns: The time to wait before the next try, or nil to let the outcome stand.
+    ///   - now: The wall clock in Unix seconds, for `Retry-After` dates.
+    ///   - isPatient: Whether a 502 is tried again until the deadline: fronts of services answer with it for some seconds.
+    /// - Returns: The time to wait before the next try; nil to accept the outcome.
     package func delay(
         after result: Result<HTTPAnswer, HTTPError>, triesMade: Int, remaining: Duration, random: Double, now: Int64,
         isPatient: Bool = false
@@ -220,7 +220,7 @@ package struct RetryPolicy: Sendable {
         }
         switch result {
         case .failure(.unreachable), .failure(.broken): break
-        // What makes no sense may be what an earlier answer left on the connection; the next try comes on another one.
+        // An invalid answer may be the rest of an earlier answer on the connection; the next try uses another connection.
         case .failure(.invalidAnswer) where triesMade == 1: break
         case .success(let answer) where [500, 502, 503, 504].contains(answer.status):
             if answer.status == 503, let pause = answer.pause(now: now) { wait = .seconds(pause) }
@@ -232,20 +232,20 @@ package struct RetryPolicy: Sendable {
 
 // MARK: - Connections made ahead
 
-/// Makes connections to a host of pictures while something else is waited for, so that the first picture need not.
+/// Connections to an image host that are made ahead, so that the first picture need not wait for them.
 ///
-/// libcurl makes none without a request, so each costs a HEAD whose answer is of no interest, at a preload's priority. What is
-/// asked for meanwhile makes connections of its own.
+/// libcurl makes no connection without a request, so each connection costs a HEAD at a preload's priority, and its answer is
+/// ignored. Requests that come meanwhile make connections of their own.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call.
 package final class WarmConnections: Sendable {
-    /// As many as a picture takes before its first answer; a burst begins with so many.
+    /// The number of connections: as many as a picture uses before its first answer, and as many as begin a burst.
     static let count = HostState.few
-    /// Connections are taken to be there for so long; libcurl keeps idle ones for a minute, servers mostly as long.
+    /// The time for which connections are assumed to exist; libcurl keeps idle ones for a minute, most servers as long.
     static let lifetime: Duration = .seconds(30)
-    /// How long the making may take; what is slower is of no use to who waits.
+    /// The time limit for making a connection; a slower connection is of no use to a waiter.
     private static let patience: Duration = .seconds(8)
 
     private let transport: any Transport
@@ -255,10 +255,10 @@ package final class WarmConnections: Sendable {
     private let last = Mutex<ContinuousClock.Instant?>(nil)
 
     /// - Parameters:
-    ///   - transport: The way to the network.
-    ///   - url: An address on the host that costs it nothing.
-    ///   - headers: Header lines that the host wants to see.
-    ///   - now: Measures how long ago connections were made.
+    ///   - transport: The transport of the requests.
+    ///   - url: An address on the host that is cheap to answer.
+    ///   - headers: The header lines that the host expects.
+    ///   - now: The clock for the age of connections.
     package init(
         _ transport: any Transport, to url: String, headers: [String],
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
@@ -269,7 +269,7 @@ package final class WarmConnections: Sendable {
         self.now = now
     }
 
-    /// Makes the connections unless that was done a moment ago.
+    /// Makes the connections unless it did so a moment ago.
     ///
     /// Returns at once.
     package func make() {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A request as a value.
+/// An HTTP request as a value.
 package struct HTTPRequest: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -15,35 +15,36 @@ package struct HTTPRequest: Sendable {
     package var headers: [String]
     /// Inclusive byte range, as in `Range: bytes=first-last`; an open end is nil.
     package var range: (first: Int64, last: Int64?)?
-    /// `If-Range:` validator that goes with `range`.
+    /// The validator for `If-Range:`, sent with `range`.
     package var ifRange: String?
     package var priority: TransferPriority
     package var transferClass: TransferClass
-    /// When the whole transfer must have ended.
+    /// The time by which the whole transfer must have ended.
     package var deadline: ContinuousClock.Instant
-    /// The largest body taken, in bytes; more ends the transfer with `.tooLarge`.
+    /// The largest accepted body, in bytes; a larger body ends the transfer with `.tooLarge`.
     package var bodyLimit: Int64
-    /// Whether `Content-Encoding: gzip` may be asked for (API answers); pictures never.
+    /// Whether the request accepts `Content-Encoding: gzip` (API answers); never for pictures.
     package var acceptsCompression: Bool
-    /// What it is counted as.
+    /// The purpose under which the request is counted.
     package var purpose: RequestPurpose
-    /// Statuses that mean what they say: an answer with one of them is not asked for again.
+    /// The final statuses: an answer with one of them is not requested again.
     package var finalStatuses: Set<Int> = []
-    /// What a PUT sends.
+    /// The content of a PUT.
     package var content: RequestContent?
-    /// Has libcurl sign the request for an object store.
+    /// The signature that libcurl makes for an object store.
     package var signature: RequestSignature?
-    /// Whether an answer that names another address is asked there: not what is signed for one.
+    /// Whether redirects are followed; not for a request that is signed for one address.
     package var followsRedirects = true
-    /// The only addresses that may be connected to; nil for all.
+    /// The only family of addresses that may be connected to; nil for all addresses.
     package var family: AddressFamily?
-    /// How much longer than until its deadline it may wait for its turn while nobody waits for it (`Urgency.current`).
+    /// The extra time after the deadline for which a request without a reader may wait for its turn (`Urgency.current`).
     ///
-    /// Its own time begins when it has its turn. Only for requests to a service's interface.
+    /// The request's own time begins with its turn. Only for requests to a service's interface.
     package var patience = Duration.zero
-    /// What an answer tells of the service's patience; nil for nothing.
+    /// Derives a verdict on the service's rate limit from an answer; nil for no verdict.
     ///
-    /// Of an error it gets the first 64 KB, of another answer the head alone. Only for requests to a service's interface.
+    /// An error comes with the first 64 KB of its body, another answer with the head alone. Only for requests to a service's
+    /// interface.
     package var judge: (@Sendable (HTTPResponse) -> AnswerVerdict)?
 
     package init(
@@ -66,18 +67,18 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// Who waits for a transfer; of those that wait for a slot, more urgent ones go first.
+/// The urgency of a transfer; of the transfers that wait for a slot, more urgent ones go first.
 ///
-/// What is under way stays so: who asks for bodies that nobody waits for ends some of them when a reader comes.
+/// Transfers under way continue: the owner of bodies without a reader ends some of them when a reader comes.
 package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
-    /// Nobody waits yet.
+    /// No reader waits yet.
     case preload = 0
-    /// Nobody waits, but a person has the place where it belongs before them.
+    /// No reader waits, but the user sees the place to which the transfer belongs.
     case shown = 1
-    /// A person or program waits.
+    /// A reader waits: a person or a program.
     case reader = 2
 
-    /// Its place in a line of those that wait: the first one is 0.
+    /// The rank among waiting transfers; 0 is the first.
     package var rank: Int { Self.reader.rawValue - rawValue }
 
     package static func < (left: TransferPriority, right: TransferPriority) -> Bool {
@@ -85,7 +86,7 @@ package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
     }
 }
 
-/// What a request may occupy: bodies want connections of their own, small answers share one.
+/// The connections that a request may occupy: bodies need connections of their own, small answers share one.
 package enum TransferClass: Sendable {
     /// API answers, HEADs and small previews: one multiplexed connection where the server offers HTTP/2.
     case metadata
@@ -93,31 +94,31 @@ package enum TransferClass: Sendable {
     case bulk
 }
 
-/// What a request is for, as displays and metrics tell requests apart.
+/// The purpose of a request, by which displays and metrics distinguish requests.
 package enum RequestPurpose: String, Sendable, CaseIterable {
-    /// A question to the service: listings, works, authors.
+    /// A query to the service: listings, works, authors.
     case api
-    /// How long a picture is.
+    /// The length of a picture.
     case size
-    /// A picture, or a part of one.
+    /// A picture, or a part of it.
     case picture
     /// A small preview for a thumbnail.
     case preview
-    /// Nothing but a connection, made before it is needed; whatever the answer says.
+    /// A connection, made before it is needed; the answer is ignored.
     case connection
-    /// What goes to the shared tier and comes from there.
+    /// A transfer to or from the shared tier.
     case tier
 }
 
-/// What a request sends: so many bytes, read as they go.
+/// The content of a request: a fixed number of bytes, read during the transfer.
 ///
 /// ## Concurrency
 ///
-/// `read` is called on the transport's thread, in order but for a request that is sent again, which begins anew.
+/// `read` is called on the transport's thread, in order, except that a request that is sent again starts from the beginning.
 @safe package struct RequestContent: Sendable {
-    /// Bytes in all.
+    /// The length in bytes.
     package let length: Int64
-    /// Copies what lies at an offset into a buffer; the count copied, 0 at the end, or nil if it cannot be read.
+    /// Copies the bytes at an offset into a buffer and returns their count: 0 at the end, nil if they cannot be read.
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
     package init(
@@ -127,7 +128,7 @@ package enum RequestPurpose: String, Sendable, CaseIterable {
         unsafe self.read = unsafe read
     }
 
-    /// Bytes that are in memory.
+    /// Makes content of bytes in memory.
     package init(_ bytes: [UInt8]) {
         unsafe self.init(length: Int64(bytes.count)) { offset, buffer in
             guard let start = Int(exactly: offset), start <= bytes.count else { return nil }
@@ -138,9 +139,9 @@ package enum RequestPurpose: String, Sendable, CaseIterable {
     }
 }
 
-/// How libcurl signs a request for an object store (CURLOPT_AWS_SIGV4(3)).
+/// The signature that libcurl makes for an object store (CURLOPT_AWS_SIGV4(3)).
 ///
-/// What it prints as tells no secret.
+/// The printed form contains no secret.
 package struct RequestSignature: Sendable, CustomStringConvertible, CustomReflectable {
     /// `aws:amz:REGION:s3`.
     let scope: String
@@ -148,9 +149,9 @@ package struct RequestSignature: Sendable, CustomStringConvertible, CustomReflec
     let secret: String
 
     /// - Parameters:
-    ///   - region: The region of the store, as it calls itself.
-    ///   - keyID: Names the key; it is sent.
-    ///   - secret: Never leaves the process.
+    ///   - region: The store's name of its region.
+    ///   - keyID: The identifier of the key; it is sent.
+    ///   - secret: The secret of the key, which never leaves the process.
     package init(region: String, keyID: String, secret: String) {
         scope = "aws:amz:\(region):s3"
         self.keyID = keyID
@@ -162,43 +163,43 @@ package struct RequestSignature: Sendable, CustomStringConvertible, CustomReflec
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a transfer failed.
+/// An error of a transfer.
 ///
-/// Texts hold no credentials and no raw bytes from outside.
+/// Texts contain no credentials and no raw bytes from outside.
 package enum HTTPError: Error, Hashable, Sendable {
     /// No name, no route, refused, reset before an answer.
     case unreachable(String)
-    /// The deadline passed or the transfer crawled.
+    /// The deadline passed, or the transfer was too slow.
     case timedOut
     /// The connection ended in the middle of the answer.
     case broken(String)
-    /// The answer contradicts itself: two lengths, a negative one, garbage in place of a status line, an unasked encoding.
+    /// The answer contradicts itself: two lengths, a negative length, an invalid status line, an encoding that was not requested.
     case invalidAnswer(String)
-    /// The body is larger than allowed.
+    /// The body is larger than the limit.
     case tooLarge
-    /// A redirect loop, or one to a host, scheme or address that is not allowed.
+    /// A redirect loop, or a redirect to a host, scheme or address that is not allowed.
     case redirectRefused(String)
-    /// The certificate or the TLS handshake is bad.
+    /// The certificate is invalid or the TLS handshake failed.
     case untrusted(String)
-    /// The request itself is wrong: a URL that does not parse or names a host that is not allowed.
+    /// The request itself is invalid: a URL that does not parse, or a host that is not allowed.
     case refused(String)
-    /// The host asked to be left alone for so many more seconds, and the request was not sent.
+    /// The host has a cool-down of so many more seconds, and the request was not sent.
     case limited(retryAfter: Int64)
-    /// What stands in front of the host turns programs away: why it is not asked and what helps, as a sentence.
+    /// The front of the host turns programs away: the reason and the remedy, as a sentence.
     case turnedAway(String)
-    /// There are too many open files for another connection: why and what helps, as a sentence.
+    /// There are too many open files for another connection: the reason and the remedy, as a sentence.
     case exhausted(String)
     /// Requests are switched off.
     case offline
     case cancelled
 }
 
-/// What a request itself must fulfil before anything is done for it.
+/// The conditions that a request must meet before any work is done for it.
 enum RequestRule {
-    /// Headers that say nothing of the user and may follow a redirect to another host.
+    /// Headers without information about the user, which may follow a redirect to another host.
     private static let harmless: Set<String> = ["accept", "accept-language", "user-agent"]
 
-    /// Throws `.refused` for lines that would end a header early, and for ranges that are none.
+    /// Throws `.refused` for lines that would end a header early, and for invalid ranges.
     static func check(_ request: HTTPRequest) throws(HTTPError) {
         for line in request.headers + (request.ifRange.map { ["If-Range: \($0)"] } ?? []) {
             guard line.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }), line.utf8.contains(0x3A) else {
@@ -212,7 +213,7 @@ enum RequestRule {
         }
     }
 
-    /// The lines that may go to another host than the one they were meant for.
+    /// Returns the header lines that may be sent to another host after a redirect.
     static func headersForAnotherHost(_ lines: [String]) -> [String] {
         lines.filter { line in
             harmless.contains(line.prefix { $0 != ":" }.lowercased())
@@ -222,7 +223,7 @@ enum RequestRule {
 
 // MARK: - Urgency
 
-/// Whether somebody waits for what was asked for nobody yet: a reader's priority from then on.
+/// The urgency of work that began without a reader; it becomes a reader's priority when a reader comes.
 ///
 /// ## Concurrency
 ///
@@ -234,17 +235,17 @@ package final class Urgency: Sendable {
         var followers: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// That of what the present task asks for on nobody's behalf; nil where nobody can come to wait for it.
+    /// The urgency of requests that the present task makes without a reader; nil where no reader can come.
     @TaskLocal package static var current: Urgency?
 
     private let state = Mutex(State())
 
     package init() {}
 
-    /// What the next try is sent with.
+    /// The priority of the next try.
     package var priority: TransferPriority { state.withLock { $0.priority } }
 
-    /// Somebody waits.
+    /// Records that a reader waits, and calls all followers.
     package func raise() {
         let followers = state.withLock { state in
             state.priority = .reader
@@ -254,7 +255,7 @@ package final class Urgency: Sendable {
         for hurry in followers { hurry() }
     }
 
-    /// Does something meanwhile, and calls `hurry` when somebody waits: at once if somebody does already.
+    /// Runs a body, and calls `hurry` when a reader comes, at once if a reader already waits.
     package func whileFollowed<Value: Sendable>(
         by hurry: @escaping @Sendable () -> Void, _ body: @Sendable () async -> Value
     ) async -> Value {

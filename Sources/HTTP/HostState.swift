@@ -1,81 +1,83 @@
-/// What the requests to one host may do now: its cool-downs, the allowance of a burst, the rate of a service's interface, and its slots;
-/// told the time, never reading a clock.
+/// The requests to one host: its cool-downs, the allowance of a burst, the rate limit of a service's interface, and the slots.
 ///
-/// A request waits for the end of a cool-down if it can still be answered before its deadline, readers first; the others are
-/// refused at once. A burst of requests begins with a few, and each good answer lets two more be under way: a host that wants
-/// none says so to those few. Of what is allowed, bodies and small answers go as far as each has slots.
+/// All methods take the time as a parameter.
 ///
-/// Requests to a service's interface go first, for the others follow from what they bring, and by rules of their own (`ServiceLine`): what
-/// stands in front of the host is all that stops both.
+/// A request waits for the end of a cool-down if it can still be answered before its deadline, readers first; other requests are
+/// refused at once. A burst begins with a few requests, and each good answer permits two more under way, so that a host that
+/// accepts none refuses only those few. Within the allowance, bodies and small answers are limited by their slots.
+///
+/// Requests to a service's interface go first, since other requests follow from their answers, and by rules of their own
+/// (`ServiceLine`): only a front stops both kinds.
 struct HostState {
-    /// What the caller has to do, in order.
+    /// A step for the caller to take; the order matters.
     enum Action: Equatable {
         case send(Int)
-        /// The cool-down lasts longer than the request may, by so many seconds from now.
+        /// The cool-down, with so many seconds left, lasts longer than the request may wait.
         case refuse(Int, seconds: Int64)
-        /// What stands in front of the host turns programs away for longer than the request may wait.
+        /// The front turns programs away for longer than the request may wait.
         case turnAway(Int)
-        /// The deadline came while the request waited.
+        /// The deadline passed while the request waited.
         case late(Int)
     }
 
-    /// A request as its host sees it.
+    /// The properties of a request that matter to its host.
     struct Entry {
         var priority: TransferPriority
         var transferClass: TransferClass
         var deadline: ContinuousClock.Instant
-        /// Whether it goes to a service's interface.
+        /// Whether the request goes to a service's interface.
         var isPaced = false
 
         fileprivate var lane: Int { transferClass == .metadata ? 0 : 1 }
 
-        /// Of what is ahead of readers, bodies go before small answers: they are few, while the sizes of a whole listing come by the
-        /// hundred.
+        /// The rank in the lane.
+        ///
+        /// Of the preloads, bodies go before small answers: bodies are few, while the sizes of a whole listing come by the hundred.
         fileprivate var rank: Int {
             (priority == .preload && transferClass == .bulk ? TransferPriority.shown : priority).rank
         }
     }
 
-    /// Waiting requests that are blocked by the same things: small answers, or bodies.
+    /// The waiting requests that are blocked by the same limits: small answers, or bodies.
     private struct Lane {
-        /// By rank; ids grow with each request.
+        /// The ids by rank; ids grow with each request.
         var places = WaitingLine<Int>()
         var deadlines = WaitingLine<ContinuousClock.Instant>()
     }
 
     private struct Running {
         var entry: Entry
-        /// Nil once the outcome was taken in.
+        /// Nil after the outcome was recorded.
         var ticket: CoolDown.Ticket?
-        /// Whether it went without the host's leave, so that its outcome says nothing of others.
+        /// Whether the request bypassed the host's cool-down and allowance, so that its outcome says nothing about other requests.
         let isExempt: Bool
-        /// That of the service's interface; nil once what the answer tells of it was taken in.
+        /// The ticket of the service's interface; nil after the verdict of the answer was recorded.
         var turn: CoolDown.Ticket?
     }
 
-    /// Slots that are taken, and those of them by requests without a reader.
+    /// The occupied slots, and those of them that requests without a reader occupy.
     private struct Taken {
         var all = 0
         var ahead = 0
     }
 
-    /// The family of addresses by which a host is asked that turned the other one away.
+    /// The family of addresses in use after the host turned the other family away.
     struct Way: Equatable {
         let family: AddressFamily
         var isProven = false
     }
 
-    /// Requests under way at the beginning of a burst: enough for the first pictures, few enough to be refused.
+    /// The requests under way at the beginning of a burst: enough for the first pictures, few enough to be refused.
     static let few = 4
-    /// How many more may be under way after each good answer; with the one that has ended, three times as many a round trip.
+    /// The additional requests under way after each good answer; each round trip triples the number of requests.
     static let growth = 2
-    /// How long a request without an answer counts: what hangs holds up no other.
+    /// The time for which a request without an answer counts, so that a hanging request delays no other.
     static let patience = Duration.seconds(1)
-    /// How long good answers count, from one burst of requests to the next.
+    /// The time for which good answers count, from one burst of requests to the next.
     static let welcomeFor = Duration.seconds(5)
-    /// More than there will ever be slots for.
+    /// A number larger than any number of slots.
     static let most = 1024
-    /// The least time of an answer, after the end of a cool-down.
+    /// The least time for an answer after the end of a cool-down.
     static let answerTime = Duration.milliseconds(500)
 
     private let limits: HostLimits
@@ -83,29 +85,29 @@ struct HostState {
     private let burst: Int
     private let rate: RequestRate
     private var coolDown: CoolDown
-    /// The requests to a service's interface, once there was one.
+    /// The requests to a service's interface; nil before the first one.
     private(set) var service: ServiceLine?
     private var lanes = [Lane(), Lane()]
     private var waiting: [Int: Entry] = [:]
     private var running: [Int: Running] = [:]
     private var small = Taken()
     private var bodies = Taken()
-    /// Those under way that count against the allowance, by when they no longer do.
+    /// The requests under way that count against the allowance, by the time at which they cease to count.
     private var counted = WaitingLine<ContinuousClock.Instant>()
-    /// How many may be under way, by the good answers of this burst.
+    /// The allowed requests under way, by the good answers of this burst.
     private var allowance: Int
-    /// The last good answer.
+    /// The time of the last good answer.
     private var welcomed: ContinuousClock.Instant?
-    /// Whether small answers share connections; nil before one has come.
+    /// Whether small answers share connections; nil before the first answer.
     private var isMultiplexed: Bool?
     var way: Way?
 
     /// - Parameters:
     ///   - limits: The slots.
-    ///   - isSecure: Whether it speaks TLS.
-    ///   - burst: Requests under way at the beginning of a burst.
-    ///   - pause: What is left over from earlier.
-    ///   - rate: The rate of a service's interface, if it is there.
+    ///   - isSecure: Whether the host uses TLS.
+    ///   - burst: The requests under way at the beginning of a burst.
+    ///   - pause: The pause left over from an earlier run.
+    ///   - rate: The rate limit of a service's interface, if the host has one.
     init(
         _ limits: HostLimits, isSecure: Bool = true, burst: Int = few, pause: HostPause? = nil,
         rate: RequestRate = RequestRate(burst: most, perSecond: Double(most))
@@ -118,9 +120,9 @@ struct HostState {
         coolDown = CoolDown(until: pause?.end, front: pause?.front)
     }
 
-    // MARK: - What is known
+    // MARK: - State
 
-    /// What is to be kept over restarts: a cool-down, and a front that no request was seen to pass, however long ago.
+    /// The pause to keep over restarts: a cool-down, or a front of any age that no request has passed since.
     func pause(wall: Int64) -> HostPause? {
         if let front = coolDown.front {
             return HostPause(end: closedUntil(wall: wall) ?? min(coolDown.until ?? wall, wall), front: front)
@@ -128,7 +130,7 @@ struct HostState {
         return closedUntil(wall: wall).map { HostPause(end: $0) }
     }
 
-    /// The front in the way.
+    /// The front that blocks the host; nil if there is none.
     var front: FrontStop? { coolDown.front }
 
     /// The end of the present cool-down, in Unix seconds.
@@ -137,17 +139,17 @@ struct HostState {
         return left > 0 ? wall + left : nil
     }
 
-    /// Whether nothing would be lost with it but how it shares connections.
+    /// Whether the only fact that would be lost with this state is how small answers share connections.
     var isIdle: Bool {
         waiting.isEmpty && running.isEmpty && coolDown.trust == .everybody && way == nil && service == nil
     }
 
-    /// Requests that have a slot, and those that wait.
+    /// The numbers of requests that have a slot and that wait.
     var counts: (active: Int, queued: Int) { (running.count, waiting.count) }
 
-    // MARK: - What owners do
+    // MARK: - Changes by owners
 
-    /// Lets a request wait for its turn, by its id among its equals.
+    /// Adds a request to the waiting ones, by its id among its equals.
     mutating func join(_ id: Int, _ entry: Entry) {
         waiting[id] = entry
         guard !entry.isPaced else {
@@ -173,7 +175,7 @@ struct HostState {
         }
     }
 
-    /// Takes one out that waits; false if it does not.
+    /// Removes a waiting request; false if it does not wait.
     @discardableResult
     mutating func leave(_ id: Int) -> Bool {
         guard let entry = waiting.removeValue(forKey: id) else { return false }
@@ -186,14 +188,14 @@ struct HostState {
         return true
     }
 
-    // MARK: - What answers do
+    // MARK: - Answers
 
-    /// Takes in whether small answers share connections.
+    /// Records whether small answers share connections.
     mutating func learn(isMultiplexed: Bool) { self.isMultiplexed = isMultiplexed }
 
-    /// Takes in the outcome of a request under way; a second time is without effect.
+    /// Records the outcome of a request under way; a second call has no effect.
     ///
-    /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
+    /// - Returns: The end of a cool-down that this outcome began or extended, in Unix seconds.
     mutating func settle(_ id: Int, _ verdict: AnswerVerdict, now: ContinuousClock.Instant, wall: Int64) -> Int64? {
         guard let (ticket, isExempt) = takeTicket(id), !isExempt else { return nil }
         switch verdict {
@@ -206,25 +208,25 @@ struct HostState {
         return coolDown.settle(ticket, verdict, wall: wall)
     }
 
-    /// Takes in what an answer of a service's interface tells of it; a second time is without effect.
+    /// Records the verdict of an answer of a service's interface; a second call has no effect.
     ///
-    /// - Returns: The end of a cool-down of the service that this began or made longer, in Unix seconds.
+    /// - Returns: The end of a cool-down of the service that this verdict began or extended, in Unix seconds.
     mutating func judge(_ id: Int, _ verdict: AnswerVerdict, wall: Int64) -> Int64? {
         guard let turn = running[id]?.turn else { return nil }
         running[id]?.turn = nil
         return service?.settle(turn, verdict, wall: wall)
     }
 
-    /// Takes in that a request did not get to the service's interface.
+    /// Records that a request did not reach the service's interface.
     mutating func giveBack(_ id: Int, wall: Int64) {
         guard let turn = running[id]?.turn else { return }
         running[id]?.turn = nil
         service?.giveBack(turn, wall: wall)
     }
 
-    /// Takes in that a request under way was turned away by what stands in front; a second time is without effect.
+    /// Records that a front turned away a request under way; a second call has no effect.
     ///
-    /// - Returns: The end of the pause that this began, in Unix seconds.
+    /// - Returns: The end of the pause that this refusal began, in Unix seconds.
     mutating func turnAway(
         _ id: Int, _ refusal: FrontRefusal, mark: String, hasOtherWay: Bool, wall: Int64
     ) -> Int64? {
@@ -240,7 +242,7 @@ struct HostState {
         return (ticket, request.isExempt)
     }
 
-    /// Frees the slot of a request that has ended.
+    /// Frees the slot of an ended request.
     mutating func end(_ id: Int, now: ContinuousClock.Instant, wall: Int64) {
         _ = settle(id, .unknown, now: now, wall: wall)
         _ = judge(id, .unknown, wall: wall)
@@ -250,9 +252,9 @@ struct HostState {
     /// Ends the pause of a front at once, with one probe.
     mutating func probeAgain() { coolDown.probeAgain() }
 
-    // MARK: - What follows
+    // MARK: - Next steps
 
-    /// What may go, or must end, now.
+    /// Returns the requests to send or to end now.
     mutating func next(now: ContinuousClock.Instant, wall: Int64) -> [Action] {
         let left = coolDown.secondsLeft(wall)
         var actions = expire(now, wall, left)
@@ -272,9 +274,9 @@ struct HostState {
         return actions
     }
 
-    /// Ends what cannot be answered in time, by deadlines up to the first that is late enough.
+    /// Ends the requests that cannot be answered in time, by deadlines up to the first that is late enough.
     private mutating func expire(_ now: ContinuousClock.Instant, _ wall: Int64, _ left: Int64) -> [Action] {
-        // The interface waits for the pause of a front only.
+        // Requests to the interface wait only for the pause of a front.
         let hold = left > 0 && coolDown.front != nil ? .seconds(left) + Self.answerTime : Duration.zero
         var actions = (service?.late(hold: hold, now: now, wall: wall) ?? []).map { id -> Action in
             leave(id)
@@ -295,7 +297,7 @@ struct HostState {
         return actions
     }
 
-    /// The next request that may go.
+    /// The next request that may be sent.
     private mutating func first(_ now: ContinuousClock.Instant, _ wall: Int64, isOpen: Bool) -> Int? {
         let hasLeave: Bool =
             switch coolDown.trust {
@@ -317,8 +319,9 @@ struct HostState {
         return best?.id
     }
 
-    /// Whether there is a slot for a request: small answers without a reader leave one to readers; which bodies are requested
-    /// is decided by their owner.
+    /// Whether a slot is free for a request.
+    ///
+    /// Small answers without a reader leave one slot to readers; the owner of bodies decides which of them are requested.
     private func hasSlot(_ entry: Entry) -> Bool {
         guard entry.transferClass == .metadata else { return bodies.all < limits.bodies.all }
         let all = limits.smallAnswers(multiplexed: isMultiplexed, isSecure: isSecure)
@@ -338,24 +341,23 @@ struct HostState {
         return allowance
     }
 
-    /// When to call `next` again if nothing else happens; nil if nothing waits.
+    /// The time of the next call of `next` if no event comes before; nil if no request waits.
     mutating func wake(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
         var moments = lanes.indices.compactMap { lanes[$0].deadlines.first()?.key }
         if let moment = service?.wake(now: now, wall: wall) { moments.append(moment) }
         guard let earliest = moments.min() else { return nil }
         let left = coolDown.secondsLeft(wall)
         if left > 0 { return min(earliest, now + .seconds(left)) }
-        // What waits for leave has it as soon as one of those under way no longer counts.
+        // A request that waits for the allowance may go as soon as a request under way ceases to count.
         return min(earliest, counted.first()?.key ?? earliest)
     }
 }
 
 // MARK: - Lines
 
-/// Ids in the order of their keys, and among equal keys in that of the ids; one that leaves, from wherever, is not searched for.
+/// Ids in the order of their keys, and among equal keys in the order of the ids; any id is removed without a search.
 ///
-/// A binary heap with the places that were left since, which are dropped as they come to the top: each change costs the
-/// logarithm of the length at most.
+/// A binary heap that keeps removed places until they come to the top: each change costs the logarithm of the length at most.
 struct WaitingLine<Key: Comparable> {
     struct Place: Comparable {
         let id: Int
@@ -366,7 +368,7 @@ struct WaitingLine<Key: Comparable> {
         }
     }
 
-    /// Left places that are kept before the heap is made anew.
+    /// The removed places that are kept before the heap is rebuilt.
     private static var mostLeft: Int { 64 }
 
     private var keys: [Int: Key] = [:]
@@ -374,10 +376,10 @@ struct WaitingLine<Key: Comparable> {
 
     var count: Int { keys.count }
 
-    /// Puts an id in its place; one that is there already moves.
+    /// Inserts an id; an id that is already present moves.
     mutating func insert(_ id: Int, _ key: Key) {
         if heap.count > 2 * keys.count + Self.mostLeft {
-            // Sorted is a heap.
+            // A sorted array is a heap.
             heap = keys.map { Place(id: $0.key, key: $0.value) }.sorted()
         }
         keys[id] = key
@@ -389,7 +391,7 @@ struct WaitingLine<Key: Comparable> {
         }
     }
 
-    /// Takes an id out; false if it is not there.
+    /// Removes an id; false if it is not present.
     @discardableResult
     mutating func remove(_ id: Int) -> Bool { keys.removeValue(forKey: id) != nil }
 

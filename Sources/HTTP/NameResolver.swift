@@ -2,39 +2,40 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// Why a name has no addresses.
+/// A reason for which a name has no addresses.
 enum NameTrouble: Error, Hashable, Sendable {
     /// There is no host of this name.
     case unknown
-    /// Nobody could be asked.
+    /// The name could not be looked up.
     case unanswered
 }
 
-/// Looks names up on threads of its own, so that a resolver that hangs holds up only those who need that name.
+/// A resolver of host names on its own threads, so that a hanging look-up delays only the requests for that name.
 ///
-/// libcurl 7.88 waits for its resolver's thread whenever a transfer is taken away, and everybody's transfers wait with it.
-/// `CURLOPT_QUICK_EXIT` ends that wait (0.000 s) but bounds nothing: with a getaddrinfo(3) that hangs for 6 s, 500 requests for one
-/// name are 500 threads, and 100 requests that are given up one after the other leave 100, which nobody can count since they are
-/// detached; an address past `CURLOPT_DNS_CACHE_TIMEOUT` is dropped before the look-up, whose 6 s everybody then waits for.
+/// libcurl 7.88 waits for its resolver's thread whenever a transfer is removed, and all other transfers wait with it.
+/// `CURLOPT_QUICK_EXIT` ends that wait (0.000 s) but sets no bound: with a getaddrinfo(3) that hangs for 6 s, 500 requests for one
+/// name start 500 threads, and 100 requests that are given up one after the other leave 100 threads, which cannot be counted
+/// because they are detached. An address older than `CURLOPT_DNS_CACHE_TIMEOUT` is dropped before the new query, so all transfers
+/// wait for its 6 s.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. One mutex guards the book and who waits; nothing foreign is called under it. A thread that hangs keeps
-/// the resolver alive until it returns, and is never waited for.
+/// Any thread may call. One mutex guards the book and the waiters; no foreign code is called under it. A hanging thread keeps the
+/// resolver alive until the thread returns; no caller waits for that.
 final class NameResolver: Sendable {
-    /// Looks one name up and may block; the addresses are numeric, in the order of preference.
+    /// Looks up one name and may block; the addresses are numeric, in the order of preference.
     typealias LookUp = @Sendable (String) -> Result<[String], NameTrouble>
-    /// Told what a look-up found.
+    /// Receives the addresses of a name, or the reason why it has none.
     typealias Waiter = @Sendable (Result<[String], NameTrouble>) -> Void
 
     private struct State {
         var book = NameBook()
         var waiters: [String: [Waiter]] = [:]
         var threads = 0
-        /// Names that wait for a thread.
+        /// The names that wait for a thread.
         var queue: [String] = []
 
-        /// Puts a name in the queue; true if a thread is to be started for it.
+        /// Adds a name to the queue; true if the caller must start a thread for it.
         mutating func enqueue(_ name: String) -> Bool {
             queue.append(name)
             guard threads < mostThreads else { return false }
@@ -42,7 +43,7 @@ final class NameResolver: Sendable {
             return true
         }
 
-        /// The next name for a thread; nil ends it.
+        /// Takes the next name for a thread; nil ends the thread.
         mutating func next() -> String? {
             guard !queue.isEmpty else {
                 threads -= 1
@@ -52,7 +53,7 @@ final class NameResolver: Sendable {
         }
     }
 
-    /// Look-ups at once: more than there are hosts to ask, so that each may hang by itself.
+    /// The most simultaneous queries: more than the hosts in use, so that each of them may hang by itself.
     private static let mostThreads = 8
 
     private let state = Mutex(State())
@@ -62,7 +63,7 @@ final class NameResolver: Sendable {
         self.lookUp = lookUp
     }
 
-    /// A name's addresses if they are known; otherwise nil, and the waiter is told once, on another thread.
+    /// Returns the known addresses of a name; otherwise nil, and the waiter is called once, on another thread.
     func addresses(of name: String, otherwise waiter: @escaping Waiter) -> [String]? {
         let (known, starts) = state.withLock { state -> ([String]?, Bool) in
             switch state.book.ask(name, now: .now) {
@@ -76,12 +77,12 @@ final class NameResolver: Sendable {
         return known
     }
 
-    /// Forgets a name's addresses, at which nobody answered.
+    /// Removes the addresses of a name after none of them answered.
     func doubt(_ name: String) {
         state.withLock { $0.book.doubt(name) }
     }
 
-    /// A thread's life: names, until none waits.
+    /// Runs on a thread and resolves names until none waits.
     private func work() {
         while let name = state.withLock({ $0.next() }) { settle(name, lookUp(name)) }
     }
@@ -94,7 +95,7 @@ final class NameResolver: Sendable {
         for waiter in waiters { waiter(result) }
     }
 
-    /// No thread can be had: unless another one works, nobody will look these names up.
+    /// Handles a thread that could not be started: if no other thread runs, all waiting names fail.
     private func giveUp() {
         let names = state.withLock { state in
             state.threads -= 1
@@ -105,7 +106,7 @@ final class NameResolver: Sendable {
         for name in names { settle(name, .failure(.unanswered)) }
     }
 
-    /// getaddrinfo(3).
+    /// Looks up a name with getaddrinfo(3).
     static func askSystem(_ name: String) -> Result<[String], NameTrouble> {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
@@ -123,12 +124,12 @@ final class NameResolver: Sendable {
         return addresses.isEmpty ? .failure(.unknown) : .success(addresses)
     }
 
-    /// `EAI_NODATA`, which Glibc keeps back from Swift: the name exists, with no address.
+    /// `EAI_NODATA`, which Glibc does not export to Swift: the name exists but has no address.
     private static let noData: Int32 = -5
-    /// Addresses used of one name.
+    /// The most addresses used of one name.
     private static let mostAddresses = 16
 
-    /// An address as digits; nil for other families and for one that only means something on one link.
+    /// The numeric form of an address; nil for other families and for an address that is valid on one link only.
     private static func numeric(_ entry: addrinfo) -> String? {
         guard unsafe entry.ai_family == AF_INET || entry.ai_family == AF_INET6 else { return nil }
         var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
@@ -141,42 +142,42 @@ final class NameResolver: Sendable {
     }
 }
 
-/// Which names must be looked up here before a target can be asked.
+/// The names that must be resolved here before a request to a target.
 struct NameNeeds: Sendable {
-    /// A name and the port for which libcurl is told its addresses (CURLOPT_RESOLVE(3)).
+    /// A name and the port for which libcurl receives its addresses (CURLOPT_RESOLVE(3)).
     struct Place: Hashable, Sendable {
         var host: String
         var port: Int
     }
 
-    /// The proxy, if it has a name.
+    /// The proxy, if it is given by name.
     private let proxy: Place?
-    /// Whether targets are looked up by the proxy, which is what most do.
+    /// Whether the proxy resolves the targets, as most proxies do.
     private let proxyLooksUp: Bool
 
-    /// - Parameter proxy: As CURLOPT_PROXY(3) takes it; empty for none.
+    /// - Parameter proxy: The proxy in the form of CURLOPT_PROXY(3); empty for none.
     init(proxy: String) {
         let parts = proxy.isEmpty ? nil : Self.parse(proxy)
         self.proxy = parts.flatMap { Self.isName($0.place.host) ? $0.place : nil }
-        // These two carry addresses only; CURLOPT_PROXY(3).
+        // These schemes carry addresses only (CURLOPT_PROXY(3)).
         proxyLooksUp = parts.map { !["socks4", "socks", "socks5"].contains($0.scheme) } ?? false
     }
 
-    /// The names behind one target, none if it is reached by numbers alone.
+    /// The names to resolve for one target; none if only numeric addresses are used.
     func places(for target: AddressBook.Target) -> [Place] {
         let host = Place(host: target.host, port: target.port)
         let own = !proxyLooksUp && Self.isName(host.host) ? [host] : []
         return own + (proxy.map { [$0] } ?? [])
     }
 
-    /// Whether libcurl would ask the resolver; it knows numbers and localhost by itself.
+    /// Whether libcurl would query the resolver for this host; it resolves numbers and localhost by itself.
     private static func isName(_ host: String) -> Bool {
         if host.isEmpty || host.contains(":") || host == "localhost" || host.hasSuffix(".localhost") { return false }
         var address = in_addr()
         return unsafe inet_pton(AF_INET, host, &address) != 1
     }
 
-    /// A proxy's parts as libcurl sees them; 1080 is its port where none is told, 443 with `https`.
+    /// The parts of a proxy as libcurl parses them; the default port is 1080, with `https` 443.
     private static func parse(_ text: String) -> (scheme: String, place: Place)? {
         guard let handle = unsafe curl_url() else { return nil }
         defer { unsafe curl_url_cleanup(handle) }
@@ -197,16 +198,16 @@ struct NameNeeds: Sendable {
     }
 }
 
-/// What is known of names, and which are being looked up; told the time, never asking it.
+/// The known addresses of names, and the queries under way; takes the time as a parameter.
 ///
-/// Addresses are used for a minute without asking again. After that they are still used, for ten minutes in all, while the
-/// name is looked up anew: who has a connection needs no address, and a resolver that hangs must not stop him.
+/// Addresses are used for a minute without a new query. After that they are still used, for ten minutes in all, while the name is
+/// resolved again: a request with an open connection needs no address, and a hanging resolver must not stop it.
 struct NameBook {
-    /// What somebody who needs addresses has to do.
+    /// The reply to a caller that needs addresses.
     enum Answer: Equatable {
-        /// Use these; look the name up besides if told.
+        /// The addresses; if `looksUp` is true, the caller also begins a look-up.
         case known([String], looksUp: Bool)
-        /// Wait for the look-up; begin it if told.
+        /// No usable addresses: the caller waits for the look-up, and begins it if `looksUp` is true.
         case wait(looksUp: Bool)
     }
 
@@ -215,17 +216,17 @@ struct NameBook {
         var learned: ContinuousClock.Instant
     }
 
-    /// How long addresses are used without asking again: what libcurl does with its own.
+    /// The age up to which addresses are used without a new query, as in libcurl's own cache.
     static let freshFor = Duration.seconds(60)
-    /// How long they are used at all.
+    /// The age up to which addresses are used at all.
     static let usableFor = Duration.seconds(600)
-    /// Names kept; there are as many as hosts that may be asked, and a proxy.
+    /// The most names kept; there are as many as allowed hosts, and a proxy.
     static let namesLimit = 64
 
     private var entries: [String: Entry] = [:]
     private var underway: Set<String> = []
 
-    /// Asks for a name's addresses.
+    /// Looks up a name in the book, and marks a needed look-up as under way.
     mutating func ask(_ name: String, now: ContinuousClock.Instant) -> Answer {
         if let entry = entries[name] {
             let age = now - entry.learned
@@ -235,7 +236,7 @@ struct NameBook {
         return .wait(looksUp: underway.insert(name).inserted)
     }
 
-    /// Takes in the end of a look-up; what is known stays if it failed.
+    /// Records the end of a look-up; a failed look-up leaves the known addresses as they are.
     mutating func found(_ name: String, _ addresses: [String]?, now: ContinuousClock.Instant) {
         underway.remove(name)
         guard let addresses else { return }
@@ -243,7 +244,7 @@ struct NameBook {
         entries[name] = Entry(addresses: addresses, learned: now)
     }
 
-    /// Forgets addresses at which nobody answered.
+    /// Removes the addresses of a name after none of them answered.
     mutating func doubt(_ name: String) {
         entries[name] = nil
     }
@@ -251,17 +252,17 @@ struct NameBook {
 
 // MARK: - Addresses
 
-/// Which URLs may be asked, decided from their parts as libcurl itself sees them.
+/// The URLs to which requests may go, decided from their parts as libcurl itself parses them.
 struct AddressBook: Sendable {
-    /// A URL that may be asked.
+    /// A URL to which requests may go.
     struct Target: Sendable, Equatable {
         var url: String
-        /// `https://host:443`: scheme, host in lower case and port, always told.
+        /// `https://host:443`: scheme, host in lower case and port, which is always present.
         var origin: String
         var host: String
         var port: Int
         var isSecure: Bool
-        /// Named by the user: any scheme and any address is meant.
+        /// Whether the user named the origin, which permits any scheme and any address.
         var isTrusted: Bool
     }
 
@@ -293,9 +294,9 @@ struct AddressBook: Sendable {
         return parsed
     }
 
-    /// The target of a `Location:`, relative to where it came from.
+    /// The target of a `Location:` header, relative to the URL that sent it.
     ///
-    /// A trusted origin is reachable by redirect only from itself, so that nobody else can lead there.
+    /// A trusted origin is reachable by redirect only from itself, so that no other host can lead to it.
     func redirect(_ location: String, from origin: Target) throws(HTTPError) -> Target {
         guard var parsed = Self.parse(location, base: origin.url) else {
             throw .redirectRefused("\(origin.host): the redirect leads to something that is not plain http or https.")
@@ -311,9 +312,11 @@ struct AddressBook: Sendable {
         target.origin == "https://\(target.host):443" && hosts.contains(target.host)
     }
 
-    /// Parts of a URL by curl_url(3); nil for other schemes, user info, control characters, blanks and bytes that are not ASCII.
+    /// The parts of a URL by curl_url(3).
+    ///
+    /// Nil for other schemes, user info, control characters, blanks and bytes that are not ASCII.
     private static func parse(_ text: String, base: String?) -> Target? {
-        // 8 KiB is what servers take at most.
+        // Servers accept 8 KiB at most.
         guard text.utf8.count <= 8_192, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
             let handle = unsafe curl_url()
         else { return nil }
@@ -340,10 +343,10 @@ struct AddressBook: Sendable {
     }
 }
 
-/// Which network addresses a host name from outside may lead to: public ones only.
+/// The rule for the network addresses to which a host name from outside may lead: public addresses only.
 ///
-/// A name on the list of hosts can be made to point into the private network (DNS answers are not trusted either), so the
-/// address itself is looked at when the socket is opened (libcurl-security(3)).
+/// A name on the list of hosts can be made to point into the private network (DNS answers are not trusted either), so the address
+/// itself is checked when the socket is opened (libcurl-security(3)).
 enum AddressRule {
     /// Whether this address is on the public internet.
     ///
@@ -387,28 +390,28 @@ enum AddressRule {
             return bytes[4..<12].allSatisfy { $0 == 0 } && isPublicIPv4(Array(bytes[12...]))
         }
         if bytes.starts(with: [0x20, 0x02]) { return isPublicIPv4(Array(bytes[2..<6])) }
-        // 2000::/3 is all that is handed out; Teredo (2001::/32) hides an IPv4 address.
+        // All assigned addresses are in 2000::/3; Teredo (2001::/32) hides an IPv4 address.
         return bytes[0] & 0xE0 == 0x20 && !bytes.starts(with: [0x20, 0x01, 0x00, 0x00])
     }
 }
 
 // MARK: - Threads
 
-/// Threads that block, which tasks must not.
+/// Starts threads for blocking work, which is not allowed in tasks.
 enum OwnThread {
-    /// Starts a thread that runs the body once; false if there can be none.
+    /// Starts a thread that runs the body once; false if no thread can be started.
     ///
-    /// What the body holds is handed over: after this only the new thread uses it.
+    /// The captures of the body are handed over: after this call only the new thread uses them.
     static func start(_ body: sending @escaping () -> Void) -> Bool {
         guard let thread = startJoinable(body) else { return false }
         pthread_detach(thread)
         return true
     }
 
-    /// Starts a thread that must be joined or detached; nil if there can be none.
+    /// Starts a thread that must be joined or detached; nil if no thread can be started.
     static func startJoinable(_ body: sending @escaping () -> Void) -> pthread_t? {
         var thread = pthread_t()
-        // Retained for the thread, which releases it when it takes it.
+        // Retained for the thread, which releases it.
         let context = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
         guard unsafe pthread_create(&thread, nil, ownThreadMain, context) == 0 else {
             unsafe Unmanaged<Body>.fromOpaque(context).release()
@@ -423,7 +426,7 @@ enum OwnThread {
     }
 }
 
-/// Signals are for other threads; a SIGPIPE from a closed connection must reach nobody (CURLOPT_NOSIGNAL(3)).
+/// Runs the body of a thread with all signals blocked: a SIGPIPE of a closed connection must have no effect (CURLOPT_NOSIGNAL(3)).
 private func ownThreadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
     var all = sigset_t()

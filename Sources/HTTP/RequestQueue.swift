@@ -1,48 +1,49 @@
 import Glibc
 import Synchronization
 
-/// The queue before a transport: whatever waits, waits here, and what goes on to the transport begins at once.
+/// The request queue before a transport: all waiting happens here, and the transport begins each request that it receives at once.
 ///
-/// A state for each host says which requests may go (`HostState`). A status that asks for a pause (429), or a 503 with
+/// A state for each host decides which requests may go (`HostState`). A status that requests a pause (429), or a 503 with
 /// `Retry-After`, begins a cool-down of its host: a request that has time waits and is sent (or sent again) afterwards, unseen by
-/// its sink; the others end with `.limited`. Requests to the service's interface (`.api`) have a rate and cool-downs of their own: what
-/// cannot have its turn in time ends with `.timedOut`, and each answer goes to its sink, once it is judged (`HTTPRequest.judge`).
+/// its sink; other requests end with `.limited`. Requests to the service's interface (`.api`) have a rate limit and cool-downs of
+/// their own: a request that cannot have its turn in time ends with `.timedOut`, and each answer goes to its sink after its verdict
+/// (`HTTPRequest.judge`).
 ///
-/// What stands in front of a host and turns programs away (`FrontPage`) closes it for every request: what is under way is
-/// cancelled, and what has no time to wait for the probe ends with `.turnedAway`.
+/// A front that turns programs away (`FrontPage`) closes its host for every request: requests under way are cancelled, and requests
+/// that cannot wait for the probe end with `.turnedAway`.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. One mutex guards hosts and requests; the transport and sinks are called outside it, in order, by one
-/// thread at a time. What was never sent is ended from a task.
+/// Any thread may call. One mutex guards hosts and requests; the transport and sinks are called outside it, in order, by one thread
+/// at a time. Requests that were never sent are ended from a task.
 package final class RequestQueue: Transport {
     /// A change of a host's state for displays and logs.
     package enum News: Hashable, Sendable {
-        /// The host asked to be left alone for so many seconds.
+        /// The host requested a pause of so many seconds.
         case limited(host: String, seconds: Int64)
-        /// The service wants no questions until then, in Unix seconds.
+        /// The service accepts no queries until then, in Unix seconds.
         case serviceClosed(until: Int64)
-        /// What stands in front of it turned a request away: as a sentence.
+        /// The front of the host turned a request away: a sentence.
         case turnedAway(String)
-        /// It lets requests in again.
+        /// The host accepts requests again after a refusal of its front.
         case letIn(host: String)
     }
 
-    /// What a queue obeys besides its slots.
+    /// The rules of a queue besides its slots.
     package struct Rules: Sendable {
-        /// That of the service's interface.
+        /// The rate limit of the service's interface.
         package var rate = RequestRate(burst: HostState.most, perSecond: Double(HostState.most))
-        /// Statuses that ask for a pause, with or without `Retry-After`.
+        /// The statuses that request a pause, with or without `Retry-After`.
         package var tooOften: Set<Int> = [429]
-        /// Pauses left over from before a restart, by hosts with their ports.
+        /// The pauses left over from before a restart, by hosts with their ports.
         package var pauses: [String: HostPause] = [:]
-        /// Unix seconds, for cool-downs.
+        /// Returns the time of cool-downs in Unix seconds.
         package var wallClock: @Sendable () -> Int64
-        /// Measures deadlines and waits.
+        /// The clock of deadlines and waits.
         package var time = TimeSource.system
-        /// What hosts are asked with, looked up with each request of the interface and while a front is in the way.
+        /// Returns the means of requests; called for each request of the interface and while a front blocks a host.
         package var means: @Sendable () -> AskingMeans = { AskingMeans() }
-        /// A sentence on why a host is not asked, for a pause with a front.
+        /// Returns a sentence with the reason why no requests go to a host, for a pause with a front.
         package var explain: @Sendable (String, HostPause) -> String = { host, _ in "\(host) turns programs away" }
         /// Receives each change, with the pauses of all hosts, to persist them.
         package var report: @Sendable (News, _ all: [String: HostPause]) -> Void = { _, _ in }
@@ -52,7 +53,7 @@ package final class RequestQueue: Transport {
         }
     }
 
-    /// Something to do outside the lock.
+    /// A step to take outside the lock.
     fileprivate enum Step {
         case begin(Transfer)
         case end(Transfer, HTTPError)
@@ -63,26 +64,26 @@ package final class RequestQueue: Transport {
         var requests: [Int: QueuedRequest] = [:]
         var nextID = 0
         var means = AskingMeans()
-        /// The mark of means whose clearance has not helped.
+        /// The mark of the means with a clearance that had no effect.
         var spent: String?
         let explain: @Sendable (String, HostPause) -> String
-        /// Hosts whose requests may do something else since they last were looked at.
+        /// The hosts that changed since their requests were last examined.
         var changed: [String] = []
         var steps: [Step] = []
-        /// Whether a thread takes steps.
+        /// Whether a thread is taking steps.
         var isStepping = false
-        /// When the timer will go off.
+        /// The time at which the timer fires.
         var wake: ContinuousClock.Instant?
         var timer: Task<Void, Never>?
     }
 
-    /// The pause after an answer that names none, in seconds, the first time; it doubles up to an hour.
+    /// The first pause after an answer that states none, in seconds; it doubles up to an hour.
     private static let usualPause: Int64 = 5
-    /// Hosts remembered; there are two, and what addresses from outside name.
+    /// The most hosts kept; there are two, and hosts in addresses from outside.
     private static let hostsLimit = 64
 
     private let transport: any Transport
-    /// Nil for slots alone.
+    /// Nil if the queue only enforces slots.
     private let rules: Rules?
     private let rate: RequestRate
     private let time: TimeSource
@@ -92,8 +93,8 @@ package final class RequestQueue: Transport {
     package let limits: HostLimits
 
     /// - Parameters:
-    ///   - transport: Begins at once what it is given.
-    ///   - rules: Which hosts to leave alone, and when; nil for never.
+    ///   - transport: The transport, which begins each request at once.
+    ///   - rules: The rules of pauses and rate limits; nil for none.
     package init(_ transport: any Transport, rules: Rules? = nil) {
         let limits = transport.limits
         self.transport = transport
@@ -111,20 +112,20 @@ package final class RequestQueue: Transport {
         state.withLock { $0.timer }?.cancel()
     }
 
-    /// The hosts that are left alone now, and until when.
+    /// The hosts with a pause, and its end.
     package var pauses: [String: HostPause] {
         let wall = wallClock()
         return state.withLock { $0.pauses(wall) }.filter { $0.value.end > wall }
     }
 
-    /// Questions to the service that may go at once, and until when it wants none, in Unix seconds, for status displays.
+    /// The queries to the service that may go at once, and the end of its cool-down in Unix seconds, for status displays.
     package var service: (tokens: Double, closedUntil: Int64?) {
         let (now, wall) = (time.now(), wallClock())
         var service = state.withLock { $0.hosts.values.lazy.compactMap(\.service).first } ?? ServiceLine(rate)
         return service.state(now: now, wall: wall)
     }
 
-    /// Requests under way and waiting, for status displays.
+    /// The numbers of requests under way and waiting, for status displays.
     package var counts: (active: Int, queued: Int) {
         state.withLock { state in
             state.hosts.values.reduce((0, 0)) { ($0.0 + $1.counts.active, $0.1 + $1.counts.queued) }
@@ -152,14 +153,14 @@ package final class RequestQueue: Transport {
         transfer.carry { [self] _ in ownerChanged(request) }
     }
 
-    /// `images.example`, with the port if one is named; the same for any spelling of a host.
+    /// The host of a URL in lower case, with the port if the URL names one: `images.example`.
     package static func host(of url: String) -> String {
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         return (authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "").lowercased()
     }
 
-    /// The owner has cancelled a request or changed its priority.
+    /// Handles a cancellation or a change of the priority by the owner of a request.
     private func ownerChanged(_ request: QueuedRequest) {
         let transfer = request.transfer
         let sent = change(request.host) { state, now, _ in
@@ -174,9 +175,9 @@ package final class RequestQueue: Transport {
         sent?.cancel()
     }
 
-    // MARK: - What answers do
+    // MARK: - Answers
 
-    /// An answer's head has come; false if it is a refusal, which its sink need not see.
+    /// Handles the head of an answer; false if it is a refusal, which the sink need not see.
     fileprivate func answered(_ request: QueuedRequest, _ head: HTTPAnswer) -> Bool {
         let verdict = verdict(on: head, request.transfer.request)
         let isRefused = if case .limited = verdict { true } else { false }
@@ -196,7 +197,7 @@ package final class RequestQueue: Transport {
         return !isRefused
     }
 
-    /// An answer of the service's interface tells of it.
+    /// Records the verdict of an answer of the service's interface.
     fileprivate func judged(_ request: QueuedRequest, _ verdict: AnswerVerdict) {
         let end = change(request.host) { state, _, wall in
             state.hosts[request.host]?.judge(request.id, verdict, wall: wall)
@@ -205,7 +206,7 @@ package final class RequestQueue: Transport {
     }
 
     private func verdict(on head: HTTPAnswer, _ request: HTTPRequest) -> AnswerVerdict {
-        // Whatever the interface says: the front has let it through.
+        // The front has let the request through, whatever the interface answers.
         guard let rules, request.purpose != .api else { return .fine }
         let isAsked = head.status == 503 && head.retryAfter.value != nil
         if isAsked || rules.tooOften.contains(head.status) {
@@ -214,13 +215,13 @@ package final class RequestQueue: Transport {
         return head.status >= 500 ? .unknown : .fine
     }
 
-    /// How a front turns a request away with an answer, as far as its head tells.
+    /// Classifies an answer by its head: the service's own answer, or a refusal of a front.
     fileprivate func look(_ head: HTTPAnswer) -> FrontPage.Look { rules == nil ? .none : FrontPage.look(head) }
 
-    /// What stands in front of the host has turned a request away: no other is sent, and those under way there are cancelled.
+    /// Handles a refusal of a front: no other request is sent, and the requests under way to the host are cancelled.
     fileprivate func turnedAway(_ request: QueuedRequest, _ refusal: FrontRefusal, by family: AddressFamily?) {
         guard let rules else { return }
-        // Not every request has looked them up.
+        // The means were not queried for every request.
         let means = rules.means()
         let host = request.host
         let (sentence, stopped): (String?, [Transfer]) = change(host) { state, _, wall in
@@ -231,10 +232,10 @@ package final class RequestQueue: Transport {
             }
             if host == state.means.site { state.spent = mark }
             let isKnown = state.hosts[host]?.front.map { $0.step >= 0 } ?? false
-            // One family of addresses may be let in where the other is not; of which of them a check is no question.
+            // A front may accept one family of addresses and block the other; a browser check does not depend on the family.
             let isFirst = refusal == .block && state.hosts[host]?.way == nil && !isKnown
             let other = isFirst ? family?.other : nil
-            // What was sent before a login says nothing of what is sent after it.
+            // A request sent before a login says nothing about requests sent after it.
             let hasOtherWay = other != nil || mark != state.means.mark
             let end = state.hosts[host]?.turnAway(
                 request.id, refusal, mark: mark, hasOtherWay: hasOtherWay, wall: wall)
@@ -249,7 +250,7 @@ package final class RequestQueue: Transport {
         if let sentence { report(.turnedAway(sentence)) }
     }
 
-    /// A request was refused, and that answer has ended: it waits with the others, or ends as they do.
+    /// Handles the end of a refusal's answer: its request waits with the others, or ends as they do.
     fileprivate func refused(_ request: QueuedRequest) {
         change(request.host) { state, now, wall in
             state.hosts[request.host]?.giveBack(request.id, wall: wall)
@@ -264,9 +265,9 @@ package final class RequestQueue: Transport {
         }
     }
 
-    /// A request has ended, with an answer that was passed on or without any.
+    /// Handles the end of a request, with an answer that was passed on or without an answer.
     ///
-    /// - Returns: What its sink gets; nil if the request is sent again.
+    /// - Returns: The result for its sink; nil if the request is sent again.
     fileprivate func ended(
         _ request: QueuedRequest, _ result: Result<Void, HTTPError>
     ) -> Result<Void, HTTPError>? {
@@ -277,7 +278,7 @@ package final class RequestQueue: Transport {
             let leadsNowhere = if case .failure(.unreachable) = result { true } else { false }
             let isSilent = if case .failure(.timedOut) = result { !attempt.isAnswered } else { false }
             if leadsNowhere || isSilent, state.hosts[host]?.way?.isProven == false { return .noWay }
-            // On another network it may lead nowhere: the next request goes by whichever there is.
+            // The family may lead nowhere on another network: the next request may use both families.
             if leadsNowhere { state.hosts[host]?.way = nil }
             var isStopped = attempt.isStopped && !request.transfer.isCancelled
             if case .failure(.cancelled) = result {} else { isStopped = false }
@@ -303,7 +304,7 @@ package final class RequestQueue: Transport {
 
     // MARK: - Steps
 
-    /// Changes the state, of a host or of several, then does what may be done now.
+    /// Changes the state of one or several hosts, then takes the steps that are possible now.
     private func change<Value: Sendable>(
         _ host: String?, _ body: (inout State, _ now: ContinuousClock.Instant, _ wall: Int64) -> Value
     ) -> Value {
@@ -319,7 +320,7 @@ package final class RequestQueue: Transport {
         return value
     }
 
-    /// Takes steps until there are none; those that other threads, and sinks meanwhile, add are taken here as well.
+    /// Takes steps until there are none; steps that other threads and sinks add meanwhile are taken here too.
     private func perform(_ steps: [Step]) {
         var steps = steps
         while !steps.isEmpty {
@@ -342,7 +343,7 @@ package final class RequestQueue: Transport {
             self?.timerWentOff()
         }
         let needless = state.withLock { state in
-            // Another thread has set an earlier one meanwhile.
+            // Another thread has set an earlier timer meanwhile.
             guard state.wake == wake else { return Optional(timer) }
             defer { state.timer = timer }
             return state.timer
@@ -361,7 +362,7 @@ package final class RequestQueue: Transport {
 extension RequestQueue.State {
     func pauses(_ wall: Int64) -> [String: HostPause] { hosts.compactMapValues { $0.pause(wall: wall) } }
 
-    /// Lets a request wait for its turn.
+    /// Adds a request to the waiting ones of its host.
     mutating func join(_ request: QueuedRequest, _ now: ContinuousClock.Instant) {
         let (transfer, asked) = (request.transfer, request.transfer.request)
         hosts[request.host]?.join(
@@ -377,7 +378,7 @@ extension RequestQueue.State {
         steps.append(.end(request.transfer, error))
     }
 
-    /// Takes in what hosts are asked with now: by other means than those that were turned away one probe goes at once.
+    /// Records the present means; a host that refused other means gets one probe at once.
     mutating func take(_ means: AskingMeans) {
         guard means != self.means else { return }
         self.means = means
@@ -387,9 +388,9 @@ extension RequestQueue.State {
         }
     }
 
-    /// Lets the requests of changed hosts go or end.
+    /// Sends or ends the requests of changed hosts.
     ///
-    /// - Returns: When to look at all hosts at the latest, if that is sooner than was said before.
+    /// - Returns: The time of the next examination of all hosts, if it is earlier than the planned one.
     mutating func advance(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
         var earliest: ContinuousClock.Instant?
         for host in changed {
@@ -421,7 +422,7 @@ extension RequestQueue.State {
         if let request = requests[id] { end(request, error) }
     }
 
-    /// The steps for a thread to take; none while another one takes some.
+    /// Takes the steps for a thread; none while another thread takes some.
     mutating func takeSteps() -> [RequestQueue.Step] {
         guard !isStepping, !steps.isEmpty else { return [] }
         isStepping = true
@@ -429,20 +430,21 @@ extension RequestQueue.State {
         return steps
     }
 
-    /// Why a host is not asked.
+    /// The reason why no requests go to a host, as a sentence.
     func sentence(on host: String, _ wall: Int64) -> String {
         explain(host, hosts[host]?.pause(wall: wall) ?? HostPause(end: wall))
     }
 
-    /// What is sent for a request: by another way, or with another name, than it was made with; what waited patiently has its time
-    /// from now on.
+    /// Makes the request to send, with the address family, User-Agent and cookies of the present.
+    ///
+    /// The time of a patient request begins now.
     private func outgoing(_ request: QueuedRequest, _ now: ContinuousClock.Instant) -> HTTPRequest {
         var sent = request.transfer.request
         if sent.patience > .zero { sent.deadline = now + request.time }
         sent.family = hosts[request.host]?.way?.family
         if let agent = means.userAgent { sent.headers.append("User-Agent: \(agent)") }
         if let clearance = clearance(for: request.host) {
-            // RFC 6265, 5.4: one header for all.
+            // RFC 6265, 5.4: one header for all cookies.
             if let session = sent.headers.firstIndex(where: { $0.hasPrefix("Cookie: ") }) {
                 sent.headers[session] += "; \(clearance)"
             } else {
@@ -452,40 +454,40 @@ extension RequestQueue.State {
         return sent
     }
 
-    /// What proves a check to a host, unless that has come again.
+    /// The cookies that prove a browser check to a host; nil if the check has come again.
     private func clearance(for host: String) -> String? {
         host == means.site && means.mark != spent && means.mark != hosts[host]?.front?.mark ? means.clearance : nil
     }
 }
 
-/// A request in the queue, and the sink of what the transport brings for it: refusals are kept from the owner's sink.
+/// A request in the queue, and the sink of its answers, which withholds refusals from the owner's sink.
 ///
 /// ## Concurrency
 ///
-/// As a sink it is called by one thread at a time. One mutex guards the state; it is taken after the queue's, never before.
+/// As a sink it is called by one thread at a time. One mutex guards the state; it is taken after the queue's mutex, never before.
 private final class QueuedRequest: ResponseSink {
-    /// What was sent last for it.
+    /// The last sending of a request.
     struct Attempt {
-        /// The mark of what it was asked with when it was sent last.
+        /// The mark of the means with which the request was sent last.
         var mark = ""
-        /// What the transport carries; nil while the request waits.
+        /// The transfer at the transport; nil while the request waits.
         var sent: Transfer?
-        /// Turned away, or cancelled because others were.
+        /// Whether the request was turned away, or cancelled because others were.
         var isStopped = false
-        /// Whether its owner's sink has seen an answer, after which it cannot be sent again unseen.
+        /// Whether the owner's sink has seen an answer, after which the request cannot be sent again unseen.
         var isAnswered = false
         var isRefused = false
-        /// Of what may be a front's, or tells of the service's patience: what came so far, before the owner's sink sees it.
+        /// The received part of an answer that needs examination, before the owner's sink sees it.
         var head: HTTPAnswer?
         var text: [UInt8] = []
     }
 
     let id: Int
     let host: String
-    /// The owner's.
+    /// The owner's transfer.
     let transfer: Transfer
     let attempt = Mutex(Attempt())
-    /// From when it came until its deadline.
+    /// The time between arrival and deadline.
     let time: Duration
     private let queue: RequestQueue
 
@@ -497,14 +499,14 @@ private final class QueuedRequest: ResponseSink {
         time = transfer.request.deadline - now
     }
 
-    /// When it is of no use any more to let it go, as seen now.
+    /// The time after which sending the request is pointless, as of now.
     func waitsUntil(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         let request = transfer.request
         guard request.patience > .zero else { return request.deadline }
         return transfer.priority == .preload ? request.deadline + request.patience : now + time
     }
 
-    /// Stops it if it is under way; returns what is to be cancelled.
+    /// Marks a request under way as stopped; returns the transfer to cancel.
     func stop() -> Transfer? {
         attempt.withLock { attempt in
             attempt.isStopped = attempt.isStopped || attempt.sent != nil
@@ -512,7 +514,7 @@ private final class QueuedRequest: ResponseSink {
         }
     }
 
-    /// The attempt that has ended; what was sent holds the request as its sink, and is let go.
+    /// Takes the ended attempt; its transfer, which holds the request as its sink, is released.
     func takeAttempt() -> Attempt {
         attempt.withLock { attempt in
             defer { attempt = Attempt() }
@@ -536,7 +538,7 @@ private final class QueuedRequest: ResponseSink {
         }
     }
 
-    /// Keeps an answer from the owner's sink until its text has come.
+    /// Withholds an answer from the owner's sink until its text has come.
     private func hold(_ head: HTTPAnswer) -> Bool {
         attempt.withLock { $0.head = head }
         return true
@@ -547,7 +549,7 @@ private final class QueuedRequest: ResponseSink {
         queue.turnedAway(self, refusal, by: head.family)
     }
 
-    /// Shows a head to the owner's sink unless it is a refusal, whose text is read to the end, so that the connection is kept.
+    /// Passes a head to the owner's sink, except a refusal; its text is read to the end, so that the connection is kept.
     private func pass(_ head: HTTPAnswer) -> Bool {
         if queue.answered(self, head) { return transfer.sink.head(head) }
         attempt.withLock { $0.isRefused = true }
@@ -558,7 +560,7 @@ private final class QueuedRequest: ResponseSink {
         let (isRefused, isHeld) = attempt.withLock { ($0.isRefused, $0.head != nil) }
         if isRefused { return true }
         guard isHeld else { return unsafe transfer.sink.body(bytes) }
-        // No longer than any text of an error (`AnswerCheck.errorBodyLimit`).
+        // No longer than the text of any error (`AnswerCheck.errorBodyLimit`).
         let copy = unsafe Array(bytes)
         attempt.withLock { $0.text += copy }
         return true

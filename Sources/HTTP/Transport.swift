@@ -1,18 +1,19 @@
 import Posix
 import Synchronization
 
-/// Sends requests over the network.
+/// A carrier of requests over the network.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call. Sinks are called by one thread at a time for one request.
 package protocol Transport: Sendable {
-    /// How many requests one host has under way at most.
+    /// The most requests under way to one host.
     var limits: HostLimits { get }
 
-    /// Takes a request over and returns at once; the transfer is ended once, also after it was cancelled.
+    /// Takes over a request and returns at once; the transfer is ended once, also after a cancellation.
     ///
-    /// The sink gets `begun` when the request goes to the network, `head` at most once, then `body` any number of times, then `finish` exactly once.
+    /// The sink receives `begun` when the request goes to the network, `head` at most once, then `body` any number of times, then
+    /// `finish` exactly once.
     func begin(_ transfer: Transfer)
 }
 
@@ -25,9 +26,9 @@ extension Transport {
     }
 }
 
-/// A request from the moment its owner makes it to its end: what is requested, the sink of the answer, the present priority, and whether it is still wanted.
+/// A request from its creation to its end, with the sink of the answer, the present priority, and the owner's cancellation.
 ///
-/// The owner changes it at any time, before it was begun as well; the transport that carries it hears of each change.
+/// The owner may change it at any time, also before the request begins; the transport that carries it is notified of each change.
 ///
 /// ## Concurrency
 ///
@@ -76,7 +77,7 @@ package final class Transfer: Sendable {
 
     // MARK: - For transports
 
-    /// Names the carrier: `changed` is called after each change by the owner, and at once if there was one before.
+    /// Sets the carrier: `changed` is called after each change by the owner, and at once if a change came before.
     package func carry(_ changed: @escaping @Sendable (Transfer) -> Void) {
         let isChanged = state.withLock { state in
             guard !state.isEnded else { return false }
@@ -86,7 +87,7 @@ package final class Transfer: Sendable {
         if isChanged { changed(self) }
     }
 
-    /// Gives the sink the end; a second time is nothing.
+    /// Reports the end to the sink; a second call has no effect.
     package func end(_ result: Result<Void, HTTPError>) {
         let isFirst = state.withLock { state in
             // The carrier may hold the transfer.
@@ -100,16 +101,16 @@ package final class Transfer: Sendable {
 
 /// The receiver of an answer.
 package protocol ResponseSink: AnyObject, Sendable {
-    /// The request goes to the network, where its time begins; more than once if it goes another way.
+    /// Reports that the request goes to the network and its time begins; called again if the request is sent another way.
     func begun()
 
-    /// The status line and headers of the final answer; false ends the transfer with `.cancelled`.
+    /// Takes the status line and headers of the final answer; false ends the transfer with `.cancelled`.
     func head(_ head: HTTPAnswer) -> Bool
 
-    /// The next bytes of the body; false ends the transfer with `.cancelled`. Must not block but on a local file.
+    /// Takes the next bytes of the body; false ends the transfer with `.cancelled`. Must not block, except on a local file.
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool
 
-    /// The end: success only if the body has exactly the length that the headers promised.
+    /// Takes the end: success only if the body has exactly the announced length.
     func finish(_ result: Result<Void, HTTPError>)
 }
 
@@ -117,28 +118,28 @@ extension ResponseSink {
     package func begun() {}
 }
 
-/// Hears what becomes of requests besides their sinks: for displays and logs, without standing between.
+/// An observer of requests for displays and logs, independent of their sinks.
 ///
 /// ## Concurrency
 ///
 /// Called on the transport's threads, before the sink is; must not block.
 package protocol TransferObserver: Sendable {
-    /// The head of a final answer has come.
+    /// Reports the head of a final answer.
     func answered(_ request: HTTPRequest)
 
-    /// A request that the transport had taken has ended.
+    /// Reports the end of a request that the transport had taken.
     func ended(_ request: HTTPRequest, _ outcome: TransferOutcome)
 }
 
-/// What became of a request.
+/// The outcome of a request.
 package struct TransferOutcome: Sendable {
-    /// The status of its answer; nil without one.
+    /// The status of the answer; nil without an answer.
     package var status: Int?
-    /// Bytes of the body.
+    /// The received bytes of the body.
     package var bytes: Int64
-    /// From when the transport took it.
+    /// The time since the transport took the request.
     package var duration: Duration
-    /// Nil if it went well.
+    /// The error; nil for a success.
     package var failure: HTTPError?
 
     package init(status: Int? = nil, bytes: Int64 = 0, duration: Duration = .zero, failure: HTTPError? = nil) {
@@ -149,34 +150,34 @@ package struct TransferOutcome: Sendable {
     }
 }
 
-/// How many requests one host has under way at once, by the slots that they take.
+/// The most requests under way to one host, by the slots that they occupy.
 package struct HostLimits: Hashable, Sendable {
-    /// Bodies, each on a connection of its own.
+    /// The slots of bodies, each on a connection of its own.
     package let bodies: TransferSlots
-    /// Small answers on connections of their own.
+    /// The most small answers on connections of their own.
     let connections: Int
-    /// Small answers as streams of one connection: nginx's limit, which the image host has.
+    /// The most small answers as streams of one connection: nginx's limit, which the image host has.
     ///
-    /// Where a server allows fewer, libcurl 7.88 opens another connection for each one beyond them (measured: 29 of them at
-    /// a limit of 100), and keeps using those.
+    /// If a server allows fewer, libcurl 7.88 opens another connection for each further stream (measured: 29 connections at a limit
+    /// of 100), and keeps using those.
     let streams: Int
 
     /// - Parameters:
-    ///   - connections: Connections for bodies.
-    ///   - smallAnswers: Small answers under way; nil for as many as are sane.
+    ///   - connections: The connections for bodies.
+    ///   - smallAnswers: The small answers under way; nil for a sensible maximum.
     package init(connections: Int, smallAnswers: Int? = nil) {
-        // More than any server allows one client; of few descriptors both classes together take a quarter.
+        // More than any server allows one client; if descriptors are few, both classes together use a quarter of them.
         let most = max(1, min(256, Descriptors.own.usable / 8))
         bodies = TransferSlots(all: min(connections, most))
         self.connections = min(32, most, max(1, smallAnswers ?? .max))
         streams = smallAnswers == nil ? 128 : self.connections
     }
 
-    /// Small answers at once from a host that shares connections, does not, or has not answered yet (nil).
+    /// The most small answers at once from a host that shares connections, does not, or has not answered yet (nil).
     ///
-    /// Before it has, one with TLS gets what libcurl takes a server to allow until it hears otherwise (its
-    /// DEFAULT_MAX_CONCURRENT_STREAMS), or it opens a connection for each one beyond them. They wait for one connection. If it
-    /// cannot be shared, the bound on connections to one host holds (`CURLMOPT_MAX_HOST_CONNECTIONS`).
+    /// Before its first answer, a host with TLS gets the number of streams that libcurl assumes until the server announces its own
+    /// (DEFAULT_MAX_CONCURRENT_STREAMS); otherwise libcurl would open a connection for each further stream. The requests wait for
+    /// one connection. If it cannot be shared, the bound on connections to one host holds (`CURLMOPT_MAX_HOST_CONNECTIONS`).
     func smallAnswers(multiplexed: Bool?, isSecure: Bool) -> Int {
         switch multiplexed {
         case true?: streams
@@ -186,32 +187,32 @@ package struct HostLimits: Hashable, Sendable {
     }
 }
 
-/// How many bodies a transport carries from one host at once, each on a connection of its own; who asks for bodies shares them out.
+/// The slots for bodies of one host, each on a connection of its own; the owner of the bodies distributes them.
 package struct TransferSlots: Hashable, Sendable {
-    /// For whoever waits.
+    /// All slots, which requests with a reader may take.
     package let all: Int
-    /// Those of them that requests may take which nobody waits for.
+    /// The slots that requests without a reader may take.
     package let ahead: Int
 
-    /// Leaves a quarter of many slots, and one of few, to whoever comes and waits; of a single one others have what is left.
+    /// Leaves a quarter of many slots, and one of few, to readers; a single slot is for all requests.
     package init(all: Int) {
         self.all = max(1, all)
         ahead = max(1, min(self.all - 1, max(Self.usefulAhead, self.all * 3 / 4)))
     }
 
-    /// So many connections carry what a person at a viewer reads ahead: at 4 MiB/s each, twenty pictures a second.
+    /// The connections that suffice to read ahead of a person at a viewer: at 4 MiB/s each, twenty pictures a second.
     private static let usefulAhead = 7
 }
 
-/// The network of a mount that asks nobody: every request fails at once.
+/// The network of a mount without network access: every request fails at once.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; sinks hear of the end before `begin` returns.
+/// Any thread may call; sinks receive the end before `begin` returns.
 package struct OfflineNetwork: Transport {
     package init() {}
 
-    /// Of no consequence: nothing is ever under way.
+    /// Without effect: no request is ever under way.
     package var limits: HostLimits { HostLimits(connections: 1) }
 
     package func begin(_ transfer: Transfer) { transfer.end(.failure(.offline)) }
@@ -219,7 +220,7 @@ package struct OfflineNetwork: Transport {
 
 // MARK: - Time
 
-/// The monotonic clock as deadlines use it, replaceable in tests.
+/// The monotonic clock of deadlines, replaceable in tests.
 ///
 /// ## Concurrency
 ///
@@ -227,13 +228,13 @@ package struct OfflineNetwork: Transport {
 package struct TimeSource: Sendable {
     /// The present instant.
     package let now: @Sendable () -> ContinuousClock.Instant
-    /// Waits so long; throws if the task is cancelled.
+    /// Waits for a duration; throws if the task is cancelled.
     package let sleep: @Sendable (Duration) async throws -> Void
 
     /// The system's clock.
     package static let system = TimeSource(ContinuousClock())
 
-    /// A clock whose instants are comparable with deadlines.
+    /// Makes a source from a clock with instants that are comparable with deadlines.
     package init<C: Clock>(_ clock: C) where C.Instant == ContinuousClock.Instant {
         now = { clock.now }
         sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
@@ -241,19 +242,19 @@ package struct TimeSource: Sendable {
 }
 
 extension Task where Failure == Never {
-    /// What the task returns, or nil once a moment has come or the caller is cancelled; the task goes on.
+    /// Waits for the value of the task until a moment or the caller's cancellation; the task goes on.
     ///
     /// - Parameters:
-    ///   - moment: When to wait no longer.
-    ///   - time: Its clock.
-    /// - Returns: The task's value.
+    ///   - moment: The end of the wait.
+    ///   - time: The clock of the moment.
+    /// - Returns: The task's value; nil if it did not come in time.
     package func value(until moment: ContinuousClock.Instant, _ time: TimeSource) async -> Success? {
         let (values, end) = AsyncStream<Success>.makeStream(bufferingPolicy: .bufferingOldest(1))
         let timer = Task<Void, Never> {
             try? await time.sleep(moment - time.now())
             end.finish()
         }
-        // Not a part of the caller: nobody waits for it who has given up.
+        // Not a child of the caller: a caller that has given up does not wait for it.
         _ = Task<Void, Never> {
             end.yield(await value)
             end.finish()
@@ -264,36 +265,36 @@ extension Task where Failure == Never {
     }
 }
 
-/// A bound on how much goes: so much at once, then a steady rate; told the time, never reading a clock.
+/// A token bucket: a burst at once, then a steady rate; takes the time as a parameter.
 package struct SteadyPace: Sendable {
     let burst: Double
     let perSecond: Double
-    /// What may go at once; below zero after too much.
+    /// The amount that may go at once; below zero after an excess.
     private(set) var left: Double
     private var refilled: ContinuousClock.Instant?
 
     /// - Parameters:
-    ///   - burst: How much may go at once.
-    ///   - perSecond: How much a second once that is spent; above zero.
+    ///   - burst: The amount that may go at once.
+    ///   - perSecond: The amount per second after the burst is spent; above zero.
     package init(burst: Double, perSecond: Double) {
         self.burst = burst
         self.perSecond = perSecond
         left = burst
     }
 
-    /// Takes so much, whether it is there or not; less than nothing gives it back.
+    /// Takes an amount, even beyond the amount left; a negative amount is given back.
     package mutating func take(_ amount: Double, now: ContinuousClock.Instant? = nil) {
         if let now { refill(now) }
         left = min(burst, left - amount)
     }
 
-    /// How long until what was taken has come back.
+    /// The time until the taken amount has come back.
     package mutating func wait(now: ContinuousClock.Instant) -> Duration {
         refill(now)
         return time(until: 0)
     }
 
-    /// Adds what has come back, and returns it.
+    /// Adds the amount that has come back, and returns it.
     @discardableResult
     mutating func refill(_ now: ContinuousClock.Instant) -> Double {
         let seconds = max(0, (now - (refilled ?? now)) / .seconds(1))
@@ -302,7 +303,7 @@ package struct SteadyPace: Sendable {
         return seconds * perSecond
     }
 
-    /// Time until so much may go; more than the burst comes too, since what is ahead takes its share as it comes.
+    /// The time until an amount may go; it may exceed the burst, since requests ahead take their share as it comes.
     func time(until amount: Double) -> Duration {
         left >= amount ? .zero : .seconds((amount - left) / perSecond)
     }
@@ -310,15 +311,15 @@ package struct SteadyPace: Sendable {
 
 // MARK: - Counts
 
-/// What was sent for one purpose since the start, and what came of it.
+/// The requests sent for one purpose since the start, and their outcomes.
 ///
-/// A request that is redirected or tried again is counted each time that it is sent, as a server's log counts it.
+/// A request that is redirected or tried again is counted each time that it is sent, as in a server's log.
 package struct RequestCounts: Hashable, Sendable {
     /// Requests sent, with the method HEAD, with GET, and with PUT or DELETE.
     package var head = 0
     package var get = 0
     package var write = 0
-    /// Bytes of bodies received, as the sinks got them.
+    /// Bytes of bodies received, as passed to the sinks.
     package var receivedBytes: Int64 = 0
     /// Answers: 2xx, 3xx, 429, other 4xx, 5xx.
     package var succeeded = 0
@@ -326,12 +327,12 @@ package struct RequestCounts: Hashable, Sendable {
     package var limited = 0
     package var refused = 0
     package var serverFailed = 0
-    /// Ends without a whole answer: no connection or no bytes in time, broken off, an answer that makes no sense.
+    /// Ends without a whole answer: no connection or no bytes in time, a broken connection, an invalid answer.
     package var unreachable = 0
     package var timedOut = 0
     package var broken = 0
     package var invalid = 0
-    /// Ended on this side, because nobody wanted the rest.
+    /// Transfers ended on this side, because the rest was not needed.
     package var cancelled = 0
 
     package init() {}
@@ -355,19 +356,19 @@ package struct RequestCounts: Hashable, Sendable {
         case .timedOut: timedOut += 1
         case .broken: broken += 1
         case .invalidAnswer, .tooLarge, .redirectRefused, .refused: invalid += 1
-        // Never sent, so there is nothing to count.
+        // Never sent, so not counted.
         case .limited, .turnedAway, .exhausted: break
         case .cancelled: cancelled += 1
         }
     }
 }
 
-/// Counts requests by purpose.
+/// The counts of requests by purpose.
 ///
 /// ## Concurrency
 ///
-/// The transport's thread counts, any thread reads; the mutex guards the counts and is held for nanoseconds. What is counted is
-/// counted before a sink hears of it, so that who was told can look it up.
+/// The transport's thread counts, any thread reads; the mutex guards the counts and is held for nanoseconds. Each event is counted
+/// before the sink is notified, so that the sink's owner finds it in the counts.
 final class RequestLedger: Sendable {
     private let counts = Mutex<[RequestPurpose: RequestCounts]>([:])
 

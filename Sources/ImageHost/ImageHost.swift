@@ -1,9 +1,9 @@
 package import HTTP
 package import Rankings
 
-/// The requests to the image host: sizes, small previews and parts of pictures are asked for here and nowhere else.
+/// The client of the image host: sizes, small previews and parts of pictures are requested here and nowhere else.
 ///
-/// The transport that this is given obeys the host's cool-downs. The slots of pictures are shared out by their cache.
+/// The transport given to it obeys the host's cool-downs. The cache of pictures distributes their slots.
 ///
 /// ## Concurrency
 ///
@@ -12,14 +12,14 @@ package struct ImageHost: Sendable {
     private let client: HTTPClient
     private let time: TimeSource
 
-    /// A server that ignores the range of a probe sends the whole picture; this is where it is cut off, in bytes.
+    /// The bytes after which a probe's answer is cut off, since a server that ignores the range sends the whole picture.
     private static let probeLimit: Int64 = 64 << 10
-    /// Bytes of a preview: 480 x 960 pixels have 150 KB at most.
+    /// The most bytes of a preview: 480 x 960 pixels have 150 KB at most.
     private static let longestPreview: Int64 = 1 << 20
 
     /// - Parameters:
-    ///   - client: Sends again what may then be answered.
-    ///   - time: Measures deadlines.
+    ///   - client: The client, which retries requests that may then be answered.
+    ///   - time: The clock of deadlines.
     package init(_ client: HTTPClient, time: TimeSource = .system) {
         self.client = client
         self.time = time
@@ -29,33 +29,33 @@ package struct ImageHost: Sendable {
         self.init(HTTPClient(transport: transport))
     }
 
-    /// What may be under way at once.
+    /// The bodies that may be under way at once.
     package var slots: TransferSlots { transport.limits.bodies }
 
-    /// The way to the network.
+    /// The transport of the requests.
     package var transport: any Transport { client.transport }
 
-    /// Connections to be made before pictures are asked for.
+    /// Returns the connections to make before pictures are requested.
     package func connections(to location: PictureLocation) -> WarmConnections {
         WarmConnections(transport, to: location.url, headers: location.headers)
     }
 
     // MARK: - Sizes
 
-    /// How large a picture is: by HEAD, then by the first byte's range.
+    /// Requests the size of a picture: by HEAD, then by the first byte's range.
     ///
     /// - Parameters:
-    ///   - location: Where the picture is.
-    ///   - timeout: How long both may take.
-    ///   - urgency: Tells when somebody waits for it; nil if somebody does.
-    /// - Returns: What the host tells, by whichever of the two.
+    ///   - location: The location of the picture.
+    ///   - timeout: The time limit of both requests.
+    ///   - urgency: The urgency of the requests; nil if a reader waits.
+    /// - Returns: The size by either of the two requests, or the reason why it is unknown.
     package func size(
         at location: PictureLocation, within timeout: Duration, urgency: Urgency? = nil
     ) async -> PictureSize {
         let deadline = time.now() + timeout
         let told = await ask(head(location, deadline), urgency) { PictureSize(head: $0) }
         guard told == .notTold else { return told }
-        // It has waited for its turn once; whoever goes through a directory would wait a round trip for each of these.
+        // The request has waited for its turn once; a walk through a directory would wait a round trip for each of these.
         urgency?.raise()
         return await ask(
             HTTPRequest(
@@ -64,7 +64,7 @@ package struct ImageHost: Sendable {
         ) { PictureSize(firstByte: $0) }
     }
 
-    /// What a HEAD tells, sent again as the client does where that may help, with the status of its last answer, 0 for none.
+    /// Requests a picture's size by HEAD, with the client's retries; returns it with the status of the last answer, 0 for none.
     package func head(
         of location: PictureLocation, within timeout: Duration
     ) async -> (size: PictureSize, status: Int) {
@@ -94,22 +94,22 @@ package struct ImageHost: Sendable {
 
     // MARK: - Pictures
 
-    /// What came of asking for a preview.
+    /// The result of a request for a preview.
     package enum Preview: Sendable {
         case bytes([UInt8])
-        /// There is none that can be used: asking again is pointless for now.
+        /// There is no usable preview: another request is pointless for now.
         case useless
         /// The network or the host is in trouble.
         case failed
     }
 
-    /// A small preview: goes with the small answers, over connections that many share.
+    /// Requests a small preview, with the small answers on shared connections.
     ///
     /// - Parameters:
-    ///   - location: Where the preview is.
-    ///   - timeout: How long it may take.
-    ///   - priority: Who wants to see it.
-    /// - Returns: What came of it.
+    ///   - location: The location of the preview.
+    ///   - timeout: The time limit.
+    ///   - priority: The priority of the request.
+    /// - Returns: The preview, or the kind of failure.
     package func preview(
         at location: PictureLocation, within timeout: Duration, priority: TransferPriority
     ) async -> Preview {
@@ -128,12 +128,12 @@ package struct ImageHost: Sendable {
         }
     }
 
-    /// The request for a part of a picture, or for all of it, to be begun by `begin`.
+    /// Makes the request for a part of a picture, or for all of it, for `begin`.
     ///
     /// - Parameters:
     ///   - segment: The part.
     ///   - sink: The receiver of the answer.
-    /// - Returns: The request, which nothing has begun yet.
+    /// - Returns: The request, not begun yet.
     package func transfer(of segment: PictureSegment, sink: any ResponseSink) -> Transfer {
         let range = segment.range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) }
         return Transfer(
@@ -147,15 +147,15 @@ package struct ImageHost: Sendable {
     package func begin(_ transfer: Transfer) { transport.begin(transfer) }
 }
 
-/// A part of a picture to ask for.
+/// A part of a picture to request.
 package struct PictureSegment: Sendable {
     package var location: PictureLocation
-    /// The bytes wanted; nil for all of them.
+    /// The requested bytes; nil for all of them.
     package var range: Range<Int64>?
-    /// The version that they must be of; otherwise the whole picture comes.
+    /// The version that the bytes must belong to; otherwise the whole picture comes.
     package var version: String?
     package var priority: TransferPriority
-    /// When all of it must have come.
+    /// The time by which the whole part must have come.
     package var deadline: ContinuousClock.Instant
 
     package init(
@@ -171,7 +171,7 @@ package struct PictureSegment: Sendable {
 }
 
 extension SourceError {
-    /// What a failed transfer means for who asked.
+    /// Translates the error of a transfer into the error of a source.
     package init(_ error: HTTPError) {
         switch error {
         case .unreachable(let reason), .broken(let reason), .untrusted(let reason): self = .unreachable(reason)
@@ -187,13 +187,13 @@ extension SourceError {
     }
 }
 
-// MARK: - Sizes told
+// MARK: - Picture sizes
 
-/// What the image host says about a picture's size.
+/// The size of a picture according to the image host.
 package enum PictureSize: Hashable, Sendable {
-    /// In bytes.
+    /// The size in bytes.
     case size(Int64)
-    /// The host is well but tells no length.
+    /// The host answers normally but states no length.
     case notTold
     case failed(SourceError)
 
@@ -201,7 +201,7 @@ package enum PictureSize: Hashable, Sendable {
     package init(head answer: HTTPAnswer) {
         switch answer.status {
         case 200: self = Self.unreadable(answer) ?? Self.told(answer)
-        // HEAD is not served here; a range may be.
+        // HEAD is not supported here; a range may be.
         case 405, 501: self = .notTold
         default: self = .failed(Self.failure(answer))
         }
@@ -213,14 +213,14 @@ package enum PictureSize: Hashable, Sendable {
         case .part:
             let total = answer.part == .fact(0..<1) ? answer.total : nil
             self = Self.unreadable(answer) ?? total.map(Self.size(of:)) ?? .notTold
-        // The range was ignored; a length told here is the whole picture's.
+        // The range was ignored; a length stated here is the whole picture's.
         case .whole: self = Self.unreadable(answer) ?? Self.told(answer)
         case .beyondTheEnd: self = .notTold
         default: self = .failed(Self.failure(answer))
         }
     }
 
-    /// Nil for an answer that is a picture as it is stored.
+    /// The result for an answer that is not a picture as stored; nil for a picture as stored.
     private static func unreadable(_ answer: HTTPAnswer) -> PictureSize? {
         // A login page or an error text with status 200.
         guard let type = answer.mediaType, type.hasPrefix("image/") || archiveTypes.contains(type) else {

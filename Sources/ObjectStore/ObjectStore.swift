@@ -80,16 +80,16 @@ package struct ObjectStore: Sendable {
         }
     }
 
-    /// Fetches an object whose bytes go elsewhere than into memory.
+    /// Fetches an object and passes its bytes to a receiver in place of memory.
     ///
     /// - Parameters:
     ///   - key: Its key.
-    ///   - receiver: Gets the bytes.
-    ///   - limit: The largest one that is taken, in bytes.
-    ///   - urgency: Tells when somebody waits for it; nil if somebody does.
-    ///   - deadline: When to give up.
-    /// - Returns: False if there is none.
-    /// - Throws: Why it did not come.
+    ///   - receiver: The receiver of the bytes.
+    ///   - limit: The largest accepted object, in bytes.
+    ///   - urgency: The urgency of the request; nil if a reader waits.
+    ///   - deadline: The time at which the request fails.
+    /// - Returns: False if there is no such object.
+    /// - Throws: The reason why the object did not come.
     package func get(
         _ key: ObjectKey, into receiver: any BodyReceiver, limit: Int64, urgency: Urgency?,
         deadline: ContinuousClock.Instant
@@ -153,7 +153,7 @@ package struct ObjectStore: Sendable {
         }
     }
 
-    /// Bytes that are read of an answer that tells an error.
+    /// The most bytes that are read of an answer with an error.
     static let longestError: Int64 = 64 << 10
 
     /// Makes a request that is not signed yet.
@@ -177,7 +177,7 @@ package struct ObjectStore: Sendable {
 
     /// Sends a request, and once more with the store's time if this machine's was refused.
     ///
-    /// Stores have several words for that, and some have none: what counts is that the store has told another time.
+    /// Stores have several words for that, and some have none: the test is whether the store has stated another time.
     func send(
         _ request: HTTPRequest, urgency: Urgency? = nil, into receiver: (any BodyReceiver)? = nil
     ) async throws(StoreError) -> HTTPResponse {
