@@ -222,35 +222,44 @@ package struct ServiceExaminer: Sendable {
         guard let regular = location(work, .regular) else { return [] }
         let original = location(work, .original).flatMap { $0.digest == nil ? nil : $0 }
         let picture = original ?? regular
-        let name = "parts of a picture by Range"
         let beginning = await get(.get, picture, range: 0..<min(Self.part, picture.size ?? Self.part))
-        guard case .success(let first) = beginning else { return [.failed(name, beginning)] }
-        let total = first.head.total
-        let expected = min(Self.part, picture.size ?? total ?? Self.part)
-        let isTotal = total != nil && picture.size ?? total == total
-        var report = multiplexing("protocol of the image host", picture.url, first.head)
-        report += [
-            Assumption(
-                name, holds: first.head.status == 206 && first.body.count == expected && isTotal,
-                "status \(first.head.status), \(first.body.count) of \(expected) bytes, "
-                    + (isTotal
-                        ? "with the whole length"
-                        : total == nil ? "without the whole length" : "of another length than the listed one")),
-            .validator("validator of a picture", first.head),
-        ]
-        report += original == nil ? [await format(picture, first)] : await bytes(picture)
+        var report = [part(picture, beginning)]
+        // The host cannot be reached; an answer that is wrong may be one to parts alone.
+        if report[0].verdict == .unknown { return report }
+        var total: Int64?
+        if case .success(let first) = beginning {
+            total = first.head.total
+            report.append(.validator("validator of a picture", first.head))
+            report += original == nil ? [await format(picture, first)] : await bytes(picture)
+        }
         if regular.url != picture.url || original == nil {
             let head = await get(.head, regular)
-            report.append(
-                length("picture by HEAD", head, known: regular.url == picture.url ? total : regular.size))
-            if let header = regular.headers.first, case .success(let response) = head {
-                report.append(await withoutHeaders(header, regular, response.head.status))
+            report.append(length("picture by HEAD", head, known: regular.url == picture.url ? total : regular.size))
+            if case .success(let response) = head {
+                report += multiplexing("protocol of the image host", regular.url, response.head)
+                if let header = regular.headers.first {
+                    report.append(await withoutHeaders(header, regular, response.head.status))
+                }
             }
         }
         if let small = location(work, .small) {
             report.append(length("preview by HEAD", await get(.head, small), known: small.size))
         }
         return report
+    }
+
+    private func part(_ picture: PictureLocation, _ result: Result<HTTPResponse, HTTPError>) -> Assumption {
+        let name = "parts of a picture by Range"
+        guard case .success(let response) = result else { return .failed(name, result) }
+        let total = response.head.total
+        let expected = min(Self.part, picture.size ?? total ?? Self.part)
+        let isTotal = total != nil && picture.size ?? total == total
+        return Assumption(
+            name, holds: response.head.status == 206 && response.body.count == expected && isTotal,
+            "status \(response.head.status), \(response.body.count) of \(expected) bytes, "
+                + (isTotal
+                    ? "with the whole length"
+                    : total == nil ? "without the whole length" : "of another length than the listed one"))
     }
 
     private func get(

@@ -11,12 +11,15 @@ extension PixivSource: ExaminableSource {
         let agreeing = entries.count { entry in
             entry["url"].text.flatMap { PicturePath(url: $0) }?.uploaded == entry["illust_upload_timestamp"].number
         }
-        return [
+        let fields = [
             FieldList.ranking.compare("fields of a ranking", with: [answer]),
             FieldList.entry.compare("fields of an entry", with: entries),
+        ]
+        if entries.isEmpty { return fields }
+        return fields + [
             Assumption(
                 "time of upload in the address", holds: agreeing == entries.count,
-                "in \(agreeing) of \(entries.count) it is the entry's own, as a time in Japan"),
+                "in \(agreeing) of \(entries.count) it is the entry's own, as a time in Japan")
         ]
     }
 
