@@ -190,7 +190,8 @@ package struct ServiceExaminer: Sendable {
             guard let original = location(work, .original), let size = original.size, size <= Self.longest else {
                 return nil
             }
-            return (work, size, location(work, .regular)?.url != original.url)
+            // The still of an animation stands in for a sample.
+            return (work, size, work.kind != .animation && location(work, .regular)?.url != original.url)
         }
         let sampled = sized.filter(\.isSampled)
         return (sampled.isEmpty ? sized : sampled).min { $0.size < $1.size }?.work
