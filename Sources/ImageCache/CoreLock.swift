@@ -359,7 +359,12 @@ final class SegmentSink: ResponseSink {
                     let agrees = unsafe holds(Array(came[first..<first + range.count]), at: range.lowerBound, in: file)
                 else { return false }
                 guard agrees else {
-                    core.run { core in core.contradict(key) { $0.contradicted(at: range.lowerBound, by: segment) } }
+                    let beginning = unsafe (Array(came.prefix(PictureFormat.headLength)), all.lowerBound)
+                    core.run { core in
+                        core.contradict(key) {
+                            $0.contradicted(at: range.lowerBound, by: segment, beginning: beginning)
+                        }
+                    }
                     return false
                 }
             }

@@ -480,14 +480,29 @@ extension Download {
         format != .zip && place > 0 && PictureFormat(head: Array(bytes.prefix(PictureFormat.headLength))) == format
     }
 
+    /// Handles a part that begins like the picture itself: it alone is wrong, and from now on the whole comes in one answer.
+    ///
+    /// The present bytes are not in doubt, and readers keep theirs; the whole is compared with them as it comes.
+    mutating func beganAgain() -> DownloadChange {
+        guard phase == .running else { return DownloadChange() }
+        ignoresRanges = true
+        return DownloadChange(cancel: abandonSegments())
+    }
+
     /// Handles bytes of a request that differ from the present ones.
     ///
     /// - Parameters:
     ///   - place: The first differing byte.
     ///   - id: The request.
+    ///   - beginning: The first of the received bytes, and their place.
     /// - Returns: The resulting change.
-    mutating func contradicted(at place: Int64, by id: UInt64) -> DownloadChange {
+    mutating func contradicted(
+        at place: Int64, by id: UInt64, beginning: (bytes: [UInt8], place: Int64) = ([], 0)
+    ) -> DownloadChange {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
+        if beginning.place == segment.requested?.lowerBound, beginsAgain(beginning.bytes, at: beginning.place) {
+            return beganAgain()
+        }
         // The whole comes in one answer already, which is then of another version.
         if ignoresRanges { return changed(.damaged("the picture changed at the source during the download")) }
         let own = segment.own

@@ -337,7 +337,7 @@ extension Core {
         if range.lowerBound == answered.requested?.lowerBound,
             unsafe download.beginsAgain(bytes, at: range.lowerBound)
         {
-            contradict(key) { $0.misplaced(at: range.lowerBound) }
+            contradict(key) { $0.beganAgain() }
             return Written(goesOn: false)
         }
         unsafe downloads[key]?.download.edges.note(bytes, at: range.lowerBound, total: download.total)

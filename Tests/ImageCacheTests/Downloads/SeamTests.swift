@@ -76,6 +76,31 @@ import Testing
         open.close()
     }
 
+    /// A part that is known by itself to be wrong throws no doubt on the bytes that readers have.
+    @Test(arguments: [3 << 20, (9 << 20) + (1 << 20)])
+    func whoHasReadFarAheadGoesOnAfterTheBeginningCameAgain(place: Int) async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(12 << 20)
+        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
+        async let far = open.bytes(offset: 9 << 20, count: 4096)
+        let first = await bench.transport.waitForRequest(at: 0)
+        let range = try #require(first.request.range)
+        let told = "bytes \(range.first)-\(range.last ?? Int64(bytes.count) - 1)/\(bytes.count)"
+        first.head(206, Bench.imageHeaders + [(name: "content-range", value: told)])
+        first.body(Array(bytes[Int(range.first)..<(9 << 20) + 8192]))
+        #expect(try await far.content == Array(bytes[9 << 20..<(9 << 20) + 4096]))
+        // One part stands alone, the other meets bytes that are there.
+        if place > 9 << 20 { first.fail(.broken("reset")) }
+        async let more = open.bytes(offset: Int64(place), count: 4096)
+        try misplace(await bench.transport.waitForRequest(at: 1), bytes, to: 0)
+        let plain = await bench.transport.waitForRequest(at: 2)
+        #expect(plain.asked == "whole")
+        plain.answer(bytes)
+        #expect(try await more.content == Array(bytes[place..<place + 4096]))
+        #expect(try await open.bytes(offset: 9 << 20, count: 4096).content == Array(bytes[9 << 20..<(9 << 20) + 4096]))
+        open.close()
+    }
+
     @Test func aFileInTheMiddleOfAnArchiveIsNotItsBeginning() {
         let entry: [UInt8] = [0x50, 0x4B, 3, 4, 20, 0, 0, 0, 0, 0, 0, 0]
         for (format, bytes) in [(PictureFormat.zip, entry), (.jpeg, Array(Self.bytes.prefix(12)))] {
