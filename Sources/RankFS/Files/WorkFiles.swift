@@ -14,13 +14,13 @@ enum WorkFiles {
     }
 }
 
-/// `info.json`: the full record of a work.
-struct InfoFile: TreeFile {
-    let work: WorkID
+/// A file whose text is a record of the catalogue.
+protocol RecordFile: TreeFile {
+    /// The record, stored or requested.
+    func text(in tree: Tree) async throws(Failure) -> StoredText
+}
 
-    var path: TreePath { .entry(.work(work), "info.json") }
-    var parent: any TreeDirectory { WorkDirectory(work) }
-
+extension RecordFile {
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         let text = try await text(in: tree)
         return (Int64(text.text.utf8.count), text.changed)
@@ -30,8 +30,16 @@ struct InfoFile: TreeFile {
         // The length cached by the kernel may be shorter than the new text.
         .text(Array(try await text(in: tree).text.utf8), isLive: true)
     }
+}
 
-    private func text(in tree: Tree) async throws(Failure) -> StoredText {
+/// `info.json`: the full record of a work.
+struct InfoFile: RecordFile {
+    let work: WorkID
+
+    var path: TreePath { .entry(.work(work), "info.json") }
+    var parent: any TreeDirectory { WorkDirectory(work) }
+
+    func text(in tree: Tree) async throws(Failure) -> StoredText {
         let pages = try await tree.listing(ofWork: work).entries.map(\.name)
         do throws(CatalogError) { return try await tree.catalog.records.details(of: work, pages: pages) } catch {
             throw .catalog(error)
@@ -119,23 +127,13 @@ extension Tree {
 // MARK: - Author files
 
 /// `profile.json`: the profile of an author.
-struct ProfileFile: TreeFile {
+struct ProfileFile: RecordFile {
     let author: UserID
 
     var path: TreePath { .entry(.author(author), "profile.json") }
     var parent: any TreeDirectory { AuthorDirectory(author) }
 
-    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
-        let text = try await text(in: tree)
-        return (Int64(text.text.utf8.count), text.changed)
-    }
-
-    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        // The length cached by the kernel may be shorter than the new text.
-        .text(Array(try await text(in: tree).text.utf8), isLive: true)
-    }
-
-    private func text(in tree: Tree) async throws(Failure) -> StoredText {
+    func text(in tree: Tree) async throws(Failure) -> StoredText {
         do throws(CatalogError) { return try await tree.catalog.records.profile(of: author) } catch {
             throw .catalog(error)
         }
