@@ -31,8 +31,8 @@ func tests(
 
 /// What reads something from outside.
 let fuzzed: [Target.Dependency] = [
-    "Rankings", "Digests", "HTTP", "Sourcing", "Pixiv", "Booru", "Danbooru", "Moebooru", "ImageCache", "Render",
-    "Media", "Thumbnails", "RankFS", "ObjectStore", "Tier", "rankfs",
+    "Rankings", "System", "HTTP", "Sourcing", "Pixiv", "Boards", "ImageCache", "Render", "Media", "Thumbnails",
+    "RankFS", "Tier", "rankfs",
 ]
 
 /// Set by `make fuzz`: libFuzzer brings a `main` of its own, so the program is then a module that has none, and there is
@@ -78,34 +78,27 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
 
         library("Rankings", []),
-        library("Posix", ["CLinux"]),
-        library("Digests", ["CCrypto", "CXXHash"]),
-        library("HTTP", ["Posix", "CCurl"]),
-        library("ObjectStore", ["Digests", "HTTP", "CExpat"]),
-        library("SQLite", ["CSQLite"]),
-        library("Sourcing", ["Posix", "Rankings", "Digests", "HTTP"]),
-        library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
-        library("Booru", ["Rankings", "HTTP", "Sourcing"]),
-        library("Danbooru", ["Rankings", "Sourcing", "Booru"]),
-        library("Moebooru", ["Rankings", "Sourcing", "Booru"]),
-        library("ImageHost", ["Rankings", "HTTP"]),
-        library("Catalog", ["Rankings", "HTTP", "ImageHost", "SQLite"]),
+        library("System", ["CLinux", "CSQLite", "CCrypto", "CXXHash"]),
+        library("HTTP", ["System", "CCurl"]),
+        library("Sourcing", ["System", "Rankings", "HTTP"]),
+        library("Pixiv", ["System", "Rankings", "HTTP", "Sourcing"]),
+        library("Boards", ["System", "Rankings", "HTTP", "Sourcing"]),
+        library("Catalog", ["System", "Rankings", "HTTP", "Sourcing"]),
         library(
-            "ImageCache", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "SQLite", "CLinux"]),
+            "ImageCache", ["System", "Rankings", "HTTP", "Sourcing", "CLinux"]),
         library(
-            "Tier",
-            ["Posix", "Rankings", "Digests", "HTTP", "ObjectStore", "SQLite", "ImageHost", "Catalog", "ImageCache"]),
-        library("Render", ["Posix"]),
+            "Tier", ["System", "Rankings", "HTTP", "Sourcing", "Catalog", "ImageCache", "CExpat"]),
+        library("Render", ["System"]),
         library("Media", ["Render", "CTurboJPEG", "CWebP", "CPNG"]),
-        library("Thumbnails", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "Render"]),
-        library("Fuse", ["Posix", "CFuse3"]),
+        library("Thumbnails", ["System", "Rankings", "HTTP", "Sourcing", "Render"]),
+        library("Fuse", ["System", "CFuse3"]),
         .target(
             name: "RankFS",
-            dependencies: ["Posix", "Rankings", "Digests", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
+            dependencies: ["System", "Rankings", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
             // Drawn once; the program encodes no pictures.
             resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
         .target(
-            name: "Origin", dependencies: ["Posix", "Rankings", "Media", "Digests", "CZlib"],
+            name: "Origin", dependencies: ["System", "Rankings", "Media", "CZlib"],
             path: "Sources/Tools/Origin",
             // The kinds of files that it cannot draw, the words of titles and tags, and what never differs in answers.
             resources: [
@@ -119,14 +112,12 @@ let package = Package(
         program(
             "rankfs",
             [
-                "Rankings", "Posix", "Digests", "HTTP", "SQLite", "Sourcing", "Pixiv", "Danbooru", "Moebooru",
-                "ImageHost",
-                "Catalog", "ImageCache", "ObjectStore", "Tier", "Fuse",
+                "Rankings", "System", "HTTP", "Sourcing", "Pixiv", "Boards", "Catalog", "ImageCache", "Tier", "Fuse",
                 "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
             ]),
         .executableTarget(
-            name: "rankfs-render", dependencies: ["Media", "Render", "Posix", "CLinux"], swiftSettings: settings),
-        tool("rankfs-bench", ["Posix", "CLinux"]),
+            name: "rankfs-render", dependencies: ["Media", "Render", "System", "CLinux"], swiftSettings: settings),
+        tool("rankfs-bench", ["System", "CLinux"]),
         // Mounted by FuseTests in a process of its own, and an example of the library.
         tool("fuse-example", ["Fuse"]),
         tool("rankfs-origin", ["Origin", "Rankings"], resources: [.embedInCode("Resources/help.txt")]),
@@ -144,51 +135,46 @@ let package = Package(
         .executableTarget(
             name: "sample-mount",
             dependencies: [
-                "SampleSource", "Sourcing", "RankFS", "Rankings", "Catalog", "ImageCache", "ImageHost", "Fuse", "HTTP",
-                "Render",
+                "SampleSource", "Sourcing", "RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "Render",
             ], path: "Tests/SampleMount", swiftSettings: settings),
         tests("ArchitectureTests", []),
-        tests("PosixTests", ["Posix"]),
+        tests("PosixTests", ["System"]),
         tests("RankingsTests", ["Rankings", "TestSupport"]),
         tests("HTTPTests", ["HTTP", "TestSupport"]),
-        tests("SQLiteTests", ["SQLite", "CSQLite"]),
+        tests("SQLiteTests", ["System", "CSQLite"]),
         tests("PixivTests", ["Pixiv", "Sourcing", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests(
-            "BooruTests", ["Booru", "Danbooru", "Moebooru", "Sourcing", "Rankings", "HTTP", "TestSupport"],
+            "BooruTests", ["Boards", "Sourcing", "Rankings", "HTTP", "TestSupport"],
             resources: [.copy("Payloads")]),
-        tests("ObjectStoreTests", ["ObjectStore", "HTTP", "TestSupport"]),
+        tests("ObjectStoreTests", ["Tier", "HTTP", "TestSupport"]),
         tests(
-            "TierTests", ["Tier", "ObjectStore", "HTTP", "Rankings", "Digests", "SQLite", "TestSupport"]),
-        tests("ImageHostTests", ["ImageHost", "Rankings", "HTTP", "TestSupport"]),
-        tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "ImageHost", "SQLite", "TestSupport"]),
+            "TierTests", ["Tier", "HTTP", "Rankings", "System", "TestSupport"]),
+        tests("ImageHostTests", ["Sourcing", "Rankings", "HTTP", "TestSupport"]),
+        tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "Sourcing", "System", "TestSupport"]),
         tests(
             "ImageCacheTests",
-            ["ImageCache", "Posix", "Rankings", "Digests", "HTTP", "ImageHost", "CLinux", "TestSupport"],
+            ["ImageCache", "System", "Rankings", "HTTP", "Sourcing", "CLinux", "TestSupport"],
             excluding: ["Recorded"]),
-        tests("RenderTests", ["Render", "Posix", "Media", "rankfs-render", "CLinux", "TestSupport"]),
+        tests("RenderTests", ["Render", "System", "Media", "rankfs-render", "CLinux", "TestSupport"]),
         tests("MediaTests", ["Media", "Render"]),
         tests(
             "ThumbnailsTests",
-            [
-                "Thumbnails", "Rankings", "Digests", "HTTP", "ImageHost", "Media", "Render", "rankfs-render",
-                "TestSupport",
-            ]),
+            ["Thumbnails", "Rankings", "System", "HTTP", "Sourcing", "Media", "Render", "rankfs-render", "TestSupport"]),
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example", "TestSupport"]),
         tests(
             "RankFSTests",
             [
-                "RankFS", "Rankings", "Catalog", "ImageCache", "ImageHost", "Media", "Render", "Fuse", "HTTP",
-                "Sourcing",
+                "RankFS", "Rankings", "Catalog", "ImageCache", "Sourcing", "Media", "Render", "Fuse", "HTTP",
                 "SampleSource", "rankfs-render", "TestSupport",
             ]),
         tests(
-            "OriginTests", ["Origin", "Rankings", "Digests", "CZlib", "CTurboJPEG", "CPNG", "TestSupport"],
+            "OriginTests", ["Origin", "Rankings", "System", "CZlib", "CTurboJPEG", "CPNG", "TestSupport"],
             excluding: ["Boorus/Payloads"]),
         tests(
             "ProgramTests",
             [
-                "rankfs", "Rankings", "Posix", "Render", "SQLite", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache",
-                "Origin", "Thumbnails", "TestSupport",
+                "rankfs", "Rankings", "System", "Render", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache", "Origin",
+                "Thumbnails", "TestSupport",
             ]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-render", "rankfs-origin", "sample-mount", "TestSupport"]),

@@ -1,7 +1,7 @@
 import HTTP
-package import ImageHost
+package import Sourcing
 package import Rankings
-import SQLite
+import System
 
 /// The entries of each listing and the sizes of pictures: requested once, stored, and served offline.
 ///

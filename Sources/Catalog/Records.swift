@@ -1,5 +1,5 @@
 package import Rankings
-import SQLite
+import System
 
 /// Full records, profiles and animations: requested when they are needed, stored, and served offline.
 ///

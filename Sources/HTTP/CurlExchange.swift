@@ -1,6 +1,6 @@
 import CCurl
 import Glibc
-import Posix
+import System
 
 /// One transfer from its beginning to its end, over all its redirects.
 ///

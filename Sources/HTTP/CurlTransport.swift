@@ -1,6 +1,6 @@
 import CCurl
 import Glibc
-import Posix
+import System
 import Synchronization
 
 /// The transport over libcurl, which begins each transfer at once: two threads, each with multi handles of its own.

@@ -1,4 +1,4 @@
-import Posix
+import System
 import Synchronization
 
 /// A carrier of requests over the network.

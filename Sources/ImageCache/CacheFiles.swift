@@ -1,7 +1,6 @@
 internal import CLinux
-internal import Digests
+internal import System
 internal import Glibc
-internal import Posix
 internal import Synchronization
 
 /// A system call that failed.

@@ -1,6 +1,6 @@
 internal import HTTP
-internal import ImageHost
-internal import Posix
+internal import Sourcing
+internal import System
 internal import Rankings
 internal import Synchronization
 

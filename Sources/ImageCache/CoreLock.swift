@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 internal import HTTP
-internal import ImageHost
+internal import Sourcing
 internal import Rankings
 internal import Synchronization
 

@@ -1,5 +1,5 @@
 internal import HTTP
-internal import Posix
+internal import System
 internal import Rankings
 internal import Synchronization
 

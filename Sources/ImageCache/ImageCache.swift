@@ -1,8 +1,8 @@
 internal import Dispatch
 internal import Glibc
 internal import HTTP
-package import ImageHost
-package import Posix
+package import Sourcing
+package import System
 package import Rankings
 internal import Synchronization
 

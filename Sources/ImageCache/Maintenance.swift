@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Dispatch
 internal import Glibc
-internal import Posix
+internal import System
 
 /// The findings of `rankfs cache verify` in a cache directory.
 package struct CacheVerification: Sendable, Equatable {

@@ -1,7 +1,6 @@
 internal import CLinux
-internal import Digests
+internal import System
 internal import Glibc
-internal import SQLite
 
 /// The name of a picture in the first format: XXH3 of its key, 128 bits, as 32 hexadecimal digits.
 struct OlderName: Hashable, Sendable {

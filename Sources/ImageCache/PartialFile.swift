@@ -1,6 +1,6 @@
 internal import CLinux
 internal import Glibc
-internal import Posix
+internal import System
 internal import Synchronization
 
 /// Memory for pictures while the disk refuses them; shared by all downloads of a cache.

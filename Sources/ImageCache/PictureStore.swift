@@ -1,8 +1,7 @@
 internal import CLinux
-internal import Digests
+internal import System
 internal import Dispatch
 internal import Glibc
-internal import Posix
 internal import Rankings
 internal import Synchronization
 

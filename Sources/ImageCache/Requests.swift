@@ -1,5 +1,5 @@
 internal import HTTP
-internal import ImageHost
+internal import Sourcing
 internal import Rankings
 
 /// Missing bytes of a download, as it offers them to the scheduler, which decides how many of them one request brings.

@@ -1,6 +1,5 @@
-internal import Digests
+package import System
 package import HTTP
-package import Posix
 package import Rankings
 
 /// A picture to open or preload.

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import Posix
+import System
 import Synchronization
 
 /// Decodes and encodes data from outside, in any process.

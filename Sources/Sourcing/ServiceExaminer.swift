@@ -1,4 +1,4 @@
-import Digests
+import System
 import HTTP
 package import Rankings
 import Synchronization

@@ -1,5 +1,5 @@
 import Glibc
-package import Posix
+package import System
 package import Rankings
 
 /// Reads, writes and removes session files.

@@ -1,4 +1,4 @@
-import Digests
+import System
 package import Rankings
 
 /// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it.

@@ -1,5 +1,5 @@
 import Glibc
-import Posix
+import System
 import Synchronization
 
 /// The user's own store of thumbnails, which all desktops share: `$XDG_CACHE_HOME/thumbnails`.

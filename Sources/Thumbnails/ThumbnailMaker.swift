@@ -1,6 +1,6 @@
 import Dispatch
 package import HTTP
-package import ImageHost
+package import Sourcing
 package import Rankings
 package import Render
 import Synchronization

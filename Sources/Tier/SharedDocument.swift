@@ -1,6 +1,5 @@
-import Digests
+import System
 import HTTP
-import ObjectStore
 import Rankings
 import Synchronization
 

@@ -1,10 +1,9 @@
 package import Catalog
 package import HTTP
 package import ImageCache
-internal import ImageHost
-package import ObjectStore
+internal import Sourcing
 package import Rankings
-package import SQLite
+package import System
 internal import Synchronization
 
 /// The shared tier of a mount: downloads and answers of other machines, in an object store.

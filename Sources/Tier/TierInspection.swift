@@ -1,6 +1,5 @@
-internal import Digests
+internal import System
 internal import HTTP
-package import ObjectStore
 internal import Rankings
 
 /// An inspection of all objects below a prefix, for `rankfs tier`; the objects may be of any machine.

@@ -1,7 +1,6 @@
-import Digests
+import System
 import HTTP
 import ImageCache
-import ObjectStore
 import Rankings
 import Synchronization
 

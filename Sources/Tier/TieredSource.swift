@@ -1,7 +1,6 @@
 import Catalog
-import Digests
-import ImageHost
-import ObjectStore
+import System
+import Sourcing
 import Rankings
 import Synchronization
 

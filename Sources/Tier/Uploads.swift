@@ -1,9 +1,6 @@
-import Digests
+import System
 import Glibc
 import HTTP
-import ObjectStore
-import Posix
-import SQLite
 import Synchronization
 
 /// The uploads of pictures to the object store: a few at once, at a limited rate, not on metered networks, with retries.

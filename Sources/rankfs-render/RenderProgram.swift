@@ -1,6 +1,6 @@
 import Glibc
 import Media
-import Posix
+import System
 import Render
 
 /// The program `rankfs-render`: decodes and encodes data from outside, for `rankfs` at the other end of descriptor 3.

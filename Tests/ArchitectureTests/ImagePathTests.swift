@@ -13,7 +13,8 @@ import Testing
 
     @Test func nobodyMakesRequestsButTheDoors() throws {
         #expect(try files(with: ["HTTPRequest("], in: Self.askers) == [])
-        #expect(try files(with: ["HTTPRequest("], in: ["ImageHost"]) == ["ImageHost.swift"])
+        let doors = ["ImageHost.swift", "PacedAPI.swift", "ServiceExaminer.swift"]
+        #expect(try files(with: ["HTTPRequest("], in: ["Sourcing"]).sorted() == doors)
     }
 
     /// Besides the parser, a recording copies fields, and a signature names one of its request.

@@ -34,7 +34,7 @@ import Testing
         "Fuse": 2,
         "ImageCache": 2,
         "Pixiv": 2,
-        "Posix": 2,
+        "System": 2,
     ]
 
     private func isTool(_ file: Ruler.File) -> Bool { file.path.hasPrefix("\(Package.tools)/") }

@@ -13,7 +13,7 @@ import Testing
 
     @Test func nobodyButTheRegistryImportsASource() throws {
         let sources = try sources()
-        #expect(Set(sources).isSuperset(of: ["Pixiv", "Danbooru", "Moebooru"]))
+        #expect(Set(sources).isSuperset(of: ["Pixiv", "Boards"]))
         for file in try Package.swiftFiles(below: "Sources") where file.path != Self.registry {
             for source in sources where file.imports.contains(source) {
                 Issue.record("\(file.path) imports \(source); what it needs belongs into the source's description")
@@ -44,21 +44,18 @@ import Testing
                 "ranking.php", "/ajax/", "xRestrict",
             ], exact: ["limit_"],
             // Posts of the image boards tell which work of it they come from.
-            besides: Dictionary(
-                uniqueKeysWithValues: ["Booru", "Danbooru"].map { ("Sources/\($0)/", ["pixiv", "pximg"]) })),
+            besides: ["Sources/Boards/": ["pixiv", "pximg"]]),
         // Hosts, calendar and record.
         Own(
-            places: ["Sources/Danbooru/", "Sources/Tools/Origin/", "Sources/Tools/rankfs-origin/", registry],
+            places: ["Sources/Boards/Danbooru/", "Sources/Tools/Origin/", "Sources/Tools/rankfs-origin/", registry],
             words: ["danbooru", "donmai", "Eastern", "tag_string", "media_asset"]),
         Own(
-            places: ["Sources/Moebooru/", "Sources/Tools/Origin/", "Sources/Tools/rankfs-origin/", registry],
+            places: ["Sources/Boards/Moebooru/", "Sources/Tools/Origin/", "Sources/Tools/rankfs-origin/", registry],
             words: ["moebooru", "yande", "konachan", "include_tags", "sample_url"]),
         // What image boards have in common.
         Own(
             places: [
-                "Sources/Booru/", "Sources/Danbooru/", "Sources/Moebooru/", "Sources/Tools/Origin/",
-                "Sources/Tools/rankfs-origin/",
-                registry,
+                "Sources/Boards/", "Sources/Tools/Origin/", "Sources/Tools/rankfs-origin/", registry,
             ], words: ["booru", "order:score"]),
     ]
 

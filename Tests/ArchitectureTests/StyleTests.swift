@@ -51,7 +51,7 @@ import Testing
     /// What a mount is made of leaves the last descriptors to libraries (`Descriptors`); the program opens few files besides.
     @Test func descriptorsHaveOneOwner() throws {
         for (module, path) in try Package.modules()
-        where !["Posix", "rankfs", "Origin"].contains(module) && !module.contains("-") {
+        where !["System", "rankfs", "Origin"].contains(module) && !module.contains("-") {
             for file in try Package.swiftFiles(below: path) {
                 for (number, line) in file.lines.enumerated() where !line.isComment {
                     #expect(!line.contains("unsafe open("), "\(file.path):\(number + 1) opens a file past Descriptors")

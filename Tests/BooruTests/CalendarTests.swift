@@ -1,6 +1,5 @@
-import Danbooru
+import Boards
 import Foundation
-import Moebooru
 import Rankings
 import Testing
 

@@ -1,4 +1,4 @@
-import Booru
+import Boards
 import Rankings
 import Testing
 

@@ -1,6 +1,4 @@
-import Booru
-import Danbooru
-import Moebooru
+import Boards
 import Rankings
 import Testing
 

@@ -1,5 +1,4 @@
-import Booru
-import Danbooru
+import Boards
 import Foundation
 import Rankings
 import Testing

@@ -1,7 +1,5 @@
-import Booru
-import Danbooru
+import Boards
 import Foundation
-import Moebooru
 import Rankings
 import Testing
 

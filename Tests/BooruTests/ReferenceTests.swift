@@ -2,7 +2,7 @@ import Rankings
 import TestSupport
 import Testing
 
-@testable import Booru
+@testable import Boards
 
 /// What listings keep of a post's files, and which addresses are believed.
 @Suite struct ReferenceTests {

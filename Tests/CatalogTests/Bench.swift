@@ -1,7 +1,7 @@
 import Catalog
 import Foundation
 import HTTP
-import ImageHost
+import Sourcing
 import Rankings
 import Synchronization
 import TestSupport

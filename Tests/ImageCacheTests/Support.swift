@@ -1,8 +1,8 @@
-import Digests
+import System
 import Dispatch
 import Foundation
 import HTTP
-import ImageHost
+import Sourcing
 import Rankings
 import Synchronization
 import TestSupport

@@ -2,7 +2,7 @@ import HTTP
 import Rankings
 import Testing
 
-@testable import ImageHost
+@testable import Sourcing
 
 @Suite struct PictureSizeTests {
     static func head(_ status: Int, _ headers: (String, String)...) -> HTTPAnswer {

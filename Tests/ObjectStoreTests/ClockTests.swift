@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import ObjectStore
+@testable import Tier
 
 /// Signatures with another time than this machine's clock tells.
 @Suite struct ClockTests {

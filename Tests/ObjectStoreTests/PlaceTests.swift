@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjectStore
+@testable import Tier
 
 /// Names, addresses and keys: what users write, and what goes over the wire.
 @Suite struct PlaceTests {

@@ -2,7 +2,7 @@ import HTTP
 import TestSupport
 import Testing
 
-@testable import ObjectStore
+@testable import Tier
 
 /// Requests as the S3 API has them, and what their answers mean.
 @Suite struct StoreTests {

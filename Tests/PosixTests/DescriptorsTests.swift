@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import Posix
+@testable import System
 
 /// What is closed when descriptors run out, and how it comes back.
 @Suite(.timeLimit(.minutes(1))) struct DescriptorsTests {

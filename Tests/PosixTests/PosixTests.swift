@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import Posix
+@testable import System
 
 /// Whole files and directories, whatever stands in them.
 @Suite struct PosixTests {

@@ -1,5 +1,5 @@
 import Fuse
-import Posix
+import System
 import Testing
 
 @testable import rankfs

@@ -1,7 +1,7 @@
 import CLinux
 import Foundation
 import Media
-import Posix
+import System
 import Synchronization
 import TestSupport
 import Testing

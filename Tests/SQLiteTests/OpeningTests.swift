@@ -1,6 +1,6 @@
 import CSQLite
 import Glibc
-import SQLite
+import System
 import Testing
 
 @Suite struct OpeningTests {

@@ -1,5 +1,5 @@
 import CSQLite
-import SQLite
+import System
 import Testing
 
 @Suite struct StatementTests {

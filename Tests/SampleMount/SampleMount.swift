@@ -4,12 +4,11 @@ import Fuse
 import Glibc
 import HTTP
 import ImageCache
-import ImageHost
+import Sourcing
 import RankFS
 import Rankings
 import Render
 import SampleSource
-import Sourcing
 
 /// Mounts the sample source, whose service is inside this process: `sample-mount MOUNTPOINT DIRECTORY`.
 ///

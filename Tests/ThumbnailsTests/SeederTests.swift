@@ -1,7 +1,7 @@
-import Digests
+import System
 import Foundation
 import HTTP
-import ImageHost
+import Sourcing
 import Media
 import Rankings
 import Render

@@ -1,10 +1,8 @@
 import HTTP
-import ObjectStore
+@testable import Tier
 import Rankings
 import TestSupport
 import Testing
-
-@testable import Tier
 
 /// Documents that machines fill together, each machine with a clock and a memory of its own.
 @Suite struct DocumentTests {

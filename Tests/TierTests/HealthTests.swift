@@ -1,8 +1,6 @@
 import HTTP
-import ObjectStore
-import Testing
-
 @testable import Tier
+import Testing
 
 /// When a store is asked, and when it is left alone.
 @Suite struct HealthTests {

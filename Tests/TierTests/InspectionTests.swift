@@ -1,10 +1,8 @@
-import Digests
+import System
 import HTTP
-import ObjectStore
+@testable import Tier
 import Rankings
 import Testing
-
-@testable import Tier
 
 /// What is found, and removed, of all that is in a bucket.
 @Suite(.timeLimit(.minutes(1))) struct InspectionTests {

@@ -1,9 +1,7 @@
 import HTTP
-import ObjectStore
+@testable import Tier
 import TestSupport
 import Testing
-
-@testable import Tier
 
 /// Which machine has a lease, and until when.
 @Suite(.timeLimit(.minutes(1))) struct LeaseTests {

@@ -1,12 +1,10 @@
-import Digests
+import System
 import HTTP
-import ObjectStore
+@testable import Tier
 import Rankings
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Tier
 
 /// How fast pictures must come, and what becomes of those that do not.
 @Suite(.timeLimit(.minutes(1))) struct PaceTests {

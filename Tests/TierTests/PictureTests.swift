@@ -1,14 +1,11 @@
-import Digests
+import System
 import Foundation
 import HTTP
-import ObjectStore
+@testable import Tier
 import Rankings
-import SQLite
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Tier
 
 /// Pictures that machines share, each machine with a memory of its own.
 @Suite(.timeLimit(.minutes(1))) struct PictureTests {

@@ -1,11 +1,9 @@
 import HTTP
-import ObjectStore
+@testable import Tier
 import Rankings
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Tier
 
 /// Whose answers are shared with whom.
 @Suite(.timeLimit(.minutes(1))) struct SourceTests {

@@ -1,6 +1,6 @@
 package import HTTP
 import Rankings
-import SQLite
+import System
 
 /// The shared tools of a catalog's parts: the source, the clocks and the database.
 struct CatalogContext: Sendable {

@@ -1,6 +1,6 @@
 import HTTP
 package import Rankings
-import SQLite
+import System
 internal import Synchronization
 
 /// The listings of a catalog: in memory, stored, refused by the service, or still to be requested.

@@ -1,5 +1,5 @@
 import HTTP
-import ImageHost
+import Sourcing
 import Rankings
 
 /// The origin of the pages of listings.

@@ -1,4 +1,4 @@
-import ImageHost
+import Sourcing
 import Rankings
 
 /// Finds the format of originals, and the originals that the image host cannot deliver.

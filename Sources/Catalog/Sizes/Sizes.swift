@@ -1,7 +1,7 @@
 import HTTP
-package import ImageHost
+package import Sourcing
 package import Rankings
-import SQLite
+import System
 internal import Synchronization
 
 /// The sizes of pictures: from listings, from downloads, from the database, or by a request to the image host.

@@ -1,5 +1,5 @@
 import Rankings
-import SQLite
+import System
 
 /// The database of the catalog, as an actor on a serial queue of its own.
 ///

@@ -1,6 +1,6 @@
 internal import Dispatch
 import Rankings
-import SQLite
+import System
 internal import Synchronization
 
 /// Pending changes of the database: all changes that gather while one transaction runs go into the next.

@@ -1,5 +1,5 @@
 import Rankings
-import SQLite
+import System
 
 /// Conversions between values and rows: the statements of the catalog, each a plain function of a connection.
 enum Rows {

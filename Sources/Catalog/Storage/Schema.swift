@@ -1,5 +1,5 @@
 import Rankings
-import SQLite
+import System
 
 /// The tables of the catalog; migrations are only appended.
 enum Schema {

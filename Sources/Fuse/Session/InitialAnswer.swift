@@ -1,6 +1,6 @@
 internal import CFuse3
 import Glibc
-internal import Posix
+internal import System
 import Synchronization
 
 /// Completes libfuse's answer to the kernel's first request, INIT.

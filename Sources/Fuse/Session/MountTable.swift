@@ -1,6 +1,6 @@
 internal import CFuse3
 import Glibc
-import Posix
+import System
 
 /// The mounts that this process sees: `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
 ///

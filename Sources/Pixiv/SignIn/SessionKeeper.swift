@@ -1,4 +1,4 @@
-import Posix
+import System
 package import Rankings
 package import Sourcing
 import Synchronization

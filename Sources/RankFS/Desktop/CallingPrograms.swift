@@ -1,5 +1,5 @@
 import Glibc
-import Posix
+import System
 
 /// The queries about calling programs; each query reads some small files of proc(5).
 struct Processes: Sendable {

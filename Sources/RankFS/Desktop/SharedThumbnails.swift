@@ -1,5 +1,5 @@
 import Catalog
-import Digests
+import System
 import Fuse
 import Rankings
 import Synchronization

@@ -1,6 +1,6 @@
 import Glibc
 import ImageCache
-import Posix
+import System
 import Rankings
 import Render
 

@@ -1,6 +1,6 @@
 import Catalog
 import ImageCache
-import Posix
+import System
 import Rankings
 import Render
 import Synchronization

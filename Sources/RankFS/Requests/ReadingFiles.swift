@@ -3,7 +3,7 @@ import Dispatch
 package import Fuse
 import Glibc
 import ImageCache
-import Posix
+import System
 import Rankings
 import Render
 

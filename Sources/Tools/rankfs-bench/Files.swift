@@ -1,7 +1,7 @@
 import CLinux
 import Dispatch
 import Glibc
-import Posix
+import System
 import Synchronization
 
 /// Seconds by the monotonic clock.

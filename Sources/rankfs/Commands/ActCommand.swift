@@ -1,7 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
-import Posix
+import System
 import RankFS
 import Rankings
 

@@ -1,8 +1,8 @@
 import Glibc
 import HTTP
 import ImageCache
-import ImageHost
-import SQLite
+import Sourcing
+import System
 import Thumbnails
 
 /// The actions of `rankfs cache`.

@@ -1,5 +1,5 @@
 import Glibc
-import Posix
+import System
 import Rankings
 
 /// `rankfs demo`: the embedded source in the foreground, with a tour.

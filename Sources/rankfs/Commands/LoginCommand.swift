@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 import HTTP
-import Posix
+import System
 import Rankings
 import Sourcing
 

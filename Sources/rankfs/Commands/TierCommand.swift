@@ -1,8 +1,7 @@
 import Glibc
 import HTTP
-import ObjectStore
-import Synchronization
 import Tier
+import Synchronization
 
 /// The actions of `rankfs tier`.
 enum TierAction: Hashable, Sendable {

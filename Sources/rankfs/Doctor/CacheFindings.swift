@@ -1,8 +1,7 @@
 import CLinux
 import Glibc
 import ImageCache
-import Posix
-import SQLite
+import System
 
 /// The findings on the storage of pictures and listings.
 extension Finding {

@@ -1,9 +1,8 @@
 import Glibc
 import HTTP
-import ObjectStore
+import Tier
 import Rankings
 import Sourcing
-import Tier
 
 /// The findings on the network.
 extension Finding {

@@ -1,5 +1,5 @@
 import HTTP
-import Posix
+import System
 import Rankings
 import Sourcing
 import Synchronization

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Posix
+import System
 import Rankings
 import Synchronization
 

@@ -1,4 +1,4 @@
-import Posix
+import System
 import Rankings
 import Sourcing
 

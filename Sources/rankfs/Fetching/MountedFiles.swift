@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Posix
+import System
 
 /// Ordinary file operations on a mount; the calls may wait for the network, so they are not for tasks.
 enum MountedFiles {

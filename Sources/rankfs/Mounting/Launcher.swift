@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Posix
+import System
 
 /// Starts the serving process and waits until its mount answers.
 enum Launcher {

@@ -1,7 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
-import Posix
+import System
 
 /// Whether a folder can be mounted on: the facts, and the decision as a pure function of them.
 struct MountPoint: Hashable, Sendable {

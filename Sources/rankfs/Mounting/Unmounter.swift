@@ -1,7 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
-import Posix
+import System
 
 /// Removes mounts: with umount2(2) where that is allowed, otherwise with fusermount3(1).
 enum Unmounter {

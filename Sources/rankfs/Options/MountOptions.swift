@@ -1,4 +1,4 @@
-import ObjectStore
+import Tier
 
 /// The result of parsing the items of a `-o` list.
 struct MountOptions: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Glibc
-import ObjectStore
-import Posix
+import Tier
+import System
 import Rankings
 
 /// The values of all options.

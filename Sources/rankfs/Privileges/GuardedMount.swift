@@ -1,7 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
-import Posix
+import System
 
 /// The mount that a guard makes, as its command line describes it, and the guard's main function.
 struct GuardedMount: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
-import Posix
+import System
 
 /// The serving process's side of a mount that a guard, which is still root, makes and removes for it.
 ///

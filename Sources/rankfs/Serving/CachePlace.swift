@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import HTTP
 import ImageCache
-import Posix
+import System
 import Rankings
 
 /// The directory in which a mount stores its files.

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Posix
+import System
 
 /// `rankfs-origin` as a process of its own, which serves the source `demo` on the loopback and ends with this process.
 ///

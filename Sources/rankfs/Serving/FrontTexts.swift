@@ -1,6 +1,5 @@
-import Digests
+import System
 import HTTP
-import Posix
 import Rankings
 import Sourcing
 import Synchronization

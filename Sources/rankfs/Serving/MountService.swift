@@ -1,7 +1,7 @@
 import Catalog
 import Fuse
 import Glibc
-import Posix
+import System
 import RankFS
 import Rankings
 import Thumbnails

@@ -4,11 +4,10 @@ import Fuse
 import Glibc
 import HTTP
 import ImageCache
-import ImageHost
+import Sourcing
 import RankFS
 import Rankings
 import Render
-import Sourcing
 import Thumbnails
 import Tier
 

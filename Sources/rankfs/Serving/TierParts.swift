@@ -1,11 +1,9 @@
 import CLinux
 import Glibc
 import HTTP
-import ObjectStore
-import Posix
-import Rankings
-import SQLite
 import Tier
+import System
+import Rankings
 
 /// The shared tier of a mount, connected according to the settings.
 ///

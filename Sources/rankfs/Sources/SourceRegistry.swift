@@ -1,5 +1,4 @@
-import Danbooru
-import Moebooru
+import Boards
 import Pixiv
 import Rankings
 import Sourcing

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Posix
+import System
 
 /// Memory that the program holds but does not need at present.
 enum FreeMemory {

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Posix
+import System
 
 /// The terminal of the standard output stream.
 enum Terminal {

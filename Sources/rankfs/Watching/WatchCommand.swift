@@ -1,7 +1,7 @@
 import Dispatch
 import Fuse
 import Glibc
-import Posix
+import System
 import Synchronization
 
 /// `rankfs status --watch`: the activity of a mount, until Ctrl-C or until it is unmounted.

@@ -1,8 +1,6 @@
-import Booru
-import Danbooru
+import Boards
 import Foundation
 import HTTP
-import Moebooru
 import Rankings
 import Sourcing
 import Synchronization

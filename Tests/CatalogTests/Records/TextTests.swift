@@ -1,5 +1,5 @@
 import Rankings
-import SQLite
+import System
 import Testing
 
 @testable import Catalog

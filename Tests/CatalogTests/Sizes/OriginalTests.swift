@@ -1,5 +1,5 @@
 import HTTP
-import ImageHost
+import Sourcing
 import Rankings
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import Glibc
 import Rankings
-import SQLite
+import System
 import Synchronization
 import Testing
 

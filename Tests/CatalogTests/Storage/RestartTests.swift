@@ -1,7 +1,7 @@
 import Catalog
 import Foundation
 import Rankings
-import SQLite
+import System
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RestartTests {

@@ -1,8 +1,5 @@
-import Danbooru
-import Moebooru
+@testable import Boards
 import Rankings
-
-@testable import Booru
 
 /// Answers of image boards, and what is kept of them.
 extension FuzzTarget {

@@ -1,4 +1,4 @@
-import Digests
+import System
 import Rankings
 
 @testable import ImageCache

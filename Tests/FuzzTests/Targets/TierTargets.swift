@@ -1,9 +1,8 @@
 import HTTP
 import Rankings
 
-@testable import ObjectStore
-@testable import Pixiv
 @testable import Tier
+@testable import Pixiv
 
 /// What lies on an object store, which others write to.
 extension FuzzTarget {

@@ -1,4 +1,4 @@
-import Digests
+import System
 import HTTP
 import Rankings
 import TestSupport

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import HTTP
-import ImageHost
+import Sourcing
 import TestSupport
 import Testing
 

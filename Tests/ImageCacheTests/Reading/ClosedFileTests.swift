@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import ImageCache
-@testable import Posix
+@testable import System
 
 /// Files of open pictures that were closed for want of descriptors while nobody read them.
 @Suite(.timeLimit(.minutes(1))) struct ClosedFileTests {

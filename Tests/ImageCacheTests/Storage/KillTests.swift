@@ -1,5 +1,5 @@
 #if DEBUG
-import Digests
+import System
 import Foundation
 import Synchronization
 import TestSupport

@@ -1,4 +1,4 @@
-import Digests
+import System
 import Foundation
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
 import Rankings
 import Render
-import SQLite
+import System
 import Sourcing
 import Testing
 

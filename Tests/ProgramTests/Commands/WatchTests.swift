@@ -1,5 +1,5 @@
 import Glibc
-import Posix
+import System
 import Testing
 
 @testable import rankfs

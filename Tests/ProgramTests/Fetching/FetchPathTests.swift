@@ -1,6 +1,6 @@
 import Fuse
 import Glibc
-import Posix
+import System
 import Rankings
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Posix
+import System
 import Testing
 
 @testable import rankfs

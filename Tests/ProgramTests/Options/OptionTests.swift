@@ -1,4 +1,4 @@
-import ObjectStore
+import Tier
 import Rankings
 import Testing
 

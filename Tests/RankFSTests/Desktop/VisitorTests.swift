@@ -1,7 +1,7 @@
 import Foundation
 import Fuse
 import HTTP
-import ImageHost
+import Sourcing
 import Media
 import Rankings
 import Render

@@ -3,7 +3,7 @@ import Foundation
 import Fuse
 import HTTP
 import ImageCache
-import ImageHost
+import Sourcing
 import Rankings
 import Render
 import Synchronization

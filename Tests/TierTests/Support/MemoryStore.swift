@@ -1,10 +1,8 @@
 import HTTP
-import ObjectStore
+@testable import Tier
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Tier
 
 /// An object store in memory, as far as the tier needs one: conditions, metadata and times as the S3 API has them.
 ///

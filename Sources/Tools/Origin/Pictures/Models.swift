@@ -1,4 +1,4 @@
-import Digests
+import System
 
 /// A picture that many posts of boards share, each in its own file: it is drawn once.
 struct Model: Sendable {

@@ -1,4 +1,4 @@
-import Posix
+import System
 import Rankings
 
 /// Reads files and directories without Foundation.

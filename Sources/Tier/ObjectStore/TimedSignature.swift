@@ -1,4 +1,4 @@
-internal import Digests
+internal import System
 internal import HTTP
 internal import Synchronization
 

@@ -1,4 +1,3 @@
-package import Booru
 package import Rankings
 package import Sourcing
 
