@@ -479,7 +479,8 @@ extension Core {
         if let version = handle.version { return version }
         if let download = downloads[handle.key]?.download { return download.received > 0 ? download.version : nil }
         if !handle.avoidsStore, let version = storedVersion(of: handle.key) { return version }
-        return pictures.keptVersion(of: handle.key)
+        // Kept from here on: the handle that has the file may be closed before the first read.
+        return pictures.share(id) ? pictures[id]?.version : nil
     }
 
     /// The stored version, which is created at the first query.

@@ -182,11 +182,6 @@ struct OpenPictures: Sendable {
         return true
     }
 
-    /// The version of a picture that an open handle keeps the file of.
-    func keptVersion(of key: FileKey) -> PictureVersion? {
-        handles.values.first { $0.key == key && $0.whole != nil }?.version
-    }
-
     /// Marks the handles that have bytes of a wrong version as failed: they must not get another version.
     mutating func fail(_ ids: Set<UInt64>, _ error: ImageCacheError) {
         for id in ids where handles[id]?.version != nil { handles[id]?.failure = error }

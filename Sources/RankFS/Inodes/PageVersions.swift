@@ -4,8 +4,9 @@ import Synchronization
 /// The version of which the kernel may hold pages, for each inode, so that bytes of two versions are never joined there.
 ///
 /// Pages outlive the handle that read them and the stored file; they end when they are dropped or the inode is forgotten. While
-/// the kernel may hold pages of one version, no bytes of another are sent for that inode. The pages are dropped at an open
-/// without other open handles, if the same version would not certainly be served.
+/// the kernel may hold pages of one version, no bytes of another are sent for that inode. If an open will not certainly be served
+/// the same version, the pages are dropped; while other handles may read them, the open bypasses them: a handle that waited for an
+/// answer with the pages of another version could never be served, since it may have read some of them.
 ///
 /// ## Concurrency
 ///
@@ -18,7 +19,7 @@ final class PageVersions: Sendable {
         case keeping
         /// The kernel must drop its pages before it learns of the handle; `dropped` must be called afterwards.
         case dropping(epoch: Int)
-        /// Other handles read another version through the pages: this one bypasses them.
+        /// Other handles read through the pages a version that may not be this one's: it bypasses them.
         case direct
     }
 
@@ -52,9 +53,9 @@ final class PageVersions: Sendable {
         held.withLock { table in
             var held = table[inode, default: Held()]
             defer { table[inode] = held }
-            let isServed = held.version.map { version?.isSame(as: $0) } ?? true
+            let isServed = held.version.map { version?.isSame(as: $0) ?? false } ?? true
             if held.drops == 0 {
-                if !held.isSpoilt, isServed ?? (held.handles > 0) {
+                if !held.isSpoilt, isServed {
                     held.handles += 1
                     return .keeping
                 }

@@ -15,8 +15,6 @@ final class ModelRun: Sendable {
         var spoilt: Set<Int> = []
         /// Those of which answers tell another length, which is another version: who has one open is refused the true one.
         var mislabelled: Set<Int> = []
-        /// How often each was evicted: whoever had it open then is refused what comes next, unless that is surely the same.
-        var evictions: [Int: Int] = [:]
         /// Whether what is wrong concerns the whole host.
         var isHostSpoilt = false
         var operations = 0
@@ -67,8 +65,6 @@ final class ModelReader {
         let file: Int
         let descriptor: Int32
         let generation: Int
-        /// How often the file had been evicted when it was opened.
-        let evictions: Int
     }
 
     private let run: ModelRun
@@ -107,7 +103,7 @@ final class ModelReader {
         let troubles = handles.filter { $0.generation == state.generation }.compactMap { handle -> String? in
             let file = world.files[handle.file]
             let verdict = file.check(handle.descriptor, offset: 0, count: file.bytes.count)
-            if verdict == .failed(EIO), state.mislabelled.contains(handle.file) || wasEvicted(handle) { return nil }
+            if verdict == .failed(EIO), state.mislabelled.contains(handle.file) { return nil }
             return verdict == .right ? nil : "\(file.path), which is open, stays \(verdict)"
         }
         for handle in handles where state.spoilt.contains(handle.file) { closeOne(handle) }
@@ -146,8 +142,7 @@ final class ModelReader {
         let descriptor = open("\(mount)/\(world.files[index].path)", O_RDONLY | O_CLOEXEC | flags)
         note(descriptor < 0 ? .failed(errno) : .right, index, generation, "open")
         guard descriptor >= 0 else { return }
-        let evictions = run.now.evictions[index] ?? 0
-        handles.append(Handle(file: index, descriptor: descriptor, generation: generation, evictions: evictions))
+        handles.append(Handle(file: index, descriptor: descriptor, generation: generation))
     }
 
     private func readSome() {
@@ -157,13 +152,7 @@ final class ModelReader {
         let offset = random.below(file.bytes.count + file.bytes.count / 10)
         let count = 1 + random.below(random.one(in: 3) ? Self.longestRead : 8192)
         let verdict = file.check(handle.descriptor, offset: offset, count: count)
-        if verdict == .failed(EIO), wasEvicted(handle) { return }
         note(verdict, handle.file, handle.generation, "read \(count) at \(offset) of")
-    }
-
-    /// Whether a file was evicted since it was opened.
-    private func wasEvicted(_ handle: Handle) -> Bool {
-        run.now.evictions[handle.file] ?? 0 != handle.evictions
     }
 
     private func closeOne(_ handle: Handle) {
@@ -223,7 +212,6 @@ final class ModelReader {
         let descriptor = open("\(mount)/\(world.files[index].path)", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return note(.failed(errno), index, generation, "open") }
         defer { Glibc.close(descriptor) }
-        run.change { $0.evictions[index, default: 0] += 1 }
         let result = ioctl(descriptor, UInt(0x5203))
         note(result < 0 ? .failed(errno) : .right, index, generation, "evict")
     }

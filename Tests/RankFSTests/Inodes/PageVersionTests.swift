@@ -141,6 +141,39 @@ import Testing
         }
     }
 
+    /// Nothing shows later whether an answer is of the version that the kernel has pages of.
+    @Test func whoOpensWhatWasEvictedWhileAnotherHasItOpenReadsPastThePages() async throws {
+        try await withPicture { (bench, inode) async throws in
+            let bytes = PictureHost.picture(1001)
+            #expect(try await bench.contents(inode) == bytes)
+            await bench.waitUntilStored(1001)
+            guard case .opened(let evicting, _, false, _) = await bench.open(inode) else {
+                Issue.record("what is stored is opened past the pages")
+                return
+            }
+            #expect(bench.cache.evict(request(1001, bench).id, openers: 1))
+            guard case .opened(let next, _, let isDirect, _) = await bench.open(inode) else { return }
+            #expect(isDirect)
+            for _ in 0..<2 { #expect(await bench.read(inode, next, 8192, 4096) == .bytes(Array(bytes[8192..<12_288]))) }
+            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: evicting))
+            #expect(await bench.read(inode, next, 4096, 4096) == .bytes(Array(bytes[4096..<8192])))
+            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: next))
+            #expect(try await bench.contents(inode) == bytes)
+        }
+    }
+
+    @Test func onlyACertainVersionIsOpenedBesideOthersWithTheirPages() {
+        let pages = PageVersions()
+        for _ in 0..<2 { #expect(pages.opening(7, serving: nil) == .keeping, "there are no pages yet") }
+        #expect(pages.admits(.init(token: 1), to: 7))
+        #expect(pages.opening(7, serving: .init(token: 1)) == .keeping)
+        #expect(pages.opening(7, serving: nil) == .direct)
+        #expect(pages.opening(7, serving: .init(token: 2)) == .direct)
+        #expect(pages.admits(.init(token: 1), to: 7), "those who had it open go on")
+        for _ in 0..<3 { pages.closed(7) }
+        #expect(pages.opening(7, serving: nil) == .dropping(epoch: 0))
+    }
+
     @Test func anAnnouncedSizeIsNotKept() async throws {
         try await withPicture { (bench, inode) async throws in
             let size = Int64(PictureHost.picture(1002).count)
