@@ -292,7 +292,7 @@ extension Core {
             downloads[key]?.download.isShared = true
             pump()
         }
-        return .success((id, version(of: id)))
+        return .success((id, versionAtOpen(of: key, for: id)))
     }
 
     /// Finds bytes; joins a download that is under way, but begins none.
@@ -306,7 +306,7 @@ extension Core {
         }
         guard let entry = downloads[key] else {
             if let entry = index[key], !handle.avoidsStore {
-                if let mismatch = handle.mismatch(with: storedVersion(of: key)) { return .failed(mismatch) }
+                if let mismatch = handle.mismatch(with: index.version(of: key)) { return .failed(mismatch) }
                 return .stored(index.picture(key), verify: !entry.isVerified)
             }
             if pictures.share(id) { return find(id, offset: offset, count: count) }
@@ -370,8 +370,9 @@ extension Core {
         guard offset < length, count > 0 else { return .end }
         let available = Int(min(Int64(count), length - offset))
         if let download { pictures.bind(id, to: download) }
+        guard let version = pictures[id]?.version else { return .end }
         noteRead(id, offset..<offset + Int64(available), of: length)
-        return .file(file, offset: offset, count: available)
+        return .file(file, offset: offset, count: available, of: version)
     }
 
     /// Counts a read, and applies its consequences.
@@ -473,23 +474,12 @@ extension Core {
 
     // MARK: - Versions and stored files
 
-    /// The version of an open picture's bytes, or of those that it would get now; nil if only an answer can determine it.
-    mutating func version(of id: UInt64) -> PictureVersion? {
-        guard let handle = pictures[id] else { return nil }
-        if let version = handle.version { return version }
-        if let download = downloads[handle.key]?.download { return download.received > 0 ? download.version : nil }
-        if !handle.avoidsStore, let version = storedVersion(of: handle.key) { return version }
+    /// The version of the bytes that a handle would get now; nil if only an answer can determine it.
+    private mutating func versionAtOpen(of key: FileKey, for id: UInt64) -> PictureVersion? {
+        if let download = downloads[key]?.download { return download.received > 0 ? download.version : nil }
+        if let version = index.version(of: key) { return version }
         // Kept from here on: the handle that has the file may be closed before the first read.
         return pictures.share(id) ? pictures[id]?.version : nil
-    }
-
-    /// The stored version, which is created at the first query.
-    private mutating func storedVersion(of key: FileKey) -> PictureVersion? {
-        guard index[key] != nil else { return nil }
-        if let version = index.version(of: key) { return version }
-        let version = PictureVersion(token: makeID())
-        index.setVersion(version, of: key)
-        return version
     }
 
     /// Takes the result of opening a stored file.
@@ -507,7 +497,7 @@ extension Core {
             _ = index.adopt(picture)
             // Another file has taken its place meanwhile: read again.
             guard index.picture(picture.key) == picture else { return nil }
-            guard let version = storedVersion(of: picture.key) else { return nil }
+            guard let version = index.version(of: picture.key) else { return nil }
             if let mismatch = handle.mismatch(with: version) { return mismatch }
             index.touch(picture.key, now: configuration.now())
             noteUse()

@@ -369,8 +369,8 @@ struct Waiter: Equatable, Sendable {
 
 /// The result given to a waiter.
 enum WaitResult: Sendable {
-    /// The bytes read, and the version that the reader has from now on.
-    case bytes(PictureBytes, PictureVersion?)
+    /// The bytes read.
+    case bytes(PictureBytes)
     case length(Int64)
     /// The state has changed, and the read is to be repeated.
     case again

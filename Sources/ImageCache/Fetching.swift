@@ -145,9 +145,9 @@ extension Core {
         if let mismatch = pictures[handle]?.mismatch(with: entry.download.version) {
             return end(waiter, .failed(mismatch))
         }
-        let bytes = give(
-            file, range.lowerBound, range.count, length: total, entry.download, to: handle)
-        end(waiter, .bytes(bytes, pictures[handle]?.version))
+        end(
+            waiter,
+            .bytes(give(file, range.lowerBound, range.count, length: total, entry.download, to: handle)))
     }
 
     /// Gives a removed waiter its result.

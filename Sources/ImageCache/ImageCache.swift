@@ -161,15 +161,9 @@ package final class ImageCache: Sendable {
 
 /// An open picture: keeps its version and its bytes until closed.
 package final class OpenPicture: Sendable {
-    private struct State {
-        var isClosed = false
-        /// The version of the first bytes that it got; it gets no others.
-        var version: PictureVersion?
-    }
-
     let core: CoreLock
     private let id: UInt64
-    private let state = Mutex(State())
+    private let isClosed = Atomic(false)
     private let settled = AtomicLazyReference<WholePicture>()
     package let picture: PictureID
     /// Whether the listing gives its digest, and with it a length that no answer of the image host puts in doubt.
@@ -187,11 +181,6 @@ package final class OpenPicture: Sendable {
 
     deinit {
         close()
-    }
-
-    /// The version of its bytes, or of those it would get now; nil if only the next answer of the source can determine it.
-    package var version: PictureVersion? {
-        state.withLock { $0.version } ?? core.withLock { $0.version(of: id) }
     }
 
     /// The result of a read.
@@ -222,20 +211,17 @@ package final class OpenPicture: Sendable {
 
     /// Finds bytes in memory and on the disk; nil if they must be waited for, which a wait then begins.
     func look(offset: Int64, count: Int, _ wait: Wait?) throws(ImageCacheError) -> PictureBytes? {
-        if let (file, _) = settledBytes(offset: offset, count: count) {
-            return .file(file, offset: offset, count: count)
+        if let (file, version) = settledBytes(offset: offset, count: count) {
+            return .file(file, offset: offset, count: count, of: version)
         }
         // Each turn either ends or settles the finding of one disk access; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
-            let (found, version, whole) = core.run { core in
-                let found = core.read(id, offset: offset, count: count, wait)
-                return (found, core.pictures[id]?.version, core.pictures[id]?.settled)
+            let (found, whole) = core.run { core in
+                (core.read(id, offset: offset, count: count, wait), core.pictures[id]?.settled)
             }
             if let whole { settle(whole, readTo: offset + Int64(count)) }
             switch found {
-            case .bytes(let bytes):
-                hold(version)
-                return bytes
+            case .bytes(let bytes): return bytes
             case .failed(let error): throw error
             case .wait: return nil
             case .stored(nil, _):
@@ -262,11 +248,6 @@ package final class OpenPicture: Sendable {
         return (settled.file, settled.version)
     }
 
-    /// Keeps the version of the bytes that it got.
-    func hold(_ version: PictureVersion?) {
-        state.withLock { $0.version = version }
-    }
-
     /// Keeps the whole picture for further reads, and starts the disk's read-ahead (posix_fadvise(2)).
     ///
     /// The disk is fastest with much to do at once, and the kernel requests its read-ahead for a reader piece by piece.
@@ -282,12 +263,7 @@ package final class OpenPicture: Sendable {
 
     /// Gives the picture up; must be called once.
     package func close() {
-        let isFirst = state.withLock { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
-        guard isFirst else { return }
-        core.run { core in core.close(id) }
+        if !isClosed.exchange(true, ordering: .relaxed) { core.run { core in core.close(id) } }
     }
 }
 
@@ -322,9 +298,7 @@ package final class PendingBytes: Sendable {
     /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
     package func bytes() async throws(ImageCacheError) -> PictureBytes {
         switch await picture.core.result(of: wait) {
-        case .bytes(let bytes, let version):
-            picture.hold(version)
-            return bytes
+        case .bytes(let bytes): return bytes
         case .failed(let error): throw error
         case .again, .length:
             switch try picture.read(offset: offset, count: count) {
@@ -359,7 +333,7 @@ extension ImageCache {
         do throws(ImageCacheError) {
             let opened = try open(PictureRequest(id: picture, location: location, size: size), neighbours: nil)
             defer { opened.close() }
-            guard case .file(let file, let place, let count) = try await opened.bytes(offset: 0, count: Int(size)),
+            guard case .file(let file, let place, let count, _) = try await opened.bytes(offset: 0, count: Int(size)),
                 count == Int(size)
             else { return nil }
             return try? file.use { descriptor throws(FileError) in

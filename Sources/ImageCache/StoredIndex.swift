@@ -25,7 +25,7 @@ struct StoredIndex: Sendable {
     private(set) var pins: Set<FileKey> = []
     /// The pins and removed pins that have not been saved.
     private(set) var unwrittenPins: Set<FileKey> = []
-    /// The versions of the bytes in files, once queried.
+    /// The versions of the bytes that downloads of this run brought.
     private var versions: [FileKey: PictureVersion] = [:]
     private var newestUse: Int64 = 0
     private var order: [(used: Int64, key: FileKey)] = []
@@ -161,14 +161,9 @@ struct StoredIndex: Sendable {
         unwrittenPins.formUnion(pins)
     }
 
-    // MARK: - Versions
-
-    /// The version of a file's bytes, if it has been set.
-    func version(of key: FileKey) -> PictureVersion? { versions[key] }
-
-    /// Sets the version of a stored file's bytes.
-    mutating func setVersion(_ version: PictureVersion, of key: FileKey) {
-        if entries[key] != nil { versions[key] = version }
+    /// The version of a file's bytes; nil if there is none, or if it is still to be converted.
+    func version(of key: FileKey) -> PictureVersion? {
+        entries[key].map { versions[key] ?? PictureVersion(token: $0.hash) }
     }
 
     // MARK: - Uses

@@ -91,8 +91,8 @@ package enum PictureState: Sendable, Equatable {
 
 /// Bytes that can be handed out without copying, or the end of the picture.
 package enum PictureBytes: Sendable {
-    /// `count` bytes at `offset` of the file.
-    case file(StoredFile, offset: Int64, count: Int)
+    /// `count` bytes at `offset` of the file, and the version of the picture that they belong to.
+    case file(StoredFile, offset: Int64, count: Int, of: PictureVersion)
     /// The end of the picture: no bytes.
     case end
 }
@@ -110,10 +110,10 @@ extension StoredFile {
 
 /// The version of the bytes held of a picture that may change at the source.
 ///
-/// Only provable equality counts: the same download or file, or the same version name (ETag, Last-Modified: RFC 9110 section
-/// 8.8) at the same length. Versions are known in this process only, as are the kernel's pages.
+/// Only provable equality counts: the same download, the same hash of stored bytes, or the same version name (ETag,
+/// Last-Modified: RFC 9110 section 8.8) at the same length. Versions are known in this process only, as are the kernel's pages.
 package struct PictureVersion: Sendable {
-    /// Identifies the download that brought the bytes, or the stored file.
+    /// Identifies the download that brought the bytes; the hash of bytes that were stored otherwise.
     let token: UInt64
     /// A hash of validator and length; 0 if the source names no versions.
     var tag: UInt64 = 0

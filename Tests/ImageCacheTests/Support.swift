@@ -201,7 +201,7 @@ extension Waiter {
 extension PictureBytes {
     /// The bytes themselves.
     var content: [UInt8] {
-        guard case .file(let file, let offset, let count) = self else { return [] }
+        guard case .file(let file, let offset, let count, _) = self else { return [] }
         let bytes = try? file.use { descriptor throws(FileError) in
             try CacheFiles.read(descriptor, at: offset, count: count)
         }

@@ -61,7 +61,7 @@ final class AnimationFile: Sendable {
         do throws(ImageCacheError) {
             found = try await archive.bytes(offset: 0, count: Int(length))
         } catch { throw .picture(error) }
-        guard case .file(let file, let place, let count) = found, count == length else {
+        guard case .file(let file, let place, let count, _) = found, count == length else {
             throw .picture(.damaged("the archive ends before its announced length"))
         }
         let open = try Self.open(file)
@@ -116,7 +116,7 @@ final class AnimationFile: Sendable {
             do throws(ImageCacheError) {
                 found = try await archive.bytes(offset: offset + Int64(bytes.count), count: count - bytes.count)
             } catch { throw .picture(error) }
-            guard case .file(let file, let place, let length) = found, length > 0 else {
+            guard case .file(let file, let place, let length, _) = found, length > 0 else {
                 throw .picture(.damaged("the archive ends before its announced length"))
             }
             bytes += try copy(file, place, length)

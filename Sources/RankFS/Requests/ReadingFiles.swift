@@ -271,12 +271,13 @@ extension RankFileSystem {
     private func give(
         _ bytes: PictureBytes, _ count: Int, of handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
     ) throws(Failure) {
-        guard case .file(let file, let place, let given) = bytes, given == count || handle.isAnnounced else {
+        guard case .file(let file, let place, let given, let version) = bytes, given == count || handle.isAnnounced
+        else {
             if handle.isAnnounced { return reply.bytes([]) }
             throw .picture(.damaged("the picture ends before its announced length"))
         }
         let goesPastPages = handle.isDirect && !request.isForPages
-        guard goesPastPages || handle.picture.version.map({ pages.admits($0, to: request.inode) }) ?? false else {
+        guard goesPastPages || pages.admits(version, to: request.inode) else {
             throw .picture(.damaged("the picture changed at the source while others had it open"))
         }
         let open: OpenFile

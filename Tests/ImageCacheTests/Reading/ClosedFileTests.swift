@@ -13,7 +13,7 @@ import Testing
     static let picture = Sample.picture(1, size: Int64(size))
 
     private func file(_ found: PictureBytes?) throws -> StoredFile {
-        guard case .file(let file, _, _) = found else { throw Missing() }
+        guard case .file(let file, _, _, _) = found else { throw Missing() }
         return file
     }
 

@@ -52,8 +52,10 @@ import Testing
         }
         await bench.settle()
         let before = taken(bench)
-        _ = try await open.bytes(offset: 196_608, count: 65_536)
-        #expect(open.version != nil)
+        guard case .file = try await open.bytes(offset: 196_608, count: 65_536) else {
+            Issue.record("the picture ends early")
+            return
+        }
         #expect(taken(bench) == before)
         open.close()
     }
