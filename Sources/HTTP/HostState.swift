@@ -258,7 +258,7 @@ struct HostState {
     mutating func next(now: ContinuousClock.Instant, wall: Int64) -> [Action] {
         let left = coolDown.secondsLeft(wall)
         var actions = expire(now, wall, left)
-        while let place = counted.first(), place.key <= now { counted.remove(place.id) }
+        while let place = counted.first, place.key <= now { counted.remove(place.id) }
         while let id = first(now, wall, isOpen: left == 0) {
             guard let entry = waiting[id] else { break }
             let turn = entry.isPaced ? service?.go(id) : nil
@@ -283,7 +283,7 @@ struct HostState {
             return coolDown.front == nil ? .late(id) : .turnAway(id)
         }
         for lane in lanes.indices {
-            while let (id, deadline) = lanes[lane].deadlines.first().map({ ($0.id, $0.key) }) {
+            while let (id, deadline) = lanes[lane].deadlines.first.map({ ($0.id, $0.key) }) {
                 if deadline <= now {
                     actions.append(coolDown.front == nil ? .late(id) : .turnAway(id))
                 } else if left > 0, deadline < now + .seconds(left) + Self.answerTime {
@@ -313,7 +313,7 @@ struct HostState {
         guard hasLeave else { return nil }
         var best: WaitingLine<Int>.Place?
         for lane in lanes.indices {
-            guard let place = lanes[lane].places.first(), waiting[place.id].map(hasSlot) == true else { continue }
+            guard let place = lanes[lane].places.first, waiting[place.id].map(hasSlot) == true else { continue }
             best = min(best ?? place, place)
         }
         return best?.id
@@ -343,21 +343,21 @@ struct HostState {
 
     /// The time of the next call of `next` if no event comes before; nil if no request waits.
     mutating func wake(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
-        var moments = lanes.indices.compactMap { lanes[$0].deadlines.first()?.key }
+        var moments = lanes.indices.compactMap { lanes[$0].deadlines.first?.key }
         if let moment = service?.wake(now: now, wall: wall) { moments.append(moment) }
         guard let earliest = moments.min() else { return nil }
         let left = coolDown.secondsLeft(wall)
         if left > 0 { return min(earliest, now + .seconds(left)) }
         // A request that waits for the allowance may go as soon as a request under way ceases to count.
-        return min(earliest, counted.first()?.key ?? earliest)
+        return min(earliest, counted.first?.key ?? earliest)
     }
 }
 
 // MARK: - Lines
 
-/// Ids in the order of their keys, and among equal keys in the order of the ids; any id is removed without a search.
+/// Ids in the order of their keys, and among equal keys in the order of the ids.
 ///
-/// A binary heap that keeps removed places until they come to the top: each change costs the logarithm of the length at most.
+/// A sorted array: a change moves the places before it, which are some thousand at most, as many as a listing has sizes.
 struct WaitingLine<Key: Comparable> {
     struct Place: Comparable {
         let id: Int
@@ -368,52 +368,38 @@ struct WaitingLine<Key: Comparable> {
         }
     }
 
-    /// The removed places that are kept before the heap is rebuilt.
-    private static var mostLeft: Int { 64 }
-
     private var keys: [Int: Key] = [:]
-    private var heap: [Place] = []
+    /// The places, the first one last.
+    private var places: [Place] = []
 
-    var count: Int { keys.count }
+    var count: Int { places.count }
+
+    /// The first place; nil if there is none.
+    var first: Place? { places.last }
 
     /// Inserts an id; an id that is already present moves.
     mutating func insert(_ id: Int, _ key: Key) {
-        if heap.count > 2 * keys.count + Self.mostLeft {
-            // A sorted array is a heap.
-            heap = keys.map { Place(id: $0.key, key: $0.value) }.sorted()
-        }
+        remove(id)
         keys[id] = key
-        heap.append(Place(id: id, key: key))
-        var child = heap.count - 1
-        while child > 0, heap[child] < heap[(child - 1) / 2] {
-            heap.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
+        let place = Place(id: id, key: key)
+        places.insert(place, at: index(of: place))
     }
 
     /// Removes an id; false if it is not present.
     @discardableResult
-    mutating func remove(_ id: Int) -> Bool { keys.removeValue(forKey: id) != nil }
-
-    /// The first place; nil if there is none.
-    mutating func first() -> Place? {
-        while let top = heap.first {
-            if keys[top.id] == top.key { return top }
-            dropTop()
-        }
-        return nil
+    mutating func remove(_ id: Int) -> Bool {
+        guard let key = keys.removeValue(forKey: id) else { return false }
+        places.remove(at: index(of: Place(id: id, key: key)))
+        return true
     }
 
-    private mutating func dropTop() {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var parent = 0
-        while true {
-            var child = 2 * parent + 1
-            if child + 1 < heap.count, heap[child + 1] < heap[child] { child += 1 }
-            guard child < heap.count, heap[child] < heap[parent] else { return }
-            heap.swapAt(child, parent)
-            parent = child
+    /// The index of a place, or the one where it belongs.
+    private func index(of place: Place) -> Int {
+        var range = places.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range = place < places[middle] ? middle + 1..<range.upperBound : range.lowerBound..<middle
         }
+        return range.lowerBound
     }
 }

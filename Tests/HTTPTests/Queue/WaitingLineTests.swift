@@ -8,14 +8,14 @@ struct WaitingLineTests {
     @Test func theLeastKeyIsFirst() {
         var line = WaitingLine<Int>()
         for (id, key) in [(1, 11), (2, 2), (3, 10), (4, 3)] { line.insert(id, key) }
-        #expect(line.first()?.id == 2)
+        #expect(line.first?.id == 2)
         let left = [line.remove(2), line.remove(2), line.remove(9)]
         #expect(left == [true, false, false])
         line.insert(4, 14)
-        #expect(line.first().map { [$0.id, $0.key] } == [3, 10])
+        #expect(line.first.map { [$0.id, $0.key] } == [3, 10])
         #expect(line.count == 3)
         line.insert(1, 10)
-        #expect(line.first()?.id == 1, "the lower id of equal keys")
+        #expect(line.first?.id == 1, "the lower id of equal keys")
     }
 
     /// Held against a list that is sorted anew each time.
@@ -37,7 +37,7 @@ struct WaitingLineTests {
                 let (isThere, isRemoved) = (known.removeValue(forKey: id) != nil, line.remove(id))
                 #expect(isRemoved == isThere)
             default:
-                guard let id = line.first()?.id else { continue }
+                guard let id = line.first?.id else { continue }
                 line.remove(id)
                 #expect(known.min { $0.value < $1.value }?.key == id)
                 known[id] = nil
