@@ -124,11 +124,10 @@ struct Core: Sendable {
         guard let lock, let start = downloads[key]?.download.begin(piece, id: id), let entry = downloads[key] else {
             return
         }
-        let segment = PictureSegment(
-            location: entry.picture.location, range: start.asked, version: start.ifRange,
-            priority: entry.priority, deadline: now + DownloadLimits.requestDeadline)
         let transfer = lock.host.transfer(
-            of: segment, sink: SegmentSink(lock, key: key, segment: id, file: entry.file))
+            of: start.asked, at: entry.picture.location, ifStill: start.ifRange, priority: entry.priority,
+            deadline: now + DownloadLimits.requestDeadline,
+            sink: SegmentSink(lock, key: key, segment: id, file: entry.file))
         downloads[key]?.transfers[id] = transfer
         entry.file.begun.store(entry.download.begun, ordering: .relaxed)
         later { $0.host.begin(transfer) }

@@ -131,43 +131,27 @@ package struct ImageHost: Sendable {
     /// Makes the request for a part of a picture, or for all of it, for `begin`.
     ///
     /// - Parameters:
-    ///   - segment: The part.
+    ///   - range: The bytes of the part; nil for all of them.
+    ///   - location: The location of the picture.
+    ///   - version: The version that the bytes must belong to; otherwise the whole picture comes.
+    ///   - priority: The priority of the request.
+    ///   - deadline: The time by which the whole part must have come.
     ///   - sink: The receiver of the answer.
     /// - Returns: The request, not begun yet.
-    package func transfer(of segment: PictureSegment, sink: any ResponseSink) -> Transfer {
-        let range = segment.range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) }
-        return Transfer(
+    package func transfer(
+        of range: Range<Int64>?, at location: PictureLocation, ifStill version: String?, priority: TransferPriority,
+        deadline: ContinuousClock.Instant, sink: any ResponseSink
+    ) -> Transfer {
+        Transfer(
             HTTPRequest(
-                url: segment.location.url, headers: segment.location.headers, range: range, ifRange: segment.version,
-                priority: segment.priority, transferClass: .bulk, deadline: segment.deadline,
+                url: location.url, headers: location.headers,
+                range: range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) },
+                ifRange: version, priority: priority, transferClass: .bulk, deadline: deadline,
                 bodyLimit: PictureLimits.largest), sink: sink)
     }
 
     /// Sends a request for a part of a picture, once.
     package func begin(_ transfer: Transfer) { transport.begin(transfer) }
-}
-
-/// A part of a picture to request.
-package struct PictureSegment: Sendable {
-    package var location: PictureLocation
-    /// The requested bytes; nil for all of them.
-    package var range: Range<Int64>?
-    /// The version that the bytes must belong to; otherwise the whole picture comes.
-    package var version: String?
-    package var priority: TransferPriority
-    /// The time by which the whole part must have come.
-    package var deadline: ContinuousClock.Instant
-
-    package init(
-        location: PictureLocation, range: Range<Int64>?, version: String?, priority: TransferPriority,
-        deadline: ContinuousClock.Instant
-    ) {
-        self.location = location
-        self.range = range
-        self.version = version
-        self.priority = priority
-        self.deadline = deadline
-    }
 }
 
 extension SourceError {
