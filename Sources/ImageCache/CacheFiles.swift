@@ -3,44 +3,19 @@ internal import System
 internal import Glibc
 internal import Synchronization
 
-/// A system call that failed.
-struct FileError: Error, Hashable, Sendable {
-    let call: String
-    let code: Int32
-
-    /// Takes the `errno` of the last call.
-    init(_ call: String) {
-        self.init(call, errno)
-    }
-
-    init(_ call: String, _ code: Int32) {
-        self.call = call
-        self.code = code
-    }
-
-    /// A text such as `writing: No space left on device`.
-    var text: String {
-        guard let text = unsafe strerror(code) else { return "\(call): error \(code)" }
-        return unsafe "\(call): \(String(cString: text))"
-    }
-
-    /// The sentence about too many open files, if they are the cause; nil otherwise.
-    var lackOfDescriptors: String? { SystemError(code: code).lackOfDescriptors }
-}
-
 extension StoredFile {
     /// Runs a function with the descriptor of the file, which is opened if necessary.
-    func use<Value>(_ work: (Int32) throws(FileError) -> Value) throws(FileError) -> Value {
+    func use<Value>(_ work: (Int32) throws(SystemError) -> Value) throws(SystemError) -> Value {
         let file: OpenFile
         do throws(SystemError) { file = try opened() } catch {
-            throw FileError("opening a file of the cache again", error.code)
+            throw SystemError("opening a file of the cache again", code: error.code)
         }
         defer { withExtendedLifetime(file) {} }
         return try work(file.descriptor)
     }
 }
 
-/// System calls on files, with EINTR handled and failures thrown as `FileError`.
+/// System calls on files, with EINTR handled and failures thrown with the name of the call.
 ///
 /// Every path lies below a directory descriptor, and a link as the last name is never followed (openat(2)).
 enum CacheFiles {
@@ -58,28 +33,29 @@ enum CacheFiles {
 
     static func open(
         _ path: String, in directory: Int32, _ flags: Int32, mode: mode_t = 0o600
-    ) throws(FileError) -> Int32 {
+    ) throws(SystemError) -> Int32 {
         if flags & (O_CREAT | O_TRUNC) != 0 { note(directory) }
         while true {
             let descriptor = Descriptors.own.take {
                 unsafe openat(directory, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
             }
             if descriptor >= 0 { return descriptor }
-            guard errno == EINTR else { throw FileError("opening \(path)") }
+            guard errno == EINTR else { throw SystemError("opening \(path)") }
         }
     }
 
     /// Makes a directory with mode 0700 unless it exists, and opens it.
     ///
     /// - Returns: The descriptor, and whether the directory is new.
-    static func openDirectory(_ path: String, in parent: Int32) throws(FileError) -> (descriptor: Int32, isNew: Bool) {
+    static func openDirectory(_ path: String, in parent: Int32) throws(SystemError) -> (descriptor: Int32, isNew: Bool)
+    {
         note(parent)
         let made = unsafe mkdirat(parent, path, 0o700)
-        guard made == 0 || errno == EEXIST else { throw FileError("making the directory \(path)") }
+        guard made == 0 || errno == EEXIST else { throw SystemError("making the directory \(path)") }
         return (try open(path, in: parent, O_RDONLY | O_DIRECTORY), made == 0)
     }
 
-    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws(FileError) {
+    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws(SystemError) {
         var done = 0
         while done < bytes.count {
             let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
@@ -88,21 +64,21 @@ enum CacheFiles {
             if count > 0 {
                 done += count
             } else if count == 0 || errno != EINTR {
-                throw count == 0 ? FileError("writing", ENOSPC) : FileError("writing")
+                throw count == 0 ? SystemError("writing", code: ENOSPC) : SystemError("writing")
             }
         }
     }
 
-    static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(FileError) {
-        try unsafe bytes.span.bytes.withUnsafeBytes { buffer throws(FileError) in
+    static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(SystemError) {
+        try unsafe bytes.span.bytes.withUnsafeBytes { buffer throws(SystemError) in
             unsafe try write(buffer, to: descriptor, at: offset)
         }
     }
 
     /// Reads up to `count` bytes; fewer only at the end of the file.
-    static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
-        try [UInt8](capacity: count) { output throws(FileError) in
-            unsafe try output.withUnsafeMutableBufferPointer { buffer, filled throws(FileError) in
+    static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
+        try [UInt8](capacity: count) { output throws(SystemError) in
+            unsafe try output.withUnsafeMutableBufferPointer { buffer, filled throws(SystemError) in
                 filled = unsafe try read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer))
             }
         }
@@ -111,7 +87,7 @@ enum CacheFiles {
     /// Fills a buffer from an offset of the file, as far as the file reaches; returns the number of bytes.
     static func read(
         _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(FileError) -> Int {
+    ) throws(SystemError) -> Int {
         var filled = 0
         while filled < buffer.count {
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
@@ -121,15 +97,15 @@ enum CacheFiles {
             } else if got == 0 {
                 break
             } else if errno != EINTR {
-                throw FileError("reading")
+                throw SystemError("reading")
             }
         }
         return filled
     }
 
-    static func size(_ descriptor: Int32) throws(FileError) -> Int64 {
+    static func size(_ descriptor: Int32) throws(SystemError) -> Int64 {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("looking at a file") }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw SystemError("looking at a file") }
         return Int64(status.st_size)
     }
 
@@ -139,32 +115,32 @@ enum CacheFiles {
         return unsafe fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0 ? Int64(status.st_blocks) * 512 : 0
     }
 
-    static func sync(_ descriptor: Int32) throws(FileError) {
+    static func sync(_ descriptor: Int32) throws(SystemError) {
         while fdatasync(descriptor) != 0 {
-            guard errno == EINTR else { throw FileError("syncing") }
+            guard errno == EINTR else { throw SystemError("syncing") }
         }
     }
 
     /// Syncs a directory to the disk: names that were made, changed and removed.
-    static func sync(directory: Int32) throws(FileError) {
+    static func sync(directory: Int32) throws(SystemError) {
         while fsync(directory) != 0 {
-            guard errno == EINTR else { throw FileError("syncing a directory") }
+            guard errno == EINTR else { throw SystemError("syncing a directory") }
         }
     }
 
-    static func truncate(_ descriptor: Int32, to length: Int64) throws(FileError) {
+    static func truncate(_ descriptor: Int32, to length: Int64) throws(SystemError) {
         note(descriptor)
         while ftruncate(descriptor, off_t(length)) != 0 {
-            guard errno == EINTR else { throw FileError("cutting") }
+            guard errno == EINTR else { throw SystemError("cutting") }
         }
     }
 
     /// Renames a file within the cache.
     static func rename(
         _ from: String, in source: Int32, to: String, in target: Int32
-    ) throws(FileError) {
+    ) throws(SystemError) {
         note(source)
-        guard unsafe renameat(source, from, target, to) == 0 else { throw FileError("renaming") }
+        guard unsafe renameat(source, from, target, to) == 0 else { throw SystemError("renaming") }
     }
 
     /// Removes a file; a missing file is no failure.
@@ -318,14 +294,14 @@ enum Marks {
 
     /// Sets one mark; returns it if it cannot be set.
     private static func set(_ mark: String, on directory: Int32) -> Missing? {
-        do throws(FileError) {
+        do throws(SystemError) {
             if mark == tagName {
                 try writeTag(directory)
             } else if mark == nodumpName {
-                guard rankfs_set_nodump(directory) == 0 else { throw FileError("setting it") }
+                guard rankfs_set_nodump(directory) == 0 else { throw SystemError("setting it") }
             } else if let value = attributes.first(where: { $0.name == mark }).map({ Array($0.value.utf8) }) {
                 guard unsafe fsetxattr(directory, mark, value, value.count, 0) == 0 else {
-                    throw FileError("setting it")
+                    throw SystemError("setting it")
                 }
             } else {
                 close(try CacheFiles.open(mark, in: directory, O_WRONLY | O_CREAT))
@@ -334,7 +310,7 @@ enum Marks {
         } catch { return Missing(mark: mark, reason: error.text) }
     }
 
-    private static func writeTag(_ directory: Int32) throws(FileError) {
+    private static func writeTag(_ directory: Int32) throws(SystemError) {
         let file = try CacheFiles.open(tagName, in: directory, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
         defer { close(file) }
         try CacheFiles.write(Array(tagText.utf8), to: file, at: 0)

@@ -514,7 +514,7 @@ extension Core {
     }
 
     /// Handles a stored picture that the disk does not give out although it may be good: it then comes from the network.
-    mutating func cannotOpen(_ id: UInt64, _ error: FileError) -> ImageCacheError? {
+    mutating func cannotOpen(_ id: UInt64, _ error: SystemError) -> ImageCacheError? {
         if let lack = error.lackOfDescriptors { return .exhausted(lack) }
         pictures[id]?.avoidsStore = true
         budget.refused("a stored picture cannot be opened (\(error.text))")

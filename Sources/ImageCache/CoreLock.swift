@@ -3,6 +3,7 @@ internal import Glibc
 internal import HTTP
 internal import Sourcing
 internal import Rankings
+internal import System
 internal import Synchronization
 
 /// The one lock for the cache's decisions, and the actions that follow once it is free.
@@ -117,7 +118,7 @@ final class CoreLock: Sendable {
         let room = picture.size ?? DownloadLimits.largestUnknown
         let length = unsafe await tier.fetch(picture.id, length: picture.size, urgency: urgency) {
             [self] bytes, offset in
-            do throws(FileError) {
+            do throws(SystemError) {
                 unsafe try write(bytes, to: file, at: offset, room: room)
                 return true
             } catch { return false }
@@ -135,7 +136,7 @@ final class CoreLock: Sendable {
     /// Checks whether all bytes of a picture give the missing proof, and reports the result.
     func check(_ key: FileKey, _ file: PartialFile, _ proof: Proof, length: Int64) {
         disk.async { [self] in
-            let isProven = Result { () throws(FileError) in
+            let isProven = Result { () throws(SystemError) in
                 try file.current?.use { proof.holds(for: $0, length: length) } ?? false
             }
             run { core in core.checked(key, file, isProven: isProven) }
@@ -145,9 +146,9 @@ final class CoreLock: Sendable {
     /// Moves a whole picture to its place.
     func commit(_ key: FileKey, _ file: PartialFile, length: Int64) {
         disk.async { [self] in
-            let result = Result { () throws(FileError) in
-                guard let data = file.current else { throw FileError("storing", ENOENT) }
-                return try makingRoom({ $0.giveWay(to: key) }) { () throws(FileError) in
+            let result = Result { () throws(SystemError) in
+                guard let data = file.current else { throw SystemError("storing", code: ENOENT) }
+                return try makingRoom({ $0.giveWay(to: key) }) { () throws(SystemError) in
                     try store.commit(data, as: key, length: length)
                 }
             }
@@ -200,11 +201,11 @@ final class CoreLock: Sendable {
     /// - Returns: The result of the write.
     /// - Throws: The disk's last error.
     func makingRoom<Value>(
-        _ giveWay: (inout Core) -> [StoredPicture], _ write: () throws(FileError) -> Value
-    ) throws(FileError) -> Value {
+        _ giveWay: (inout Core) -> [StoredPicture], _ write: () throws(SystemError) -> Value
+    ) throws(SystemError) -> Value {
         var triesLeft = Self.mostTries
         while true {
-            do throws(FileError) { return try write() } catch {
+            do throws(SystemError) { return try write() } catch {
                 triesLeft -= 1
                 guard error.code == ENOSPC || error.code == EDQUOT, triesLeft > 0 else { throw error }
                 let victims = run(giveWay)
@@ -224,9 +225,9 @@ final class CoreLock: Sendable {
     /// - Throws: If memory is used up as well.
     func write(
         _ bytes: UnsafeRawBufferPointer, to file: PartialFile, at offset: Int64, room: Int64
-    ) throws(FileError) {
-        do throws(FileError) {
-            try makingRoom({ $0.giveWay(to: file.name) }) { () throws(FileError) in
+    ) throws(SystemError) {
+        do throws(SystemError) {
+            try makingRoom({ $0.giveWay(to: file.name) }) { () throws(SystemError) in
                 unsafe try file.write(bytes, at: offset)
             }
         } catch {
@@ -244,7 +245,7 @@ final class CoreLock: Sendable {
     func writePins() {
         let pins = withLock { $0.index.takeUnwrittenPins() }
         guard !pins.isEmpty else { return }
-        do throws(FileError) { try store.write(pins: pins) } catch {
+        do throws(SystemError) { try store.write(pins: pins) } catch {
             withLock { $0.index.keepUnwritten(pins.keys) }
             // Deleted during operation.
             if error.code == ENOENT, (try? store.reopen()) != nil { return lookAgain() }
@@ -275,10 +276,10 @@ final class CoreLock: Sendable {
     ///
     /// - Returns: The disk's error; the picture is then unchanged, and the next request for it, or the next start, tries again.
     @discardableResult
-    func bring(_ name: OlderName) -> FileError? {
+    func bring(_ name: OlderName) -> SystemError? {
         converting.withLock { _ in
             guard let row = withLock({ $0.isClosed ? nil : $0.index.older[name] }) else { return nil }
-            do throws(FileError) {
+            do throws(SystemError) {
                 let picture = try OlderFormat.convert(name, isPinned: row.isPinned, store)
                 let isNew = run { core in
                     core.noteUse()
@@ -388,7 +389,7 @@ final class SegmentSink: ResponseSink {
 
     /// Whether these bytes are present; nil if no descriptor is left to read them, which ends the download.
     private func holds(_ bytes: [UInt8], at place: Int64, in file: PartialFile) -> Bool? {
-        do throws(FileError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
+        do throws(SystemError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
             guard error.lackOfDescriptors != nil else { return false }
             core.run { core in core.cannotWrite(error, from: segment, of: key) }
             return nil
@@ -400,7 +401,7 @@ final class SegmentSink: ResponseSink {
         _ parts: [Range<Int64>], of bytes: UnsafeRawBufferPointer, at place: Range<Int64>, to file: PartialFile,
         room: Int64
     ) -> Bool {
-        do throws(FileError) {
+        do throws(SystemError) {
             for range in parts {
                 let first = Int(range.lowerBound - place.lowerBound)
                 let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[first..<(first + range.count)])

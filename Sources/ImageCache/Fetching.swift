@@ -1,5 +1,6 @@
 internal import HTTP
 internal import Rankings
+internal import System
 
 /// The beginning of downloads, the results of their requests, and their end.
 extension Core {
@@ -121,7 +122,7 @@ extension Core {
     }
 
     /// Takes the result of the check of all bytes.
-    mutating func checked(_ key: FileKey, _ file: PartialFile, isProven: Result<Bool, FileError>) {
+    mutating func checked(_ key: FileKey, _ file: PartialFile, isProven: Result<Bool, SystemError>) {
         guard let entry = downloads[key], entry.file === file else { return }
         switch isProven {
         case .success(let isProven): change(key) { $0.checked(isProven: isProven) }
@@ -205,7 +206,7 @@ extension Core {
     }
 
     /// Takes the result of moving a whole picture to its place.
-    mutating func committed(_ key: FileKey, _ file: PartialFile, _ result: Result<StoredPicture, FileError>) {
+    mutating func committed(_ key: FileKey, _ file: PartialFile, _ result: Result<StoredPicture, SystemError>) {
         guard let entry = downloads[key], entry.file === file else { return }
         if case .success(let picture) = result, !entry.isFromTier, !entry.picture.isPrivate,
             let tier = configuration.tier
@@ -409,7 +410,7 @@ extension Core {
     }
 
     /// Handles bytes that neither disk nor memory takes.
-    mutating func cannotWrite(_ error: FileError, from segment: UInt64, of key: FileKey) {
+    mutating func cannotWrite(_ error: SystemError, from segment: UInt64, of key: FileKey) {
         // The failure of a download that is over must not end the next one of the same picture.
         guard downloads[key]?.download.segments[segment] != nil else { return }
         if let lack = error.lackOfDescriptors { return fail(key, .exhausted(lack), keepsPartial: false) }

@@ -318,7 +318,7 @@ extension ImageCache {
     /// - Throws: `.unusable` if the disk refuses; the picture is then to be served without being stored.
     package func keep(_ bytes: [UInt8], as picture: PictureID) async throws(ImageCacheError) {
         let result = await core.onDisk { [self] in
-            Result { () throws(FileError) in try write(bytes, as: picture) }
+            Result { () throws(SystemError) in try write(bytes, as: picture) }
         }
         if case .failure(let error) = result {
             throw .unusable("a picture made here cannot be stored (\(error.text))")
@@ -336,28 +336,30 @@ extension ImageCache {
             guard case .file(let file, let place, let count, _) = try await opened.bytes(offset: 0, count: Int(size)),
                 count == Int(size)
             else { return nil }
-            return try? file.use { descriptor throws(FileError) in
+            return try? file.use { descriptor throws(SystemError) in
                 try CacheFiles.read(descriptor, at: place, count: count)
             }
         } catch { return nil }
     }
 
-    private func write(_ bytes: [UInt8], as picture: PictureID) throws(FileError) {
+    private func write(_ bytes: [UInt8], as picture: PictureID) throws(SystemError) {
         let key = FileKey(picture)
         let length = Int64(bytes.count)
         // The task may have outlived the mount: the directory may already be another process's.
-        guard !core.withLock({ $0.isClosed }) else { throw FileError("keeping a picture of a closed cache", ECANCELED) }
+        guard !core.withLock({ $0.isClosed }) else {
+            throw SystemError("keeping a picture of a closed cache", code: ECANCELED)
+        }
         let hasRoom = core.run { core in
             core.budget.makeRoom(for: length, isPreload: false, core.inUse) && core.budget.diskLack <= 0
         }
-        guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
+        guard hasRoom else { throw SystemError("making room in the cache", code: ENOSPC) }
         let file = StoredFile(
             owning: try CacheFiles.open(key.name, in: core.store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
         let stored: StoredPicture
-        do throws(FileError) {
+        do throws(SystemError) {
             stored = try core.makingRoom({ $0.budget.giveWay(length, sparesUnread: false, $0.inUse) }) {
-                () throws(FileError) in
-                try file.use { descriptor throws(FileError) in try CacheFiles.write(bytes, to: descriptor, at: 0) }
+                () throws(SystemError) in
+                try file.use { descriptor throws(SystemError) in try CacheFiles.write(bytes, to: descriptor, at: 0) }
                 return try core.store.commit(file, as: key, length: length)
             }
         } catch {

@@ -52,7 +52,7 @@ extension ImageCache {
         let version = store.root.version
         let contents = store.contents()
         var uses = contents.uses.sorted { $0.value < $1.value }.map(\.key)
-        do throws(FileError) {
+        do throws(SystemError) {
             for (name, row) in contents.older.sorted(by: { $0.value.used < $1.value.used }) {
                 if let picture = try OlderFormat.convert(name, isPinned: row.isPinned, store) {
                     uses.append(picture.hash)
@@ -143,7 +143,7 @@ extension ImageCache {
     /// - Parameter directory: The cache directory, which exists.
     /// - Returns: The errno of the failed call; nil if everything exists.
     package static func makeFolders(in directory: String) -> Int32? {
-        do throws(FileError) {
+        do throws(SystemError) {
             let top = try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor
             defer { Glibc.close(top) }
             // The later format is reported when the cache is opened.
@@ -229,7 +229,7 @@ package struct CacheInspection: Sendable, Equatable {
 extension ImageCache {
     /// Inspects a cache directory without locking or changing it, also beside a running daemon.
     package static func inspect(directory: String) throws(ImageCacheError) -> CacheInspection {
-        do throws(FileError) {
+        do throws(SystemError) {
             let top = try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
             defer { Glibc.close(top) }
             var found = CacheInspection(
@@ -277,7 +277,7 @@ final class OwnDirectory {
     /// - Throws: `.busy` if a daemon uses it, `.unusable` if it is not rankfs's own.
     init(_ directory: String) throws(ImageCacheError) {
         let top: OpenFile
-        do throws(FileError) {
+        do throws(SystemError) {
             top = OpenFile(owning: try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY))
         } catch {
             throw .unusable("the cache directory \(directory) cannot be opened (\(error.text)); check cache_dir")

@@ -136,10 +136,11 @@ enum OlderFormat {
     ///
     /// - Returns: The stored picture; nil if there was no such file, or a broken one that has been removed.
     /// - Throws: The disk's error; the picture is then unchanged.
-    static func convert(_ name: OlderName, isPinned: Bool, _ store: PictureStore) throws(FileError) -> StoredPicture? {
+    static func convert(_ name: OlderName, isPinned: Bool, _ store: PictureStore) throws(SystemError) -> StoredPicture?
+    {
         let version = store.root.version
         let descriptor: Int32
-        do throws(FileError) {
+        do throws(SystemError) {
             descriptor = try CacheFiles.open(name.path, in: version, O_RDONLY | O_NONBLOCK)
         } catch {
             guard error.code == ENOENT else { throw error }

@@ -57,7 +57,7 @@ final class PartialFile: Sendable {
     var current: StoredFile? { state.withLock { $0.data } }
 
     /// Some of the present bytes; nil before the first one.
-    func read(at offset: Int64, count: Int) throws(FileError) -> [UInt8]? {
+    func read(at offset: Int64, count: Int) throws(SystemError) -> [UInt8]? {
         guard let current else { return nil }
         return try Self.read(current, at: offset, count: count)
     }
@@ -70,7 +70,7 @@ final class PartialFile: Sendable {
         guard let stateFile = try? file(".state"), let data = try? file(""),
             let bytes = try? Self.read(stateFile, at: 0, count: PartialState.size),
             let known = PartialState(bytes), known.key == name.name, known.boot == store.boot, !known.boot.isEmpty,
-            let size = try? data.use({ descriptor throws(FileError) in try CacheFiles.size(descriptor) }),
+            let size = try? data.use({ descriptor throws(SystemError) in try CacheFiles.size(descriptor) }),
             size >= known.present.ranges.last?.upperBound ?? 0
         else { return nil }
         var edges = PictureEdges()
@@ -93,31 +93,31 @@ final class PartialFile: Sendable {
     }
 
     /// Opens one of the download's two files.
-    private func file(_ suffix: String, _ flags: Int32 = 0) throws(FileError) -> StoredFile {
+    private func file(_ suffix: String, _ flags: Int32 = 0) throws(SystemError) -> StoredFile {
         let name = name.name + suffix
         let descriptor = try CacheFiles.open(name, in: store.root.partial, O_RDWR | flags)
         let path = "\(PictureStore.partialName)/\(name)"
         return StoredFile(owning: descriptor, reopen: store.reopening(path, O_RDWR))
     }
 
-    private static func read(_ file: StoredFile, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
-        try file.use { descriptor throws(FileError) in try CacheFiles.read(descriptor, at: offset, count: count) }
+    private static func read(_ file: StoredFile, at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
+        try file.use { descriptor throws(SystemError) in try CacheFiles.read(descriptor, at: offset, count: count) }
     }
 
     /// The file to write to, created on first use.
-    private func opened() throws(FileError) -> StoredFile {
+    private func opened() throws(SystemError) -> StoredFile {
         let (data, isRemoved) = state.withLock { ($0.data, $0.isRemoved) }
         // The name may already belong to the next download of the picture.
-        guard !isRemoved else { throw FileError("writing to a download that is over", ECANCELED) }
+        guard !isRemoved else { throw SystemError("writing to a download that is over", code: ECANCELED) }
         if let data { return data }
-        do throws(FileError) { return try make() } catch {
+        do throws(SystemError) { return try make() } catch {
             // The directory was deleted during operation: make it again, once.
             guard error.code == ENOENT, (try? store.reopen()) != nil else { throw error }
             return try make()
         }
     }
 
-    private func make() throws(FileError) -> StoredFile {
+    private func make() throws(SystemError) -> StoredFile {
         // Exclusively: an older download that still writes keeps its own file.
         store.removePartial(name)
         let data = try file("", O_CREAT | O_EXCL)
@@ -130,8 +130,8 @@ final class PartialFile: Sendable {
     }
 
     /// Writes bytes at an offset in the picture.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
-        try opened().use { descriptor throws(FileError) in
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        try opened().use { descriptor throws(SystemError) in
             unsafe try CacheFiles.write(bytes, to: descriptor, at: offset)
         }
     }
@@ -141,14 +141,14 @@ final class PartialFile: Sendable {
     /// - Parameter total: The number of bytes that the whole picture may take.
     /// - Returns: False if the bytes are in memory already, or memory has no room for them.
     /// - Throws: The error that kept the bytes from being moved.
-    func moveToMemory(total: Int64) throws(FileError) -> Bool {
+    func moveToMemory(total: Int64) throws(SystemError) -> Bool {
         guard !isInMemory, spare.take(max(1, total)) else { return false }
         let memory: StoredFile
-        do throws(FileError) {
+        do throws(SystemError) {
             let descriptor = Descriptors.own.take { unsafe rankfs_memory_file("rankfs-picture") }
-            guard descriptor >= 0 else { throw FileError("making a file in memory") }
+            guard descriptor >= 0 else { throw SystemError("making a file in memory") }
             memory = StoredFile(owning: descriptor)
-            try current?.use { source throws(FileError) in try Self.copy(source, to: descriptor) }
+            try current?.use { source throws(SystemError) in try Self.copy(source, to: descriptor) }
         } catch {
             spare.giveBack(max(1, total))
             throw error
@@ -162,7 +162,7 @@ final class PartialFile: Sendable {
         return true
     }
 
-    private static func copy(_ source: Int32, to target: Int32) throws(FileError) {
+    private static func copy(_ source: Int32, to target: Int32) throws(SystemError) {
         var offset: Int64 = 0
         while true {
             let block = try CacheFiles.read(source, at: offset, count: PictureStore.hashBlock)
@@ -181,7 +181,7 @@ final class PartialFile: Sendable {
     func note(_ known: PartialState) {
         guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
         // A state that cannot be written costs a resume, nothing else.
-        try? file.use { descriptor throws(FileError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
+        try? file.use { descriptor throws(SystemError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
     }
 
     /// Removes the partial file; readers that have it open keep it.

@@ -86,7 +86,7 @@ final class PictureStore: Sendable {
             wasRemade.store(true, ordering: .relaxed)
             return report(.directoryRemade(directory))
         }
-        do throws(FileError) {
+        do throws(SystemError) {
             let (folders, isNew) = try Self.openFolders(in: old.top)
             if isNew { wasRemade.store(true, ordering: .relaxed) }
             for folder in folders { _ = Marks.setInherited(on: folder.descriptor) }
@@ -109,24 +109,24 @@ final class PictureStore: Sendable {
     private static func openRoot(
         _ directory: String, _ report: @Sendable (ImageCacheEvent) -> Void
     ) throws(ImageCacheError) -> Root {
-        do throws(FileError) {
+        do throws(SystemError) {
             try makeParents(of: directory)
             let top = OpenFile(owning: try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor)
-            if let newer = newerFormat(in: top.descriptor) { throw FileError(newer, EPROTO) }
+            if let newer = newerFormat(in: top.descriptor) { throw SystemError(newer, code: EPROTO) }
             guard fchmod(top.descriptor, 0o700) == 0 else {
-                throw FileError("setting the mode of the cache directory to 0700")
+                throw SystemError("setting the mode of the cache directory to 0700")
             }
             let lock = OpenFile(owning: try CacheFiles.open(lockName, in: top.descriptor, O_RDWR | O_CREAT))
             guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                if errno == EWOULDBLOCK { throw FileError(lockName, EWOULDBLOCK) }
-                throw FileError("locking the cache directory")
+                if errno == EWOULDBLOCK { throw SystemError(lockName, code: EWOULDBLOCK) }
+                throw SystemError("locking the cache directory")
             }
             let (folders, _) = try openFolders(in: top.descriptor)
             let missing = Marks.set(on: top.descriptor) + folders.flatMap { Marks.setInherited(on: $0.descriptor) }
             for mark in Set(missing) { report(.unmarked(mark: mark.mark, reason: mark.reason)) }
             return Root([top, lock] + folders)
         } catch {
-            if error == FileError(lockName, EWOULDBLOCK) { throw .busy(directory: directory) }
+            if error == SystemError(lockName, code: EWOULDBLOCK) { throw .busy(directory: directory) }
             if error.code == EPROTO { throw newer(error.call, in: directory) }
             throw .unusable(
                 "the cache directory \(directory) cannot be used (\(error.text)); name another one with cache_dir")
@@ -148,7 +148,7 @@ final class PictureStore: Sendable {
     /// Opens the directories of pictures and of downloads, which are made if they do not exist.
     ///
     /// - Returns: Both directories, and whether the directory of pictures did not exist.
-    static func openFolders(in top: Int32) throws(FileError) -> (folders: [OpenFile], isNew: Bool) {
+    static func openFolders(in top: Int32) throws(SystemError) -> (folders: [OpenFile], isNew: Bool) {
         OlderFormat.takeOver(in: top)
         let (descriptor, isNew) = try CacheFiles.openDirectory(Self.version, in: top)
         let version = OpenFile(owning: descriptor)
@@ -156,12 +156,12 @@ final class PictureStore: Sendable {
         return ([version, OpenFile(owning: partial)], isNew)
     }
 
-    private static func makeParents(of directory: String) throws(FileError) {
+    private static func makeParents(of directory: String) throws(SystemError) {
         var path = ""
         for part in directory.split(separator: "/").dropLast() {
             path += (path.isEmpty && !directory.hasPrefix("/") ? "" : "/") + part
             guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
-                throw FileError("making the directory \(path)")
+                throw SystemError("making the directory \(path)")
             }
         }
     }
@@ -187,7 +187,7 @@ final class PictureStore: Sendable {
         /// A file that does not match its name; it has been removed.
         case broken(reason: String)
         /// The disk refused; the file may be good.
-        case failed(FileError)
+        case failed(SystemError)
     }
 
     /// Opens a stored picture.
@@ -199,7 +199,7 @@ final class PictureStore: Sendable {
     func open(_ picture: StoredPicture, verify: Bool) -> Opened {
         let root = root
         let path = picture.path
-        do throws(FileError) {
+        do throws(SystemError) {
             // A pipe in its place must not block the open.
             let descriptor = try CacheFiles.open(path, in: root.version, O_RDONLY | O_NONBLOCK)
             let file = StoredFile(owning: descriptor, reopen: reopening(path, O_RDONLY))
@@ -239,11 +239,11 @@ final class PictureStore: Sendable {
         in descriptor: Int32, of picture: StoredPicture, below version: Int32, verify: Bool
     ) -> String? {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { return FileError("looking at it").text }
+        guard unsafe fstat(descriptor, &status) == 0 else { return SystemError("looking at it").text }
         guard status.st_mode & S_IFMT == S_IFREG else { return "it is no file" }
         let size = Int64(status.st_size)
         guard verify else { return size == picture.length ? nil : "it has \(size) bytes, not \(picture.length)" }
-        do throws(FileError) {
+        do throws(SystemError) {
             // The footer of an older format, which a kill has left.
             if size > picture.length { try cut(picture, below: version) }
             guard size >= picture.length else { return "it has \(size) bytes, not \(picture.length)" }
@@ -253,22 +253,22 @@ final class PictureStore: Sendable {
     }
 
     /// Cuts a file to the length in its name.
-    static func cut(_ picture: StoredPicture, below version: Int32) throws(FileError) {
+    static func cut(_ picture: StoredPicture, below version: Int32) throws(SystemError) {
         let descriptor = try CacheFiles.open(picture.path, in: version, O_WRONLY | O_NONBLOCK)
         defer { close(descriptor) }
         try CacheFiles.truncate(descriptor, to: picture.length)
     }
 
     /// XXH3-64 of the first `length` bytes of a file.
-    static func hash(_ descriptor: Int32, length: Int64) throws(FileError) -> UInt64 {
+    static func hash(_ descriptor: Int32, length: Int64) throws(SystemError) -> UInt64 {
         let hash = XXH3()
         unsafe try readAll(descriptor, length: length) { unsafe hash.add($0) }
-        guard let value = hash.value else { throw FileError("hashing", ENOMEM) }
+        guard let value = hash.value else { throw SystemError("hashing", code: ENOMEM) }
         return value
     }
 
     /// The MD5 digest of the first `length` bytes of a file, as 32 hexadecimal digits.
-    static func digest(_ descriptor: Int32, length: Int64) throws(FileError) -> String {
+    static func digest(_ descriptor: Int32, length: Int64) throws(SystemError) -> String {
         var digest = MD5()
         unsafe try readAll(descriptor, length: length) { unsafe digest.add($0) }
         return digest.hex()
@@ -277,7 +277,7 @@ final class PictureStore: Sendable {
     /// Reads the first `length` bytes of a file in blocks.
     private static func readAll(
         _ descriptor: Int32, length: Int64, _ take: (UnsafeRawBufferPointer) -> Void
-    ) throws(FileError) {
+    ) throws(SystemError) {
         // The disk reads on while the first blocks are hashed (posix_fadvise(2)).
         _ = posix_fadvise(descriptor, 0, off_t(length), POSIX_FADV_WILLNEED)
         // One buffer for all blocks, small enough for a processor's cache.
@@ -288,7 +288,7 @@ final class PictureStore: Sendable {
             let wanted = Int(min(Int64(hashBlock), length - offset))
             let count = unsafe try CacheFiles.read(
                 descriptor, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
-            guard count == wanted else { throw FileError("reading", EIO) }
+            guard count == wanted else { throw SystemError("reading", code: EIO) }
             unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += Int64(count)
         }
@@ -308,9 +308,9 @@ final class PictureStore: Sendable {
     /// Blocks for the sync.
     ///
     /// - Returns: The stored picture.
-    func commit(_ file: StoredFile, as key: FileKey, length: Int64) throws(FileError) -> StoredPicture {
+    func commit(_ file: StoredFile, as key: FileKey, length: Int64) throws(SystemError) -> StoredPicture {
         let root = root
-        return try file.use { descriptor throws(FileError) in
+        return try file.use { descriptor throws(SystemError) in
             let picture = StoredPicture(key: key, length: length, hash: try Self.hash(descriptor, length: length))
             try CacheFiles.truncate(descriptor, to: length)
             try CacheFiles.sync(descriptor)
@@ -330,7 +330,7 @@ final class PictureStore: Sendable {
     // MARK: - Pins and last uses
 
     /// Saves which pictures are pinned from now on and which are no longer; one sync for all of them.
-    func write(pins: [FileKey: Bool]) throws(FileError) {
+    func write(pins: [FileKey: Bool]) throws(SystemError) {
         let root = root
         let (folder, isNew) = try CacheFiles.openDirectory(Self.pinnedName, in: root.version)
         defer { close(folder) }
@@ -349,7 +349,7 @@ final class PictureStore: Sendable {
     }
 
     /// Saves the hashes of stored pictures in the order of their last use, in place of the earlier list.
-    func write(uses: [UInt64]) throws(FileError) {
+    func write(uses: [UInt64]) throws(SystemError) {
         let root = root
         let name = Self.usesName + ".new"
         let file = try CacheFiles.open(name, in: root.version, O_WRONLY | O_CREAT | O_TRUNC)

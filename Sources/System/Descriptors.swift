@@ -200,15 +200,21 @@ package enum FileBytes {
 
 /// The errno(3) of a system call that failed.
 package struct SystemError: Error, Hashable, Sendable {
+    /// The attempt that failed, as the beginning of a sentence: `writing`; empty if its error says enough.
+    package let call: String
     package let code: Int32
 
-    package init(code: Int32) {
+    /// - Parameters:
+    ///   - call: The attempt that failed.
+    ///   - code: The errno(3); by default that of this thread's last call, which must be read before any other call.
+    package init(_ call: String = "", code: Int32 = errno) {
+        self.call = call
         self.code = code
     }
 
     /// The error of this thread's last call; must be read before any other call.
     package static func last() -> SystemError { SystemError(code: errno) }
 
-    /// The text of strerror(3): `No such file or directory`.
-    package var text: String { unsafe String(cString: strerror(code)) }
+    /// The text of strerror(3), after the call: `writing: No space left on device`.
+    package var text: String { (call.isEmpty ? "" : "\(call): ") + (unsafe String(cString: strerror(code))) }
 }

@@ -202,7 +202,7 @@ extension PictureBytes {
     /// The bytes themselves.
     var content: [UInt8] {
         guard case .file(let file, let offset, let count, _) = self else { return [] }
-        let bytes = try? file.use { descriptor throws(FileError) in
+        let bytes = try? file.use { descriptor throws(SystemError) in
             try CacheFiles.read(descriptor, at: offset, count: count)
         }
         return bytes ?? []

@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 import Rankings
+import System
 import TestSupport
 import Testing
 
@@ -30,7 +31,7 @@ final class SmallDisk: Sendable {
     /// Fills the disk but for so many bytes.
     func fill(sparing spared: Int) throws {
         var status = statvfs()
-        guard statvfs(path, &status) == 0 else { throw FileError("statvfs") }
+        guard statvfs(path, &status) == 0 else { throw SystemError("statvfs") }
         let free = Int(status.f_bavail) * Int(status.f_frsize)
         try Data(repeating: 1, count: max(0, free - spared)).write(to: URL(fileURLWithPath: path + "/ballast"))
     }
