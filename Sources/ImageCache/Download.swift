@@ -31,7 +31,7 @@ struct Download: Sendable {
     /// The source's name for the version of the bytes.
     var validator: String?
     /// The bytes already written.
-    var present = RangeSet()
+    var present = ByteSet()
     var segments: [UInt64: Segment] = [:]
     var waiters: [UInt64: Waiter] = [:]
     /// The open pictures that read from this download.
@@ -180,7 +180,7 @@ struct Download: Sendable {
 
     /// Discards the present bytes after a place, and the results of the checks of both ends.
     mutating func keep(upTo end: Int64) {
-        present = RangeSet([0..<end])
+        present = ByteSet([0..<end])
         segments = [:]
         edges = PictureEdges()
         headIsRight = false
@@ -223,7 +223,7 @@ struct Download: Sendable {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
         segments[id]?.next = range.upperBound
         let before = received
-        present.insert(range.clamped(to: 0..<segment.end))
+        present.insert(contentsOf: range.clamped(to: 0..<segment.end))
         if received > before { failuresInRow = 0 }
         broughtSinceFailure += received - before
         if broughtSinceFailure >= DownloadLimits.worthATry { failures = 0 }
@@ -278,7 +278,7 @@ struct Download: Sendable {
     /// Takes a picture that came whole and is known to be right.
     mutating func arrived(whole length: Int64) -> DownloadChange {
         total = length
-        present = RangeSet([0..<length])
+        present = ByteSet([0..<length])
         headIsRight = true
         tailIsRight = true
         return settle()
@@ -334,7 +334,7 @@ struct Download: Sendable {
     mutating func giveUp(_ id: UInt64) -> DownloadChange {
         guard segments.removeValue(forKey: id) != nil else { return DownloadChange() }
         // Without a version name the present bytes cannot be resumed safely.
-        let isLost = validator == nil && !present.ranges.isEmpty && segments.isEmpty
+        let isLost = validator == nil && !present.isEmpty && segments.isEmpty
         var change = remaining == 0 ? settle() : DownloadChange(outcome: isLost ? .restart : nil)
         change.cancel.append(id)
         return change
@@ -463,10 +463,10 @@ extension Download {
     }
 
     /// The bytes that another process may resume from: those present, without overlaps of which one side is still to come.
-    var proven: RangeSet {
-        var doubted = RangeSet()
-        for segment in segments.values where segment.next < segment.end { doubted.insert(segment.lastSeam) }
-        return RangeSet(present.ranges.flatMap(doubted.gaps))
+    var proven: ByteSet {
+        var doubted = ByteSet()
+        for segment in segments.values where segment.next < segment.end { doubted.insert(contentsOf: segment.lastSeam) }
+        return ByteSet(present.ranges.flatMap(doubted.gaps))
     }
 
     /// Whether no overlap is left to compare.

@@ -173,7 +173,7 @@ final class PartialFile: Sendable {
     }
 
     /// The state of a download to save.
-    func state(total: Int64?, validator: String?, present: RangeSet) -> PartialState {
+    func state(total: Int64?, validator: String?, present: ByteSet) -> PartialState {
         PartialState(key: name.name, total: total, validator: validator, boot: store.boot, present: present)
     }
 
@@ -232,7 +232,7 @@ struct PartialState: Equatable, Sendable {
     var validator: String?
     /// The value of `/proc/sys/kernel/random/boot_id` at the time of writing.
     var boot: String
-    var present: RangeSet
+    var present: ByteSet
 
     var encoded: [UInt8] {
         var writer = ByteWriter()
@@ -258,12 +258,12 @@ extension PartialState {
             let total = reader.readSigned(), let key = reader.readText(), let validator = reader.readText(),
             let boot = reader.readText(), let count = reader.readSigned(), (0...Int64(Self.mostRanges)).contains(count)
         else { return nil }
-        var present = RangeSet()
+        var present = ByteSet()
         for _ in 0..<count {
             guard let lower = reader.readSigned(), let upper = reader.readSigned(), lower >= 0, lower <= upper else {
                 return nil
             }
-            present.insert(lower..<upper)
+            present.insert(contentsOf: lower..<upper)
         }
         self.init(
             key: key, total: total < 0 ? nil : total, validator: validator.isEmpty ? nil : validator, boot: boot,
@@ -273,33 +273,13 @@ extension PartialState {
 
 // MARK: - Ranges
 
-/// The present bytes of a picture: sorted ranges that neither overlap nor touch.
-struct RangeSet: Equatable, Sendable {
-    private(set) var ranges: [Range<Int64>] = []
+/// Some bytes of a picture, as the present ones: sorted ranges that neither overlap nor touch.
+typealias ByteSet = RangeSet<Int64>
 
-    init() {}
-
-    init(_ ranges: [Range<Int64>]) {
-        for range in ranges { insert(range) }
-    }
-
+extension ByteSet {
     /// The number of bytes in the set.
     var count: Int64 {
         ranges.reduce(0) { $0 + Int64($1.count) }
-    }
-
-    /// Adds bytes; ranges that then touch are merged.
-    mutating func insert(_ range: Range<Int64>) {
-        guard !range.isEmpty else { return }
-        let first = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.count
-        let last = ranges[first...].firstIndex { $0.lowerBound > range.upperBound } ?? ranges.count
-        guard first < last else {
-            ranges.insert(range, at: first)
-            return
-        }
-        let lower = min(range.lowerBound, ranges[first].lowerBound)
-        let upper = max(range.upperBound, ranges[last - 1].upperBound)
-        ranges.replaceSubrange(first..<last, with: CollectionOfOne(lower..<upper))
     }
 
     /// Whether every byte of the range is present; an empty range always is.
@@ -314,13 +294,6 @@ struct RangeSet: Equatable, Sendable {
 
     /// The missing parts of `bounds`, in order.
     func gaps(in bounds: Range<Int64>) -> [Range<Int64>] {
-        var gaps: [Range<Int64>] = []
-        var cursor = bounds.lowerBound
-        for range in ranges where range.upperBound > bounds.lowerBound && range.lowerBound < bounds.upperBound {
-            if range.lowerBound > cursor { gaps.append(cursor..<range.lowerBound) }
-            cursor = max(cursor, range.upperBound)
-        }
-        if cursor < bounds.upperBound { gaps.append(cursor..<bounds.upperBound) }
-        return gaps
+        Array(ByteSet(bounds).subtracting(self).ranges)
     }
 }

@@ -111,9 +111,9 @@ extension Download {
     }
 
     /// The bytes that are present or under way.
-    var covered: RangeSet {
+    var covered: ByteSet {
         var covered = present
-        for segment in segments.values { covered.insert(segment.next..<max(segment.next, segment.end)) }
+        for segment in segments.values { covered.insert(contentsOf: segment.next..<max(segment.next, segment.end)) }
         return covered
     }
 
@@ -417,7 +417,7 @@ struct BodyPlan: Equatable, Sendable {
     func parts(_ count: Int64) -> (all: Range<Int64>, writes: [Range<Int64>], repeats: [Range<Int64>]) {
         let all = range.lowerBound..<min(range.upperBound, range.lowerBound + count)
         let writes = gaps.map { $0.clamped(to: all) }.filter { !$0.isEmpty }
-        return (all, writes, RangeSet(writes).gaps(in: all))
+        return (all, writes, ByteSet(writes).gaps(in: all))
     }
 }
 

@@ -136,7 +136,7 @@ final class Bench: Sendable {
     /// Answers request after request until every byte of a picture was asked for; returns what each asked for.
     func answerAll(_ bytes: [UInt8], from first: Int = 0, butFor known: Int = 0) async -> [Range<Int64>] {
         var asked: [Range<Int64>] = []
-        while RangeSet([0..<Int64(known)] + asked).count < bytes.count {
+        while ByteSet([0..<Int64(known)] + asked).count < bytes.count {
             let request = await transport.waitForRequest(at: first + asked.count)
             asked.append(request.request.range.map { $0.first..<(($0.last ?? 0) + 1) } ?? 0..<Int64(bytes.count))
             request.answer(bytes)

@@ -24,7 +24,7 @@ import Testing
     @Test func statesSurviveAndEveryChangedByteIsFound() throws {
         let state = PartialState(
             key: "1_p0_regular_2", total: nil, validator: "Sun, 23 Apr 2023 04:23:16 GMT", boot: "boot",
-            present: RangeSet([0..<10, 20..<30]))
+            present: ByteSet([0..<10, 20..<30]))
         let encoded = state.encoded
         #expect(encoded.count == PartialState.size)
         #expect(PartialState(encoded) == state)

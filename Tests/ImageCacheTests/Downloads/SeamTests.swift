@@ -111,7 +111,7 @@ import Testing
 
     @Test func whoWasGivenAPartThatDoesNotFitGetsNothingMore() {
         var download = Download(format: .jpeg, total: 1_000_000, now: DownloadStateTests.now)
-        download.present = RangeSet([200_000..<300_000])
+        download.present = ByteSet([200_000..<300_000])
         let before = download.begin(Piece(gap: 100_000..<200_000), id: 1)
         _ = download.answered(DownloadStateTests.head(before, total: 1_000_000), to: 1, now: DownloadStateTests.now)
         _ = download.wrote(100_000..<200_000, from: 1, now: DownloadStateTests.now)
@@ -130,7 +130,7 @@ import Testing
         var download = Download(format: .jpeg, total: total, now: now)
         (download.headIsRight, download.tailIsRight, download.validator) = (true, true, "\"a\"")
         download.isPreload = true
-        download.present = RangeSet([0..<100_000, 500_000..<total])
+        download.present = ByteSet([0..<100_000, 500_000..<total])
         let near = download.begin(Piece(gap: 100_000..<200_000), id: 1)
         #expect(near.asked == 99_936..<200_000)
         let far = download.begin(Piece(gap: 300_000..<400_000), id: 2)
@@ -163,7 +163,7 @@ import Testing
         _ = download.wrote(399_936..<500_000, from: 4, now: now)
         #expect(download.wrote(99_936..<199_936, from: 1, now: now).outcome == nil)
         #expect(download.remaining == 0 && download.phase == .running, "two seams are still to come")
-        #expect(download.proven.ranges == [0..<199_936, 200_000..<499_936, 500_000..<total])
+        #expect(download.proven == ByteSet([0..<199_936, 200_000..<499_936, 500_000..<total]))
         #expect(download.wrote(199_936..<200_000, from: 1, now: now).outcome == nil)
         #expect(download.wrote(500_000..<500_064, from: 4, now: now).outcome == .complete(length: total))
     }
@@ -174,7 +174,7 @@ import Testing
         var download = Download(format: .jpeg, total: total, now: now)
         (download.headIsRight, download.tailIsRight, download.validator) = (true, true, DownloadStateTests.version)
         download.isPreload = true
-        download.present = RangeSet([100_000..<total])
+        download.present = ByteSet([100_000..<total])
         let start = download.begin(Piece(gap: 0..<100_000), id: 1)
         #expect(start.asked == 0..<100_064)
         _ = download.answered(DownloadStateTests.head(start, total: total), to: 1, now: now)
@@ -224,7 +224,7 @@ import Testing
     @Test func aPartThatWasCutIsAnsweredAsItWasAskedFor() {
         let total: Int64 = 10_000_000
         var download = Download(format: .jpeg, total: total, now: DownloadStateTests.now)
-        download.present = RangeSet([6_000_000..<6_100_000])
+        download.present = ByteSet([6_000_000..<6_100_000])
         let cut = download.begin(Piece(gap: 0..<6_000_000), id: 1)
         #expect(cut.asked == 0..<6_000_064)
         _ = download.begin(Piece(gap: 3_000_000..<6_000_000, cut: 1), id: 2)

@@ -51,7 +51,7 @@ import Testing
         #expect(
             ranges.reduce(0) { $0 + $1.count } == bytes.count + (ranges.count - 1) * 64,
             "each byte once but for the seams")
-        #expect(RangeSet(ranges).ranges == [0..<Int64(bytes.count)])
+        #expect(ByteSet(ranges) == ByteSet([0..<Int64(bytes.count)]))
         open.close()
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImageCache
 
-@Suite struct RangeSetTests {
+@Suite struct ByteSetTests {
     /// Every way to insert three ranges of a small line agrees with a set of single bytes.
     @Test func agreesWithSingleBytes() {
         let size: Int64 = 4
@@ -10,7 +10,7 @@ import Testing
         for first in ranges {
             for second in ranges {
                 for third in ranges {
-                    let set = RangeSet([first, second, third])
+                    let set = ByteSet([first, second, third])
                     let model = Set(first).union(second).union(third)
                     guard set.count == Int64(model.count) else { Issue.record("\(first) \(second) \(third)"); return }
                     for probe in ranges where set.contains(probe) != probe.allSatisfy(model.contains) {
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func firstMissingSkipsWhatIsThere() {
-        let set = RangeSet([2..<5, 7..<9])
+        let set = ByteSet([2..<5, 7..<9])
         #expect(set.firstMissing(from: 0) == 0)
         #expect(set.firstMissing(from: 3) == 5)
         #expect(set.firstMissing(from: 8) == 9)
