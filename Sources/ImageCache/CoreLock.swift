@@ -413,7 +413,6 @@ final class SegmentSink: ResponseSink {
         }
         let written = core.run { core in unsafe core.wrote(bytes, place, from: segment, of: key) }
         state.withLock { $0.plan = written.plan }
-        if let state = written.state { file.note(state) }
         return written.goesOn
     }
 

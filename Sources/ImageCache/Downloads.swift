@@ -25,10 +25,8 @@ struct PictureDownload: Sendable {
     /// The continuations to resume when the announced length is confirmed or withdrawn.
     var settlers: [CheckedContinuation<Void, Never>] = []
 
-    /// The state that another process may resume from.
-    var state: PartialState {
-        file.state(total: download.total, validator: download.validator, present: download.proven)
-    }
+    /// Saves the state that another process may resume from.
+    func note() { file.note(total: download.total, validator: download.validator, present: download.proven) }
 }
 
 /// The downloads under way, with ways to find and change them; `Core` decides the consequences of a change.

@@ -301,7 +301,7 @@ extension Core {
         guard download.phase != .asking, download.validator != nil, download.received > 0, !entry.file.isInMemory
         else { return later { _ in entry.file.discard() } }
         budget.park(key, bytes: download.received)
-        later { _ in entry.file.note(entry.state) }
+        later { _ in entry.note() }
         budget.makeRoom(for: 0, isPreload: false, inUse)
     }
 
@@ -312,8 +312,6 @@ extension Core {
         var goesOn: Bool
         /// The places of the next bytes.
         var plan: BodyPlan?
-        /// The state to save beside the partial file, if it is time.
-        var state: PartialState?
     }
 
     mutating func answered(_ head: HTTPAnswer, to segment: UInt64, of key: FileKey) -> Written {
@@ -353,13 +351,11 @@ extension Core {
         // The request of a whole picture is left to end by itself, which keeps its connection.
         guard entry.download.phase == .running else { return Written(goesOn: entry.download.goesOn(segment)) }
         if isTurningPoint { pump() }
-        var state: PartialState?
         if entry.unnoted >= PartialState.interval {
             downloads[key]?.unnoted = 0
-            state = entry.state
+            later { _ in entry.note() }
         }
-        return Written(
-            goesOn: entry.download.goesOn(segment), plan: entry.download.plan(of: segment), state: state)
+        return Written(goesOn: entry.download.goesOn(segment), plan: entry.download.plan(of: segment))
     }
 
     /// Takes note of bytes for which there is no place: more than the picture has, or more than is wanted.

@@ -172,14 +172,11 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// The state of a download to save.
-    func state(total: Int64?, validator: String?, present: ByteSet) -> PartialState {
-        PartialState(key: name.name, total: total, validator: validator, boot: store.boot, present: present)
-    }
-
     /// Saves the state of the present bytes, for a daemon that resumes after this one.
-    func note(_ known: PartialState) {
+    func note(total: Int64?, validator: String?, present: ByteSet) {
         guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
+        let known = PartialState(
+            key: name.name, total: total, validator: validator, boot: store.boot, present: present)
         // A state that cannot be written costs a resume, nothing else.
         try? file.use { descriptor throws(SystemError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
     }
