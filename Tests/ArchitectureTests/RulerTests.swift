@@ -31,7 +31,6 @@ import Testing
         "Media": 3,
         "rankfs-bench": 3,
         "Catalog": 2,
-        "Fuse": 2,
         "ImageCache": 2,
         "Pixiv": 2,
         "System": 2,

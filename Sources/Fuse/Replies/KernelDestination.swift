@@ -97,6 +97,53 @@ import Glibc
     }
 }
 
+// MARK: - Parts of files
+
+/// A range of bytes of an open file.
+package struct FilePart: Sendable {
+    package let descriptor: Int32
+    /// The position of the first byte in the file.
+    package let offset: Int64
+    /// The number of bytes, all of which must exist.
+    package let count: Int
+    /// Keeps the descriptor open.
+    private let owner: any AnyObject & Sendable
+
+    /// Creates a part of a file that stays open for the lifetime of `owner`.
+    package init(of owner: any AnyObject & Sendable, descriptor: Int32, offset: Int64, count: Int) {
+        self.owner = owner
+        self.descriptor = descriptor
+        self.offset = offset
+        self.count = count
+    }
+}
+
+/// Sends parts of files as answers to reads, on the calling thread.
+enum FileAnswer {
+    /// Sends all the bytes, or EIO if the file has fewer: the kernel would fill missing bytes at the end with zeros.
+    ///
+    /// - Returns: 0, or -errno if the kernel no longer waits for the answer.
+    static func send(_ descriptor: Int32, offset: Int64, count: Int, to request: fuse_req_t) -> Int32 {
+        // Up to this size a copy through memory costs less than setting up a splice.
+        if count <= Int(RANKFS_COPY_LIMIT) {
+            return unsafe rankfs_reply_copy(request, descriptor, off_t(offset), count)
+        }
+        // libfuse would splice the existing bytes and send a short answer.
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_size >= offset + Int64(count) else {
+            return unsafe fuse_reply_err(request, EIO)
+        }
+        var vector = fuse_bufvec()
+        vector.count = 1
+        unsafe vector.buf.size = count
+        unsafe vector.buf.flags = fuse_buf_flags(rawValue: FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
+        unsafe vector.buf.fd = descriptor
+        unsafe vector.buf.pos = off_t(offset)
+        // No FUSE_BUF_SPLICE_MOVE: moving would take the pages out of the file's own page cache.
+        return unsafe fuse_reply_data(request, &vector, fuse_buf_copy_flags(rawValue: 0))
+    }
+}
+
 // MARK: - Kernel packer
 
 /// Packs entries in the kernel's format into one buffer, with `fuse_add_direntry` and `fuse_add_direntry_plus`.
