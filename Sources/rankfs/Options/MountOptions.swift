@@ -19,6 +19,9 @@ struct MountOptions: Hashable, Sendable {
     /// Options of libfuse that have a meaning for this file system.
     static let passedOn = ["allow_other", "allow_root", "auto_unmount", "max_read"]
 
+    /// The words of `-o` lists beside the table that completions offer, with `=` after those that need a value.
+    static let offered = passedOn.map { $0 == "max_read" ? "max_read=" : $0 } + ["uid=", "gid=", "umask=", "setuid="]
+
     /// Whether the kernel admits users other than the mounting one; with `allow_root` libfuse rejects them later.
     var admitsOthers: Bool { passedOn.contains("allow_other") || passedOn.contains("allow_root") }
 

@@ -19,6 +19,12 @@ struct OptionDefinition: Sendable {
     /// Parses a value into the settings.
     let set: @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
 
+    /// Whether the value is a path.
+    var isPath: Bool { placeholder == "DIR" || placeholder == "FILE" }
+
+    /// The flag as written on a command line: `--cache-size`.
+    var flag: String { "--" + String(name.map { $0 == "_" ? "-" : $0 }) }
+
     init(
         _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
         mayBeSecret: Bool = false,
@@ -72,6 +78,15 @@ enum OptionTable {
     /// A name as the table spells it.
     static func normalised(_ name: String) -> String {
         String(name.map { $0 == "-" ? "_" : $0 })
+    }
+
+    /// The lines of help, one for each option.
+    static var help: String {
+        all.map { option in
+            let head = "  \(option.name)=\(option.placeholder)"
+            let padding = String(repeating: " ", count: max(1, 24 - head.count))
+            return head + padding + "\(option.help) (\(option.standard))"
+        }.joined(separator: "\n")
     }
 
     /// Every option, in the order of help.

@@ -4,7 +4,7 @@ import Glibc
 import System
 
 /// The mount that a guard makes, as its command line describes it, and the guard's main function.
-struct GuardedMount: Hashable, Sendable {
+struct GuardedMount: Command {
     var source: SourceName
     /// The path as the user gave it, made absolute.
     var mountPoint: String
@@ -66,7 +66,7 @@ struct GuardedMount: Hashable, Sendable {
     // MARK: The guard
 
     /// Checks the folder, mounts on request, and unmounts when the other end of the socket is closed.
-    func serve() {
+    func run() {
         let connection = MountGuard.Inherited.connection
         Self.leaveCaller()
         guard mounted == nil else { return wait(connection) }
