@@ -27,7 +27,7 @@ import Testing
     static let circles: [String: Int] = [
         "RankFS": 15,
         "Origin": 6,
-        "rankfs": 5,
+        "rankfs": 2,
         "Media": 3,
         "rankfs-bench": 3,
         "Catalog": 2,

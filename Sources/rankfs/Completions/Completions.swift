@@ -77,7 +77,7 @@ private struct Line {
         let head = beginning + list.dropLast(item.count)
         guard let equals = item.firstIndex(of: "=") else {
             return OptionTable.all.map { .init(word: "\(head)\($0.name)=", help: $0.help) }
-                + MountOptions.offered.map { .init(word: head + $0) }
+                + OptionTable.offered.map { .init(word: head + $0) }
         }
         let name = String(item[..<equals])
         return values(of: name, String(item[equals...].dropFirst()), after: "\(head)\(name)=")

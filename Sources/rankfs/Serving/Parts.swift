@@ -4,10 +4,10 @@ import Fuse
 import Glibc
 import HTTP
 import ImageCache
-import Sourcing
 import RankFS
 import Rankings
 import Render
+import Sourcing
 import Thumbnails
 import Tier
 
@@ -57,7 +57,7 @@ final class Parts: Sendable {
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
         self.settings = settings
         self.name = name
-        let choices = try SourceChoices.of(name, settings)
+        let choices = try SourceChoices.of(name, settings.choices)
         origin =
             name.isDemo && settings.apiURL == nil
             ? try EmbeddedOrigin(service: name.description.name) : nil

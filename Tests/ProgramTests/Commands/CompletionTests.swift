@@ -146,7 +146,7 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
         let options = OptionTable.all.filter { $0.placeholder == "WORD" || $0.placeholder == "LEVEL" }
         #expect(options.count > 4)
         for option in options {
-            #expect(option.words.contains(option.standard) || option.standard == OptionTexts.bySource)
+            #expect(option.words.contains(option.standard) || option.standard == OptionTable.bySource)
             var settings = Settings()
             for word in option.words {
                 try option.set(&settings, word, OptionContext(directory: "/", home: nil))
