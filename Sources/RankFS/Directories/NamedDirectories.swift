@@ -5,7 +5,6 @@ import Rankings
 /// `users/`: the authors with listed works, and the authors of the pictures that were read last.
 struct UsersDirectory: TreeDirectory {
     var path: TreePath { .users }
-    var parent: any TreeDirectory { RootDirectory() }
     func isThere(in tree: Tree) -> Bool { tree.source.can(.authors) }
 
     func names(in tree: Tree) -> [NamedNode]? {
@@ -26,7 +25,8 @@ struct UsersDirectory: TreeDirectory {
                 return .node(.link(.named(text, author)))
             }
         }
-        return EntryName.author(name).map { tree.findNumbered(.author($0)) } ?? .absent(TreeLimits.frozen)
+        guard let author = EntryName.author(name) else { return .absent(TreeLimits.frozen) }
+        return tree.findNumbered(.author(author)) { AuthorDirectory(author, modified: $0) }
     }
 
     var listsSeen: Bool { true }
@@ -67,7 +67,6 @@ struct AuthorDirectory: ListingDirectory {
     }
 
     var path: TreePath { .author(author) }
-    var parent: any TreeDirectory { UsersDirectory() }
     var key: ListingKey? { .author(author) }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
@@ -107,7 +106,6 @@ struct AuthorDirectory: ListingDirectory {
 /// `artists/`: the artists with listed works, where a service identifies them by name alone.
 struct ArtistsDirectory: TreeDirectory {
     var path: TreePath { .artists }
-    var parent: any TreeDirectory { RootDirectory() }
     func isThere(in tree: Tree) -> Bool { tree.source.can(.artists) }
 
     func names(in tree: Tree) -> [NamedNode]? {
@@ -119,7 +117,7 @@ struct ArtistsDirectory: TreeDirectory {
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let artist = EntryName.searchWords(name) else { return .absent(TreeLimits.frozen) }
-        return tree.findNumbered(.artist(NormalizedName(artist)), as: ArtistDirectory(artist))
+        return tree.findNumbered(.artist(NormalizedName(artist))) { _ in ArtistDirectory(artist) }
     }
 }
 
@@ -132,7 +130,6 @@ struct ArtistDirectory: ListingDirectory {
     }
 
     var path: TreePath { .artist(artist) }
-    var parent: any TreeDirectory { ArtistsDirectory() }
     var key: ListingKey? { .artist(NormalizedName(artist)) }
 
     // Opening a directory that was never requested shows whether the name exists.
@@ -154,10 +151,8 @@ struct BookmarksDirectory: ListingDirectory {
     }
 
     var path: TreePath { .bookmarks(user) }
-    var parent: any TreeDirectory { AuthorDirectory(user) }
     var key: ListingKey? { .bookmarks(user) }
     func lifetime(in tree: Tree) -> Lifetime { (.zero, TreeLimits.current) }
-    func refusal(in tree: Tree) -> Failure? { tree.refusalOfSession }
     func audience(in tree: Tree) -> Audience { .session }
 }
 
@@ -168,7 +163,6 @@ protocol SessionDirectory: ListingDirectory {
 }
 
 extension SessionDirectory {
-    var parent: any TreeDirectory { RootDirectory() }
     var key: ListingKey? { nil }
     func rememberedKey(in tree: Tree) -> ListingKey? { tree.source.signIn.user.map(key) }
 
@@ -203,19 +197,11 @@ struct FollowingDirectory: SessionDirectory {
     func isThere(in tree: Tree) -> Bool { tree.source.can(.following) }
 }
 
-extension Tree {
-    /// The reason why the nodes of a session must not be shown now.
-    var refusalOfSession: Failure? {
-        source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
-    }
-}
-
 // MARK: - Search directory
 
 /// `search/`: the searches made so far.
 struct SearchesDirectory: TreeDirectory {
     var path: TreePath { .searches }
-    var parent: any TreeDirectory { RootDirectory() }
     func isThere(in tree: Tree) -> Bool { tree.source.can(.search) }
     func audience(in tree: Tree) -> Audience { .owner }
 
@@ -240,9 +226,7 @@ struct SearchDirectory: ListingDirectory {
     }
 
     var path: TreePath { .search(words) }
-    var parent: any TreeDirectory { SearchesDirectory() }
     var key: ListingKey? { .search(NormalizedName(words)) }
-    func audience(in tree: Tree) -> Audience { .owner }
 }
 
 // MARK: - Works directory
@@ -250,7 +234,6 @@ struct SearchDirectory: ListingDirectory {
 /// `works/`: the works that were opened, and the works of the pictures that were read last.
 struct WorksDirectory: TreeDirectory {
     var path: TreePath { .works }
-    var parent: any TreeDirectory { RootDirectory() }
     func isThere(in tree: Tree) -> Bool { tree.source.can(.works) }
 
     func names(in tree: Tree) -> [NamedNode]? {
@@ -262,7 +245,8 @@ struct WorksDirectory: TreeDirectory {
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let number = EntryName.author(name)?.rawValue else { return .absent(TreeLimits.frozen) }
-        return tree.findNumbered(.work(WorkID(rawValue: number)))
+        let work = WorkID(rawValue: number)
+        return tree.findNumbered(.work(work)) { _ in WorkDirectory(work) }
     }
 
     var listsSeen: Bool { true }
@@ -281,7 +265,6 @@ struct WorkDirectory: ListingDirectory {
     }
 
     var path: TreePath { .work(work) }
-    var parent: any TreeDirectory { WorksDirectory() }
     var key: ListingKey? { .work(work) }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {

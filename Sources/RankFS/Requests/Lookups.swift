@@ -23,7 +23,7 @@ extension RankFileSystem {
             return refuse(reply, .notADirectory, subject: parent.path.text)
         }
         if answerDesktop(request, in: directory, reply) { return }
-        let finding = tree.find(name, in: directory, request.caller)
+        let finding = find(name, in: directory, request.caller)
         let longest = directory.longestName
         if answerAfterThumbnails(reply, finding, in: directory, request.caller) { return }
         if answer(reply, finding, for: longest) { return }
@@ -33,6 +33,18 @@ extension RankFileSystem {
             let isGlance = self.tree.callers.isGlancing(at: directory.path.text, request.caller)
             try await self.resolve(finding, reply, for: longest, isGlance: isGlance)
         }
+    }
+
+    /// Finds the node of a name in a directory.
+    private func find(_ name: [UInt8], in directory: any TreeDirectory, _ caller: Caller) -> LookupResult {
+        if ProbedNames.isAnnouncement(name) { return .absent(.zero) }
+        if let failure = tree.refusal(of: .directory(directory), to: caller) { return .refused(failure) }
+        if configuration.thumbnails != nil, directory.listing?.showsPictures == true,
+            SharedThumbnailsDirectory.isName(name)
+        {
+            return .directory(SharedThumbnailsDirectory(of: directory))
+        }
+        return directory.find(name, in: tree, for: caller)
     }
 
     /// Answers from memory, for the kernel to keep for `longest` at most; false if that is not possible.
