@@ -88,18 +88,19 @@ package final class Tier: Sendable {
     /// Returns the sizes of pictures in the object store.
     ///
     /// - Parameters:
-    ///   - needsSignIn: Returns whether a ranking is visible to signed-in users only.
+    ///   - source: The facts of the source.
     ///   - signIn: Returns the present sign-in; a signed-in user may see more of a ranking than other users.
     /// - Returns: The sizes that the catalogue queries before it sends a request to the image host.
     package func sizes(
-        needsSignIn: @escaping @Sendable (RankingMode) -> Bool, signIn: @escaping @Sendable () -> SignIn
+        of source: SourceDescription, signIn: @escaping @Sendable () -> SignIn
     ) -> any SharedSizes {
         TierSizes { [self] listing in
-            guard case .ranking(let mode, let day) = listing else { return nil }
+            // Only days have documents that live as long as their pictures.
+            guard listing.ranking != nil else { return nil }
             let signIn = signIn()
-            let isShared = !needsSignIn(mode) && signIn == .signedOut
+            let isShared = !source.needsSignIn(listing) && signIn == .signedOut
             let documents = isShared ? documents : signIn.user.flatMap { ownDocuments(of: $0) }
-            return documents?.day(mode, day)
+            return documents?.document(of: listing)
         }
     }
 

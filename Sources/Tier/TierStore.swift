@@ -480,16 +480,16 @@ enum ObjectKind: Hashable, Sendable {
     }
 
     private static func isDocument(_ parts: [String]) -> Bool {
-        switch (parts.count, parts.dropFirst(2).first) {
-        case (5, "days"): Day(parts[4]) != nil
-        case (4, "newest"): true
-        case (4, "works"): isNumber(parts[3])
-        case (4, "artists"): isHash(parts[3])
-        case (4, "authors"):
-            isNumber(parts[3])
-                || isNumber(parts[3].dropLast(17)) && isHash(parts[3].suffix(17).dropFirst())
-                    && parts[3].suffix(17).first == "-"
-        default: false
+        guard parts.count >= 4 else { return false }
+        if parts[2] == "newest" { return parts.count == 4 }
+        guard let kind = ListingKind.allCases.first(where: { $0.facts.sharedUnder == parts[2] }) else { return false }
+        switch kind.facts.form {
+        case .day: return parts.count == 5 && Day(parts[4]) != nil
+        case .name: return parts.count == 4 && isHash(parts[3])
+        case .number:
+            let (number, hash) = (parts[3].dropLast(17), parts[3].suffix(17))
+            return parts.count == 4
+                && (isNumber(parts[3]) || isNumber(number) && isHash(hash.dropFirst()) && hash.first == "-")
         }
     }
 

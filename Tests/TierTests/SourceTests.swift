@@ -48,9 +48,9 @@ import Testing
     private func ask(_ machine: Machine) async throws {
         try await clock.passing { [deadline] in
             for day in [day, nil] {
-                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                _ = try await machine.source.page(of: .ranking(.daily, day), 1, deadline: deadline)
             }
-            _ = try await machine.source.authorWorks(UserID(rawValue: 3), deadline: deadline)
+            _ = try await machine.source.page(of: .author(UserID(rawValue: 3)), 1, deadline: deadline)
             await machine.close()
         }
     }
@@ -82,7 +82,7 @@ import Testing
             _ = try await document.value("day", isFresh: { _, _ in true }) { () -> Int in ordinal }
             await document.settle()
             while !memory.keys("leases").isEmpty { await Task.yield() }
-            return try await machine.source.rankingPage(.daily, day: nil, page: 1, deadline: deadline)
+            return try await machine.source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
         }
         #expect(found.day == day)
         #expect(service.asked == 1)
@@ -98,7 +98,7 @@ import Testing
             }
             let machine = try machine(sharesOwn: true)
             try await clock.passing { [deadline] in
-                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                _ = try await machine.source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                 await machine.close()
             }
         }
@@ -120,7 +120,7 @@ import Testing
         for day in [day, nil] {
             let asked = service.asked
             let left = try await clock.passing { [deadline] in
-                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                _ = try await machine.source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                 return service.state.withLock { $0.deadlines.last.map { $0 - deadline } }
             }
             if day != nil {
@@ -134,7 +134,7 @@ import Testing
     @Test func whoIsToldTheNewestDayAsksOnceWithoutAStoreToo() async throws {
         memory.fail { _ in .status(500, "") }
         let machine = try machine()
-        let page = try await machine.source.rankingPage(.daily, day: nil, page: 1, deadline: deadline)
+        let page = try await machine.source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
         #expect(page.day == day)
         #expect(service.asked == 1)
     }
@@ -147,7 +147,7 @@ import Testing
                 service: "pixiv", directory: folder.path, sharesPrivate: false, maySpend: { true }, owner: "machine"),
             store: store, time: TimeSource(clock)
         ) { _ in }
-        let sizes = tier.sizes(needsSignIn: { _ in false }, signIn: { [service] in service.signIn })
+        let sizes = tier.sizes(of: service.description, signIn: { [service] in service.signIn })
         let picture = PictureID(work: WorkID(rawValue: 1), page: 0, rendition: .regular, uploaded: 5)
         service.set { $0.signIn = .signedIn(user) }
         _ = await sizes.size(of: picture, in: .ranking(.daily, day)) { .size(5) }

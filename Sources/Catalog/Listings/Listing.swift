@@ -52,10 +52,9 @@ package final class Listing: Sendable {
     /// A ranking changes when it is published, an author's works when a work is uploaded; reading further pages changes
     /// neither.
     package var modified: Int64 {
-        switch key {
-        case .ranking(let mode, let day): owner.source.description.days(of: mode).published(day)
-        case _ where key.listsAuthors: state.withLock { $0.fetched }
-        default: state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
+        if let (mode, day) = key.ranking { return owner.source.description.days(of: mode).published(day) }
+        return state.withLock { state in
+            key.listsAuthors ? state.fetched : state.table.entries.first?.picture.uploaded ?? state.fetched
         }
     }
 

@@ -346,7 +346,7 @@ struct Callers: Sendable {
 
     /// The path in `by-date/` by which programs know the pictures of a listing now; nil if there is none.
     func datedPath(of key: ListingKey, now: Instant) -> String? {
-        guard case .ranking(let mode, let day) = key, let step = ways[key], step.duration(to: now) < Self.wayMemory
+        guard let (mode, day) = key.ranking, let step = ways[key], step.duration(to: now) < Self.wayMemory
         else {
             return nil
         }
@@ -357,7 +357,7 @@ struct Callers: Sendable {
     ///
     /// It is a month that the program shows: the program went there last, or glances at its children are in progress.
     func shownParent(_ parent: String?, of key: ListingKey?, to program: CallingProgram, now: Instant) -> String? {
-        guard case .ranking(let mode, let day)? = key, datedPath(of: .ranking(mode, day), now: now) != nil else {
+        guard let (mode, day) = key?.ranking, datedPath(of: .ranking(mode, day), now: now) != nil else {
             return parent
         }
         let month = TreePath.dates(DateFolder(of: mode, day)).text

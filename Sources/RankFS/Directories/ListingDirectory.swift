@@ -93,7 +93,7 @@ extension Tree {
     /// Finds the picture of a name in a listing where the names of pictures begin with a number.
     func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> LookupResult {
         guard let number = number(of: name, leastDigits: leastDigits) else { return .absent(TreeLimits.frozen) }
-        if case .ranking = key, let top = catalog.listings.view.top, number > top { return .absent(TreeLimits.frozen) }
+        if key.mode != nil, let top = catalog.listings.view.top, number > top { return .absent(TreeLimits.frozen) }
         return findEntry(name, key)
     }
 
@@ -136,7 +136,7 @@ extension Tree {
         return entry.isHidden ? .absent(TreeLimits.changing) : .node(listing.node(at: index, entry))
     }
 
-    /// The directory of an author or a work, without a request before it is opened or a name in it is queried.
+    /// The directory of a listing that may not exist, without a request before it is opened or a name in it is queried.
     ///
     /// File managers query every number on the way to the one being typed.
     ///
@@ -144,7 +144,7 @@ extension Tree {
     ///   - key: The listing.
     ///   - spelling: The directory, if its spelling may differ from the key's.
     /// - Returns: The directory, unless it certainly does not exist.
-    func findNumbered(_ key: ListingKey, as spelling: (any ListingDirectory)? = nil) -> LookupResult {
+    func findListing(_ key: ListingKey, as spelling: (any ListingDirectory)? = nil) -> LookupResult {
         if let listing = catalog.listings.loaded(key) { return .directory(spelling ?? listing.directory) }
         if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.changing) }
         let directory = spelling ?? DirectoryKinds.directory(showing: key)

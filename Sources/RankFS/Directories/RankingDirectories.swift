@@ -92,8 +92,9 @@ extension Tree {
     var listedModes: [RankingMode] {
         let limited = Set(
             catalog.listings.keys.compactMap { key -> RankingMode? in
-                guard case .ranking(let mode, _) = key, source.description.whole(of: mode) != mode, isAllowed(mode)
-                else { return nil }
+                guard let mode = key.mode, source.description.whole(of: mode) != mode, isAllowed(mode) else {
+                    return nil
+                }
                 return mode
             })
         return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.listings.view.shows)
@@ -335,7 +336,7 @@ extension Tree {
 
     /// Whether `latest` is known to show a listing.
     func isInLatest(_ key: ListingKey) -> Bool {
-        guard case .ranking(let mode, let day) = key else { return false }
+        guard let (mode, day) = key.ranking else { return false }
         return rememberedNewest(of: mode)?.day == day
     }
 }

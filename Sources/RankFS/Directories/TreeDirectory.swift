@@ -8,15 +8,6 @@ typealias NamedNode = (name: String, node: Node)
 /// How long the kernel may keep a name and its attributes.
 typealias Lifetime = (entry: Duration, attributes: Duration)
 
-/// The users that can see a node on a mount that other users can access.
-enum Audience: Sendable {
-    case everybody
-    /// The owner and root.
-    case owner
-    /// The owner and root; the name is not listed for other users, since a session adds it to a directory that they can see.
-    case session
-}
-
 /// A directory of the tree: each kind is a type, which answers every question of the file system.
 ///
 /// Values of these types are small and hold no state: `Tree` provides the present state.
@@ -129,15 +120,14 @@ enum LookupResult: Sendable {
 
 // MARK: - Directory kinds
 
-/// The kinds of directories: a new kind gets its line here.
+/// The kinds of directories: kinds of listings have rows (`ListingKind`), any other kind gets its line here.
 enum DirectoryKinds {
     /// The possible entries of the root, in their order.
-    static let top: [Node] = [
-        .directory(RankingsDirectory()), .directory(DatesDirectory(.all)), .directory(UsersDirectory()),
-        .directory(ArtistsDirectory()), .directory(WorksDirectory()), .directory(SearchesDirectory()),
-        .directory(RecentDirectory()),
-        .file(RandomPicture()), .directory(OwnBookmarksDirectory()), .directory(FollowingDirectory()),
-    ]
+    static let top: [Node] =
+        [.directory(RankingsDirectory()), .directory(DatesDirectory(.all))]
+        + ListingKind.allCases.filter { $0.folder != nil }.map { .directory(FolderDirectory($0)) }
+        + [.directory(RecentDirectory()), .file(RandomPicture())]
+        + ListingKind.allCases.filter { $0.facts.ownName != nil }.map { .directory(SessionDirectory($0)) }
 
     /// The directory that shows a listing.
     ///
@@ -146,14 +136,13 @@ enum DirectoryKinds {
     ///   - modified: The time of its last change, in Unix seconds, if known.
     /// - Returns: The directory, whether the listing exists or not.
     static func directory(showing key: ListingKey, modified: @autoclosure () -> Int64? = nil) -> any ListingDirectory {
-        switch key {
-        case .ranking(let mode, let day): DayDirectory(mode, day)
-        case .author(let author): AuthorDirectory(author, modified: modified())
-        case .artist(let name): ArtistDirectory(name.text)
-        case .work(let work): WorkDirectory(work)
-        case .search(let words): SearchDirectory(words.text)
-        case .bookmarks(let user): BookmarksDirectory(user)
-        case .following: FollowingDirectory()
+        if let (mode, day) = key.ranking { return DayDirectory(mode, day) }
+        if let mode = key.mode { return LatestDirectory(mode) }
+        return switch key.kind {
+        case .author: AuthorDirectory(key.user, modified: modified())
+        case .work: WorkDirectory(key.work)
+        case _ where key.kind.facts.place == .root: SessionDirectory(key.kind)
+        default: KindDirectory(key)
         }
     }
 }

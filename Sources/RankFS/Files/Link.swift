@@ -27,8 +27,8 @@ enum Link: Hashable, Sendable {
     var parent: any TreeDirectory {
         switch self {
         case .dated(let mode, let day): DatesDirectory(DateFolder(of: mode, day))
-        case .followed: FollowingDirectory()
-        case .named: UsersDirectory()
+        case .followed: SessionDirectory(.following)
+        case .named: FolderDirectory(.author)
         case .bridge(let work, _): WorkDirectory(work)
         }
     }

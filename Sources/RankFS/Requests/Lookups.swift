@@ -195,7 +195,7 @@ extension RankFileSystem {
         var attributes = attributes(
             number, .file, size: size, modified: listing.entries[index].picture.uploaded)
         // Pictures that may have further names, in `latest` and `recent/`: programs that handle hard links take them once.
-        if case .ranking = listing.key { attributes.links = tree.isInLatest(listing.key) ? 3 : 2 }
+        if listing.key.mode != nil { attributes.links = tree.isInLatest(listing.key) ? 3 : 2 }
         return attributes
     }
 

@@ -77,7 +77,8 @@ final class FetchReader: Sendable {
                 )
             }
             // An author's bookmarks are works of other authors: fetched only when they are named.
-            let directories = own.filter { $0.kind == .directory && $0.name != TreePath.ownBookmarks.name }.map(\.name)
+            let inner = Set(ListingKind.allCases.flatMap { $0.inside.map(\.name) })
+            let directories = own.filter { $0.kind == .directory && !inner.contains($0.name) }.map(\.name)
             return .listed(files: files, directories: directories, withheld: MountedFiles.withheld(in: path))
         } catch {
             return Self.outcome(of: error, mount: mount)

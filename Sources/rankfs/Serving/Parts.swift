@@ -111,7 +111,7 @@ final class Parts: Sendable {
         for directory in [place.catalog, listings] { InheritedMarks.copy(from: place.directory, to: directory) }
         catalog = try Self.openCatalog(
             settings, directory: listings, network: bound, source: source, host: images,
-            sharedSizes: tier?.tier.sizes(needsSignIn: service.description.needsSignIn) { service.signIn },
+            sharedSizes: tier?.tier.sizes(of: service.description) { service.signIn },
             log: log)
         // Started last, because a failure above would leave it running.
         meter.start()
@@ -125,13 +125,9 @@ final class Parts: Sendable {
     /// Whether a listing's pictures stay off the shared tier: the user's own listings, and those that need signing in.
     var isPrivate: @Sendable (ListingKey) -> Bool {
         guard !settings.sharesPrivate else { return { _ in false } }
+        // With a session, any listing may contain entries that other users do not see.
         return { [source] key in
-            switch key {
-            // With a session, all of them may contain entries that other users do not see.
-            case .ranking(let mode, _): source.description.needsSignIn(mode) || source.signIn != .signedOut
-            case .author, .artist, .work: source.signIn != .signedOut
-            case .search, .bookmarks, .following: true
-            }
+            key.kind.facts.sharedUnder == nil || source.description.needsSignIn(key) || source.signIn != .signedOut
         }
     }
 
