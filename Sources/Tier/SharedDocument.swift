@@ -306,8 +306,8 @@ actor SharedDocument {
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class SharedDocuments: Sendable {
-    /// The most documents kept in memory: after a listing has been read, its content is on the disk.
-    private static let mostKept = 16
+    /// The most documents kept in memory, pages of a few listings: after a page has been read, its content is on the disk.
+    private static let mostKept = 48
 
     private struct Shelf: Sendable {
         var documents: [ObjectKey: SharedDocument] = [:]
@@ -331,7 +331,7 @@ final class SharedDocuments: Sendable {
     var now: ContinuousClock.Instant { store.time.now() }
 
     /// Returns a document; nil for a name that no key can have.
-    func document(_ parts: String...) -> SharedDocument? {
+    func document(_ parts: [String]) -> SharedDocument? {
         guard let key = ObjectKey(["documents", service] + parts) else { return nil }
         return shelf.withLock { shelf in
             shelf.order.removeAll { $0 == key }

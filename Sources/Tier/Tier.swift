@@ -97,20 +97,18 @@ package final class Tier: Sendable {
         TierSizes { [self] listing in
             // Only days have documents that live as long as their pictures.
             guard listing.ranking != nil else { return nil }
-            let signIn = signIn()
-            let isShared = !source.needsSignIn(listing) && signIn == .signedOut
-            let documents = isShared ? documents : signIn.user.flatMap { ownDocuments(of: $0) }
-            return documents?.document(of: listing)
+            return source.audience(of: listing, signIn()).flatMap { documents(for: $0) }?.sizes(of: listing)
         }
     }
 
     /// Returns a source with shared answers.
     package func sharing(_ source: any RankingSource) -> any RankingSource {
-        TieredSource(source: source, shared: documents) { [self] user in ownDocuments(of: user) }
+        TieredSource(source: source) { [self] in documents(for: $0) }
     }
 
-    /// Returns the documents shared among a user's machines alone; nil unless the configuration enables them.
-    private func ownDocuments(of user: UserID) -> SharedDocuments? {
+    /// Returns the documents of answers for an audience; nil for a user's own unless the configuration shares them.
+    private func documents(for audience: AnswerAudience) -> SharedDocuments? {
+        guard case .user(let user) = audience else { return documents }
         guard configuration.sharesPrivate else { return nil }
         return ofUsers.withLock { ofUsers in
             if let known = ofUsers[user] { return known }

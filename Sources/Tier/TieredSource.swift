@@ -10,9 +10,8 @@ import Synchronization
 /// answer: such answers are shared only if the user requests it, and then with the same user's machines alone.
 struct TieredSource: RankingSource {
     let source: any RankingSource
-    let shared: SharedDocuments
-    /// Returns the documents of answers for a signed-in user; nil unless the configuration enables them.
-    let own: @Sendable (UserID) -> SharedDocuments?
+    /// Returns the documents of answers for an audience; nil for answers that are not shared.
+    let documents: @Sendable (AnswerAudience) -> SharedDocuments?
 
     /// The documents that share an answer, and their audience: answers for different users are never mixed.
     private struct Share: Sendable {
@@ -33,12 +32,11 @@ struct TieredSource: RankingSource {
         }
     }
 
-    /// Returns the share of an answer; nil if the answer is not shared.
-    private func share(needsSignIn: Bool = false) -> Share? {
+    /// Returns the share of an answer about a listing, or of a record; nil if the answer is not shared.
+    private func share(of listing: ListingKey? = nil) -> Share? {
         guard !RequestSharing.isRefused else { return nil }
         let signIn = source.signIn
-        let documents = needsSignIn || signIn != .signedOut ? signIn.user.flatMap { own($0) } : shared
-        return documents.map { Share($0, signIn: signIn) }
+        return description.audience(of: listing, signIn).flatMap(documents).map { Share($0, signIn: signIn) }
     }
 
     /// Returns whether the sign-in is still that of the documents: the user may have signed in or out during the request.
@@ -49,9 +47,9 @@ struct TieredSource: RankingSource {
     func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> ListingPage {
-        guard listing.kind.facts.sharedUnder != nil,
-            let share = share(needsSignIn: description.needsSignIn(listing))
-        else { return try await source.page(of: listing, part, deadline: deadline) }
+        guard listing.kind.facts.sharedUnder != nil, let share = share(of: listing) else {
+            return try await source.page(of: listing, part, deadline: deadline)
+        }
         if let mode = listing.mode, listing.ranking == nil {
             return try await newestPage(mode, part, share, deadline: deadline)
         }
@@ -65,7 +63,7 @@ struct TieredSource: RankingSource {
         ask: @Sendable () async throws(SourceError) -> ListingPage
     ) async throws(SourceError) -> ListingPage {
         guard let document = share.documents.document(of: listing, part) else { return try await ask() }
-        let answer = try await document.value(part.name(in: listing)) { asked, now in
+        let answer = try await document.value(listing.partName) { asked, now in
             AnswerAge.isFresh(listing, description.days, asked: asked, now: now)
         } mayKeep: {
             stillHolds(share)
@@ -92,7 +90,7 @@ struct TieredSource: RankingSource {
         let ask = { @Sendable () async throws(SourceError) -> ListingPage in
             try await source.page(of: .ranking(mode, nil), part, deadline: share.moved(deadline))
         }
-        guard let newest = share.documents.document("newest", mode.rawValue) else { return try await ask() }
+        guard let newest = share.documents.document(["newest", mode.rawValue]) else { return try await ask() }
         let days = description.days(of: mode)
         let told = ToldPage()
         let ordinal = try await newest.value("day") { asked, now in
@@ -107,7 +105,7 @@ struct TieredSource: RankingSource {
             told.page.withLock { $0 = found }
             let listing = ListingKey.ranking(mode, day)
             if stillHolds(share), let document = share.documents.document(of: listing, part) {
-                await document.offer(part.name(in: listing), PageAnswer(page: found))
+                await document.offer(listing.partName, PageAnswer(page: found))
             }
             return day.ordinal
         }
@@ -153,7 +151,7 @@ struct TieredSource: RankingSource {
         _ kind: String, _ number: Int64, _ part: String, _ seconds: Int64, _ deadline: ContinuousClock.Instant,
         ask: @Sendable (ContinuousClock.Instant) async throws(SourceError) -> Value
     ) async throws(SourceError) -> Value {
-        guard let share = share(), let document = share.documents.document(kind, "\(number)") else {
+        guard let share = share(), let document = share.documents.document([kind, "\(number)"]) else {
             return try await ask(deadline)
         }
         return try await document.value(
@@ -168,36 +166,38 @@ private final class ToldPage: Sendable {
 }
 
 extension SharedDocuments {
-    /// Returns the document of a listing's part; nil for a listing that is not shared.
+    /// Returns the document of a part of a listing; nil for a listing that is not shared.
     ///
-    /// The pages of a listing are in one document. Records are in a document for each list of works: the same works are requested
-    /// together wherever the list is the same.
-    func document(of listing: ListingKey, _ part: ListingPart = .number(1)) -> SharedDocument? {
+    /// A document is a page, so that a long listing is not written anew with each of its pages. Records of works are named by a hash of
+    /// their numbers: the same works are requested together wherever the list is the same.
+    func document(of listing: ListingKey, _ part: ListingPart) -> SharedDocument? {
+        let name =
+            switch part {
+            case .number(let number): "\(number)"
+            case .works(let ids): XXH3.hex(Array(ids.map { "\($0.rawValue)" }.joined(separator: ",").utf8))
+            }
+        return Self.place(of: listing, page: "-\(name)").flatMap { document($0) }
+    }
+
+    /// Returns the document of the sizes of a day's pictures.
+    func sizes(of listing: ListingKey) -> SharedDocument? { Self.place(of: listing).flatMap { document($0) } }
+
+    /// Returns the name of a listing's document.
+    ///
+    /// No name is the folder of another one: stores that keep objects as files do not take both.
+    private static func place(of listing: ListingKey, page: String = "") -> [String]? {
         guard let folder = listing.kind.facts.sharedUnder else { return nil }
-        switch listing.subject {
-        case .day(let mode, let day): return document(folder, mode.rawValue, day?.description ?? "")
-        case .number(let number): return document(folder, part.hash.map { "\(number)-\($0)" } ?? "\(number)")
-        case .name(let name): return document(folder, XXH3.hex(Array(name.text.utf8)))
+        return switch listing.subject {
+        case .day(let mode, let day): day.map { [folder, mode.rawValue, "\($0)\(page)"] }
+        case .number(let number): [folder, "\(number)\(page)"]
+        case .name(let name): [folder, XXH3.hex(Array(name.text.utf8)) + page]
         }
     }
 }
 
-extension ListingPart {
-    /// A hash of the works; nil for a page.
-    fileprivate var hash: String? {
-        guard case .works(let ids) = self else { return nil }
-        return XXH3.hex(Array(ids.map { "\($0.rawValue)" }.joined(separator: ",").utf8))
-    }
-
-    /// The name of the part in the document of a listing, with the text of a listing whose document is named by its hash.
-    fileprivate func name(in listing: ListingKey) -> String {
-        let name =
-            switch self {
-            case .number(let number): "page/\(number)"
-            case .works: "records"
-            }
-        return listing.words.map { "\(name)/\($0)" } ?? name
-    }
+extension ListingKey {
+    /// The name of the only part of a page's document, with the text of a listing whose document is named by its hash.
+    fileprivate var partName: String { words.map { "page/\($0)" } ?? "page" }
 }
 
 // MARK: - Answers that are not shared

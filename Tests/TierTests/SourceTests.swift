@@ -38,7 +38,7 @@ import Testing
         let shared = SharedDocuments(store, leases: leases, service: "pixiv")
         let own = SharedDocuments(store, leases: leases, service: "pixiv-user-7")
         return Machine(
-            source: TieredSource(source: service, shared: shared) { _ in sharesOwn ? own : nil }, shared: shared,
+            source: TieredSource(source: service) { $0 == .everybody ? shared : sharesOwn ? own : nil }, shared: shared,
             own: own)
     }
 
@@ -60,6 +60,19 @@ import Testing
         #expect(memory.keys("documents/pixiv/").count == 3)
     }
 
+    /// A month of the largest board has a hundred pages, which were one object of 13 MB, written with each of them.
+    @Test func aLongListingIsWrittenPageByPage() async throws {
+        let machine = try machine()
+        try await clock.passing { [deadline, day] in
+            for page in 1...60 {
+                _ = try await machine.source.page(of: .ranking(.daily, day), page, deadline: deadline)
+            }
+            await machine.close()
+        }
+        #expect(memory.keys("documents/pixiv/days/daily/").count == 60)
+        #expect(memory.count("PUT documents/") == 60)
+    }
+
     @Test func whatIsToldToWhoHasSignedInReachesNobody() async throws {
         service.set { $0.signIn = .signedIn(user) }
         try await ask(machine())
@@ -77,7 +90,7 @@ import Testing
     @Test(arguments: [Int.max, .min, 1_000_000])
     func aNewestDayThatCannotBeIsNone(_ ordinal: Int) async throws {
         let machine = try machine()
-        let document = try #require(machine.shared.document("newest", RankingMode.daily.rawValue))
+        let document = try #require(machine.shared.document(["newest", RankingMode.daily.rawValue]))
         let found = try await clock.passing { [deadline] in
             _ = try await document.value("day", isFresh: { _, _ in true }) { () -> Int in ordinal }
             await document.settle()
@@ -108,7 +121,7 @@ import Testing
     @Test func theServiceHasItsOwnTime() async throws {
         // Another machine has each lease, and brings nothing.
         let dead = Leases(TierStore(try memory.store(), time: TimeSource(clock)) { _ in }, owner: "dead")
-        for name in ["days/daily/\(day)", "newest/daily", "authors/3"] {
+        for name in ["days/daily/\(day)-1", "newest/daily", "authors/3-1"] {
             let key = try #require(ObjectKey("documents/pixiv/\(name)"))
             guard case .held = await dead.claim(key, seconds: 10) else {
                 Issue.record("no lease")

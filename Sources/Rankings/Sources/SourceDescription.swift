@@ -117,6 +117,17 @@ package final class SourceDescription: Sendable {
         listing.kind.facts.audience == .session || listing.mode.map(needsSignIn) ?? false
     }
 
+    /// The users for whom an answer about a listing holds, or about a single work or author without one.
+    ///
+    /// - Parameters:
+    ///   - listing: The listing; nil for a record.
+    ///   - signIn: The sign-in state of the request.
+    /// - Returns: Nil where the service has no answer without a session.
+    package func audience(of listing: ListingKey?, _ signIn: SignIn) -> AnswerAudience? {
+        if let user = signIn.user { return .user(user) }
+        return listing.map(needsSignIn) == true ? nil : .everybody
+    }
+
     /// The rendition that mounts show by default.
     package var standardRendition: Rendition { renditions.first?.rendition ?? .original }
 

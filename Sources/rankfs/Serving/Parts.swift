@@ -125,9 +125,8 @@ final class Parts: Sendable {
     /// Whether a listing's pictures stay off the shared tier: the user's own listings, and those that need signing in.
     var isPrivate: @Sendable (ListingKey) -> Bool {
         guard !settings.sharesPrivate else { return { _ in false } }
-        // With a session, any listing may contain entries that other users do not see.
         return { [source] key in
-            key.kind.facts.sharedUnder == nil || source.description.needsSignIn(key) || source.signIn != .signedOut
+            key.kind.facts.sharedUnder == nil || source.description.audience(of: key, source.signIn) != .everybody
         }
     }
 
