@@ -14,6 +14,7 @@ import Testing
     static let product: [Allowance] = [
         (39_319, "all that there was when lines were first counted, less what was taken out"),
         (15, "cache: a part that begins like the picture itself leaves the bytes of readers out of doubt"),
+        (60, "sizes: requests that a copy does not need are withdrawn before they are sent"),
     ]
 
     /// The same for what is no part of the product.

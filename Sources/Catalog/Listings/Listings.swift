@@ -481,6 +481,8 @@ extension Listings: ListingOwner {
         try await sizes.resolve(in: listing, at: index, wholeListing: wholeListing)
     }
 
+    func withdrawSizes(of entries: [ListingEntry]) { sizes.withdraw(entries) }
+
     func reportUnreadable(_ content: PageContent, _ key: ListingKey, page: Int) {
         guard content.unreadable > 0 else { return }
         context.report(.entriesUnreadable(count: content.unreadable, listing: key, page: page))

@@ -9,7 +9,7 @@ extension RankFileSystem {
         if let finding = findByNumber(request) {
             if answer(reply, finding, for: TreeLimits.frozen) { return }
             return later(reply, subject: { "inode \(request.parent)" }) { () async throws(Failure) in
-                try await self.resolve(finding, reply, for: TreeLimits.frozen)
+                try await self.resolve(finding, reply, for: TreeLimits.frozen, request.caller)
             }
         }
         guard let parent = inodes.node(request.parent) else {
@@ -31,7 +31,7 @@ extension RankFileSystem {
         if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
         later(reply, subject: subject) { () async throws(Failure) in
             let isGlance = self.tree.callers.isGlancing(at: directory.path.text, request.caller)
-            try await self.resolve(finding, reply, for: longest, isGlance: isGlance)
+            try await self.resolve(finding, reply, for: longest, request.caller, isGlance: isGlance)
         }
     }
 
@@ -52,19 +52,19 @@ extension RankFileSystem {
 
     /// Queries until there is a result, and answers with it.
     private func resolve(
-        _ finding: LookupResult, _ reply: EntryReply, for longest: Duration, isGlance: Bool = false
+        _ finding: LookupResult, _ reply: EntryReply, for longest: Duration, _ caller: Caller, isGlance: Bool = false
     ) async throws(Failure) {
         switch finding {
         case .refused(let failure):
             throw failure
         case .unknown(let ask):
-            try await resolve(ask(), reply, for: longest, isGlance: isGlance)
+            try await resolve(ask(), reply, for: longest, caller, isGlance: isGlance)
         case .passing(let node):
-            try await resolve(.node(node), reply, for: .zero, isGlance: isGlance)
+            try await resolve(.node(node), reply, for: .zero, caller, isGlance: isGlance)
         case .absent, .node:
             if answer(reply, finding, for: longest) { return }
             guard case .node(let node) = finding else { return }
-            let shown = try await shown(node, number: InodeTable.none, isGlance: isGlance)
+            let shown = try await shown(node, number: InodeTable.none, for: caller, isGlance: isGlance)
             answer(reply, node, shown, for: longest)
         }
     }
@@ -116,9 +116,9 @@ extension RankFileSystem {
         let viewer = thumbnails.viewer(of: directory, caller)
         guard thumbnails.isHeldUp(node, from: viewer) else { return false }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
-            _ = try await self.shown(node, number: InodeTable.none)
+            _ = try await self.shown(node, number: InodeTable.none, for: caller)
             await self.thumbnails.waitForTurn(of: node, in: directory, for: viewer, caller)
-            try await self.resolve(finding, reply, for: directory.longestName)
+            try await self.resolve(finding, reply, for: directory.longestName, caller)
         }
         return true
     }
@@ -136,7 +136,7 @@ extension RankFileSystem {
             return reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
         }
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
-            let shown = try await self.shown(node, number: request.inode)
+            let shown = try await self.shown(node, number: request.inode, for: request.caller)
             self.sizes.watchAnnouncement(shown, request.inode)
             reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
         }
@@ -171,12 +171,14 @@ extension RankFileSystem {
     }
 
     /// Returns the attributes, with a request if needed, also for a program that only glances at the directory.
-    func shown(_ node: Node, number: UInt64, isGlance: Bool = false) async throws(Failure) -> Shown {
+    func shown(
+        _ node: Node, number: UInt64, for caller: Caller, isGlance: Bool = false
+    ) async throws(Failure) -> Shown {
         if let shown = known(node, number: number) { return shown }
         let asked: Attributes
         switch node {
         case .picture(let listing, let index):
-            let size = try await sizes.asked(listing, Int(index), isGlance: isGlance)
+            let size = try await sizes.asked(listing, Int(index), by: caller, isGlance: isGlance)
             asked = attributes(number, listing, Int(index), size: size.bytes)
         case .file(let file):
             let size = try await file.size(in: tree)
