@@ -126,7 +126,7 @@ struct Callers: Sendable {
     static let mostWays = 64
 
     /// The sizes that a copy requests one after the other: more of them show that no preload tells them.
-    static let mostAskedOfACopy = 1
+    static let mostAskedOfACopy = 3
 
     /// The maximum number of values in each table.
     private let most: Int

@@ -24,7 +24,7 @@ enum Row: CaseIterable {
         case .paging: ("paging with looks of 300 ms: wait, p95", "ms", 1, (20, 20))
         case .copy: ("cp -r of 60 cold files", "s", 2, (3.5, 3.5))
         case .copyBytes, .synchroniseBytes: ("  bytes fetched, also beyond the end", "x", 2, (1.0, 1.0))
-        case .copyRequests: ("  requests for them", "requests", 0, (75, 75))
+        case .copyRequests: ("  for bytes and sizes, also beyond", "requests", 0, (75, 75))
         case .synchronise: ("rsync -a of 60 cold files", "s", 2, (3.5, 3.5))
         case .listingAgain: ("warm ls -l of 500, at once", "ms", 1, (6, 6))
         case .restartedListing: ("restarted: ls -l of 500", "ms", 1, (30, 30))
