@@ -71,9 +71,11 @@ extension MountSuite {
                 let operands = words[0] == "cp" ? [mount.day(), target] : [target, mount.day()]
                 // What is withheld is listed here, and cannot be copied.
                 _ = try workplace.run(words + operands)
-                #expect(Set(origin.downloaded) == Set(try readable(of: origin)))
-                #expect(origin.pictureRequests.count <= 75)
-                #expect(origin.pictureRequests.count { $0.method == "HEAD" } < 15)
+                let pictures = try readable(of: origin)
+                #expect(Set(origin.downloaded) == Set(pictures))
+                #expect(origin.downloads.count <= pictures.count + 12)
+                // `tar` has the directory open: its first stat requests all, of which the first answers let some go.
+                #expect(origin.pictureRequests.count { $0.method == "HEAD" } < 30)
             }
         }
 
