@@ -62,9 +62,6 @@ package protocol BooruEngine: Sendable {
 
     /// The error for an answer of another status than 200.
     func refusal(_ refusal: BooruRefusal) -> SourceError
-
-    /// The web page of a post.
-    func webPage(of work: WorkID) -> String
 }
 
 /// The fields that only a post's own record has.

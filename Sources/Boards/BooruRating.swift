@@ -68,8 +68,11 @@ package enum BooruRankings {
         }
     }
 
-    /// The further abilities: there is no signing in, and artists are names alone.
-    package static let abilities: Set<SourceAbility> = [.artists, .origins, .works, .search]
+    /// The further listings: artists are names alone.
+    package static func listings(perPage: Int) -> [ListingKind: Int] { [.artist: perPage, .search: perPage, .work: 1] }
+
+    /// The further abilities: there is no signing in.
+    package static let abilities: Set<SourceAbility> = [.origins]
 }
 
 // MARK: - Booru limits

@@ -31,12 +31,6 @@ package struct BooruSource: RankingSource {
 
     package var description: SourceDescription { engine.description }
 
-    package var worksPerSearchPage: Int { engine.postsPerPage }
-
-    package var worksPerArtistPage: Int { engine.postsPerPage }
-
-    package func webPage(of work: WorkID) -> String { engine.webPage(of: work) }
-
     // MARK: - Pictures
 
     package func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
@@ -66,24 +60,32 @@ package struct BooruSource: RankingSource {
     package func originalCandidates(of work: Work) -> [String] {
         work.withheld == nil && !work.picture.isEmpty ? [work.picture] : []
     }
-
-    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
-        originalCandidates(of: try await details(of: work, deadline: deadline).work)
-    }
 }
 
 // MARK: - Lists
 
 /// Rankings, searches, artists and records.
 extension BooruSource {
-    package func rankingPage(
-        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> RankingPage {
-        guard let facts = description[mode] else { throw .notFound }
+    package func page(
+        of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        guard case .number(let page) = part else { throw .notFound }
+        switch listing.kind {
+        case .ranking: return try await rankingPage(of: listing, page, deadline: deadline)
+        case .search: return try await searchPage(listing.words ?? "", page: page, deadline: deadline)
+        case .artist: return try await artistPage(listing.words ?? "", page: page, deadline: deadline)
+        default: throw .notFound
+        }
+    }
+
+    private func rankingPage(
+        of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        guard let mode = listing.mode, let facts = description[mode] else { throw .notFound }
         let days = description.days(of: mode)
         // A relative date would follow the service's own today, which begins and ends at another time than its days.
-        let isNewest = day == nil
-        let day = day ?? days.newest(at: api.api.wallClock())
+        let isNewest = listing.ranking == nil
+        let day = listing.ranking?.day ?? days.newest(at: api.api.wallClock())
         guard days.contains(day) else { throw .notPublished }
         guard (1...description.paging.most).contains(page) else { throw .pastTheEnd }
         let date = engine.term(for: day..<facts.period.next(day))
@@ -92,7 +94,7 @@ extension BooruSource {
         if let moment, moment < days.published(day) {
             let told = days.newest(at: moment)
             guard isNewest, told < day else { throw .notPublished }
-            return try await rankingPage(mode, day: told, page: page, deadline: deadline)
+            return try await rankingPage(of: .ranking(mode, told), page, deadline: deadline)
         }
         guard !entries.isEmpty else { throw page > 1 ? .pastTheEnd : .notPublished }
         // Every entry of the answer counts, so that ranks do not depend on how many are shown.
@@ -105,28 +107,39 @@ extension BooruSource {
             throw .unreadable(
                 "\(description.title) told \(entries.count) posts, none of which is of a rating that was asked for.")
         }
-        return RankingPage(
-            mode: mode, day: day, page: page, entries: shown, total: nil, hasNext: hasNext(entries, page: page),
+        return ListingPage(
+            entries: shown, day: day, hasNext: hasNext(entries, page: page),
             unreadable: unreadable)
     }
 
-    package func searchPage(
+    private func searchPage(
         _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
+    ) async throws(SourceError) -> ListingPage {
         let terms = Self.spelled(words).split(whereSeparator: \.isWhitespace).map { PercentCoding.encode(String($0)) }
         guard !terms.isEmpty, words.utf8.count <= BooruLimits.wordBytes else { throw .notFound }
         return try await works(terms, page: page, deadline: deadline)
     }
 
-    package func artistPage(
+    private func artistPage(
         _ artist: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
+    ) async throws(SourceError) -> ListingPage {
         let tag = Self.spelled(artist)
         guard Self.isTag(tag), !engine.isSyntax(tag.lowercased()) else { throw .notFound }
         return try await works([PercentCoding.encode(tag)], page: page, deadline: deadline)
     }
 
-    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
+    package func record(
+        of subject: RecordKey, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> SourceRecord {
+        switch subject {
+        case .details(let work): return .details(try await details(work, deadline: deadline))
+        case .originals(let work):
+            return .originals(originalCandidates(of: try await details(work, deadline: deadline).work))
+        case .animation, .profile: throw .notFound
+        }
+    }
+
+    private func details(_ work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
         guard work.rawValue > 0 else { throw .notFound }
         let answer = try await api.answer(engine.record(of: work), deadline: deadline).json
         let (entry, fields) = try engine.record(in: answer, hosts: hosts)
@@ -148,14 +161,14 @@ extension BooruSource {
     /// A page of works without ranks, newest first, the service's order of unsorted lists.
     private func works(
         _ terms: [String], page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
+    ) async throws(SourceError) -> ListingPage {
         guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
         let entries = try await list(terms, page: page, deadline: deadline).entries
         guard !entries.isEmpty || page == 1 else { throw .pastTheEnd }
         var seen: Set<WorkID> = []
         let works = entries.compactMap { admitted($0)?.work }.filter { seen.insert($0.id).inserted }
-        return WorkPage(
-            works: works, total: nil, hasNext: hasNext(entries, page: page),
+        return ListingPage(
+            works: works, hasNext: hasNext(entries, page: page),
             unreadable: entries.count { $0 == .unreadable })
     }
 

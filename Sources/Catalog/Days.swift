@@ -69,8 +69,7 @@ package final class Days: Sendable {
 
     private static func days(of mode: RankingMode, in keys: Set<ListingKey>) -> [Day] {
         keys.compactMap { key in
-            guard case .ranking(mode, let day) = key else { return nil }
-            return day
+            key.ranking.flatMap { $0.mode == mode ? $0.day : nil }
         }.sorted()
     }
 
@@ -84,10 +83,11 @@ package final class Days: Sendable {
         guard source.has(mode) else { throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound }
         let isKnown = told[mode] != nil || !stored(of: mode).isEmpty
         let limit = isKnown ? context.shortTimeout : context.timeout
-        let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: limit.deadline)
-        told.told(page.day, of: mode)
-        await listings.adopt(page, of: mode)
-        return page.day
+        let page = try await source.page(of: .ranking(mode, nil), 1, deadline: limit.deadline)
+        guard let day = page.day else { throw .unreadable("the newest ranking has no day") }
+        told.told(day, of: mode)
+        await listings.adopt(page, of: mode, day)
+        return day
     }
 }
 

@@ -88,7 +88,7 @@ package final class Records: Sendable {
 
     /// The profile of an author as JSON, requested again after some hours.
     package func profile(of author: UserID) async throws(CatalogError) -> StoredText {
-        try await text(.profile(author), seconds: Freshness.authorSeconds) {
+        try await text(.profile(author), seconds: Freshness.profileSeconds) {
             [self] deadline async throws(SourceError) in
             try await askProfile(of: author, deadline: deadline).json
         }
@@ -96,7 +96,7 @@ package final class Records: Sendable {
 
     /// The source's reference to an author's picture; nil for an author without one.
     package func avatar(of author: UserID) async throws(CatalogError) -> String? {
-        let reference = try await text(.avatar(author), seconds: Freshness.authorSeconds) {
+        let reference = try await text(.avatar(author), seconds: Freshness.profileSeconds) {
             [self] deadline async throws(SourceError) in
             try await askProfile(of: author, deadline: deadline).avatar
         }.text
@@ -116,7 +116,9 @@ package final class Records: Sendable {
         of author: UserID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> (json: String, avatar: String) {
         let profile = try await context.source.profile(of: author, deadline: deadline)
-        let (json, avatar) = (profile.json(webPage: context.source.webPage(of: author)), profile.avatar ?? "")
+        let (json, avatar) = (
+            profile.json(webPage: context.source.description.authorPage(author)), profile.avatar ?? ""
+        )
         let now = context.now
         context.outbox.add([
             .text(.profile(author), StoredText(json, now: now)),

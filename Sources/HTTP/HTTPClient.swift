@@ -84,7 +84,8 @@ package struct HTTPClient: Sendable {
             }
         }
         guard let urgency else { return await answer() }
-        return await urgency.whileFollowed(by: { transfer.setPriority(priority) }, answer)
+        return await urgency.whileFollowed(
+            by: { transfer.setPriority(priority) }, withdraw: { transfer.withdraw() }, answer)
     }
 }
 

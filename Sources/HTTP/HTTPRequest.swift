@@ -229,10 +229,16 @@ enum RequestRule {
 ///
 /// Any thread may call any method at any time. Followers are called outside the lock.
 package final class Urgency: Sendable {
+    private struct Follower: Sendable {
+        let hurry: @Sendable () -> Void
+        let withdraw: @Sendable () -> Void
+    }
+
     private struct State {
         var priority = TransferPriority.preload
+        var isWithdrawn = false
         var lastFollower = 0
-        var followers: [Int: @Sendable () -> Void] = [:]
+        var followers: [Int: Follower] = [:]
     }
 
     /// The urgency of requests that the present task makes without a reader; nil where no reader can come.
@@ -245,6 +251,9 @@ package final class Urgency: Sendable {
     /// The priority of the next try.
     package var priority: TransferPriority { state.withLock { $0.priority } }
 
+    /// Whether the work was withdrawn before a reader came.
+    package var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }
+
     /// Records that a reader waits, and calls all followers.
     package func raise() {
         let followers = state.withLock { state in
@@ -252,23 +261,34 @@ package final class Urgency: Sendable {
             defer { state.followers = [:] }
             return state.followers.values
         }
-        for hurry in followers { hurry() }
+        for follower in followers { follower.hurry() }
     }
 
-    /// Runs a body, and calls `hurry` when a reader comes, at once if a reader already waits.
+    /// Gives the work up as far as it has not gone to the network; has no effect once a reader waits.
+    package func withdraw() {
+        let followers = state.withLock { state in
+            state.isWithdrawn = state.isWithdrawn || state.priority != .reader
+            return state.priority == .reader ? [] : Array(state.followers.values)
+        }
+        for follower in followers { follower.withdraw() }
+    }
+
+    /// Runs a body; calls `hurry` when a reader comes and `withdraw` when the work is withdrawn, at once if that is so already.
     package func whileFollowed<Value: Sendable>(
-        by hurry: @escaping @Sendable () -> Void, _ body: @Sendable () async -> Value
+        by hurry: @escaping @Sendable () -> Void, withdraw: @escaping @Sendable () -> Void = {},
+        _ body: @Sendable () async -> Value
     ) async -> Value {
-        let follower = state.withLock { state -> Int? in
-            guard state.priority != .reader else { return nil }
+        let (follower, isWithdrawn) = state.withLock { state -> (Int?, Bool) in
+            guard state.priority != .reader else { return (nil, false) }
             state.lastFollower += 1
-            state.followers[state.lastFollower] = hurry
-            return state.lastFollower
+            state.followers[state.lastFollower] = Follower(hurry: hurry, withdraw: withdraw)
+            return (state.lastFollower, state.isWithdrawn)
         }
         guard let follower else {
             hurry()
             return await body()
         }
+        if isWithdrawn { withdraw() }
         defer { state.withLock { _ = $0.followers.removeValue(forKey: follower) } }
         return await body()
     }

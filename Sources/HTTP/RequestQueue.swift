@@ -160,17 +160,17 @@ package final class RequestQueue: Transport {
         return (authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "").lowercased()
     }
 
-    /// Handles a cancellation or a change of the priority by the owner of a request.
+    /// Handles a cancellation, a withdrawal or a change of the priority by the owner of a request.
     private func ownerChanged(_ request: QueuedRequest) {
         let transfer = request.transfer
         let sent = change(request.host) { state, now, _ in
-            guard transfer.isCancelled else {
-                state.hosts[request.host]?.setPriority(
-                    request.id, transfer.priority, deadline: request.waitsUntil(now))
-                return Transfer?.none
+            if transfer.isCancelled || transfer.isWithdrawn, state.hosts[request.host]?.leave(request.id) == true {
+                state.end(request, .cancelled)
             }
-            if state.hosts[request.host]?.leave(request.id) == true { state.end(request, .cancelled) }
-            return request.attempt.withLock { $0.sent }
+            if transfer.isCancelled { return request.attempt.withLock { $0.sent } }
+            state.hosts[request.host]?.setPriority(
+                request.id, transfer.priority, deadline: request.waitsUntil(now))
+            return Transfer?.none
         }
         sent?.cancel()
     }

@@ -37,6 +37,7 @@ package final class Transfer: Sendable {
     private struct State {
         var priority: TransferPriority
         var isCancelled = false
+        var isWithdrawn = false
         var isEnded = false
         var carrier: (@Sendable (Transfer) -> Void)?
     }
@@ -57,6 +58,9 @@ package final class Transfer: Sendable {
     /// Whether its owner has cancelled it.
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
+    /// Whether its owner does not need it any more unless it has gone to the network.
+    package var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }
+
     /// Raises or lowers the priority.
     package func setPriority(_ priority: TransferPriority) {
         change { $0.priority = priority }
@@ -65,6 +69,11 @@ package final class Transfer: Sendable {
     /// Ends the transfer; the sink gets `finish(.failure(.cancelled))` unless it has finished before.
     package func cancel() {
         change { $0.isCancelled = true }
+    }
+
+    /// Ends the transfer as `cancel` does if it waits for its turn; a transfer that has gone to the network goes on.
+    package func withdraw() {
+        change { $0.isWithdrawn = true }
     }
 
     private func change(_ change: (inout State) -> Void) {
@@ -82,7 +91,7 @@ package final class Transfer: Sendable {
         let isChanged = state.withLock { state in
             guard !state.isEnded else { return false }
             state.carrier = changed
-            return state.isCancelled || state.priority != request.priority
+            return state.isCancelled || state.isWithdrawn || state.priority != request.priority
         }
         if isChanged { changed(self) }
     }

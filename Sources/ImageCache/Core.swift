@@ -152,15 +152,21 @@ struct Core: Sendable {
         switch decision {
         case .nothing: break
         case .drop: scheduler.dropWishes { $0.directory == neighbours.directory }
-        case .plan(let places): later { $0.wish(places.compactMap(neighbours.picture), of: neighbours.directory) }
+        case .plan(let places):
+            later {
+                $0.wish(
+                    places.compactMap(neighbours.picture), of: neighbours.directory, forCopy: neighbours.isBulk)
+            }
         }
     }
 
     /// Takes pictures to preload, in order, in place of the directory's earlier wishes.
     ///
     /// - Returns: The stored pictures among them, which the disk may read ahead.
-    mutating func wish(_ pictures: [PictureRequest], directory: UInt64) -> [StoredPicture] {
-        scheduler.wish(pictures, directory: directory)
+    mutating func wish(
+        _ pictures: [PictureRequest], directory: UInt64, forCopy: Bool = false
+    ) -> [StoredPicture] {
+        scheduler.wish(pictures, directory: directory, forCopy: forCopy)
         pump()
         return pictures.compactMap { index.picture(FileKey($0.id)) }
     }
@@ -181,7 +187,7 @@ struct Core: Sendable {
         // Another directory may have wished for the same picture.
         guard let wish = scheduler.takeWish(), downloads[FileKey(wish.picture.id)] == nil else { return }
         let bytes = wish.picture.size ?? DownloadLimits.assumedLength
-        if budget.makeRoom(for: bytes, isPreload: true, inUse) { _ = begin(wish.picture, walk: wish.directory) }
+        if budget.makeRoom(for: bytes, isPreload: true, inUse) { _ = begin(wish.picture, wish) }
     }
 
     // MARK: - Time
@@ -342,6 +348,7 @@ extension Core {
             restart(handle.key)
         }
         downloads[handle.key]?.download.handles.insert(id)
+        if handle.neighbours?.isBulk != true { downloads[handle.key]?.download.isCopied = false }
         if handle.version != nil {
             // The reader has bytes of an earlier download; no other version may follow.
             downloads[handle.key]?.download.released(to: .max)

@@ -105,8 +105,8 @@ final class CoreLock: Sendable {
     // MARK: - Ahead
 
     /// Adds a directory's pictures to the wishes; the disk reads ahead those that are stored.
-    func wish(_ pictures: [PictureRequest], of directory: UInt64) {
-        let stored = run { $0.wish(pictures, directory: directory) }
+    func wish(_ pictures: [PictureRequest], of directory: UInt64, forCopy: Bool) {
+        let stored = run { $0.wish(pictures, directory: directory, forCopy: forCopy) }
         guard !stored.isEmpty else { return }
         ahead.async { [store] in for picture in stored { store.readAhead(picture) } }
     }

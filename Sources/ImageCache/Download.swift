@@ -38,6 +38,8 @@ struct Download: Sendable {
     var handles: Set<UInt64> = []
     /// Whether a preload wants the whole picture.
     var isPreload = false
+    /// Whether it was begun for a program that copies, and no other reader has come since.
+    var isCopied = false
     /// Whether the picture is open more than once.
     var isShared = false
     /// Whether a reader has shown that it needs more than the first bytes.

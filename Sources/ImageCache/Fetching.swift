@@ -4,10 +4,10 @@ internal import System
 
 /// The beginning of downloads, the results of their requests, and their end.
 extension Core {
-    /// Begins a download, for a reader or for a directory's walk; requests follow from `pump`.
+    /// Begins a download, for a reader or for a wish; requests follow from `pump`.
     ///
     /// - Returns: The error if none can be begun.
-    mutating func begin(_ picture: PictureRequest, walk: UInt64? = nil) -> ImageCacheError? {
+    mutating func begin(_ picture: PictureRequest, _ wish: DownloadScheduler.Wish? = nil) -> ImageCacheError? {
         let key = FileKey(picture.id)
         let name = picture.location.url.split(separator: "/").last ?? ""
         guard !configuration.isPlaceholder(name) else {
@@ -22,7 +22,8 @@ extension Core {
         var download = Download(
             format: format, digest: picture.location.digest, total: picture.size, now: now)
         download.token = makeID()
-        download.isPreload = walk != nil
+        download.isPreload = wish != nil
+        download.isCopied = wish?.isForCopy ?? false
         download.isShared = pictures.openers(of: key) > 1
         let file = PartialFile(key, store: store, spare: spare)
         if budget.unpark(key) {
@@ -34,7 +35,7 @@ extension Core {
         }
         downloads[key] = PictureDownload(
             number: download.token, download: download, picture: picture, file: file,
-            priority: walk == nil ? .reader : .preload, walk: walk)
+            priority: wish == nil ? .reader : .preload, walk: wish?.directory)
         reserve(picture.size ?? DownloadLimits.assumedLength, for: key)
         // A download begun from the image host is resumed there.
         if download.phase == .running { askTier(picture, of: key) }

@@ -14,7 +14,8 @@ internal import Rankings
 /// 2. Of the other bytes that readers want, each picture gets one request, then the free slots are theirs: first the pictures
 ///    with waiters, then those with the fewest requests, then those that lack most. Until its first answer a picture has a
 ///    quarter of the slots that others leave, for readers that come at the same moment. One request brings so much that it ends
-///    when all would end if the wanted bytes were spread evenly over all slots.
+///    when all would end if the wanted bytes were spread evenly over all slots. A preload for a program that copies is not spread:
+///    the next pictures have a use for the slots.
 /// 3. The slots that may be used ahead of readers fetch the pictures begun before, in parts: a partly present picture is worth
 ///    more to a coming reader than the beginning of the next one. Then the next wish is begun.
 ///
@@ -36,6 +37,8 @@ struct DownloadScheduler: Sendable {
         var isRead = false
         /// Whether a waiter waits for bytes or for the length.
         var isAwaited = false
+        /// Whether it is for a program that copies.
+        var isCopied = false
         /// Whether the source has answered.
         var hasAnswer = false
         /// The bytes that a waiting read needs and that no request under way brings soon.
@@ -161,6 +164,8 @@ struct DownloadScheduler: Sendable {
 
     /// The part of a wanted piece that ends together with the others; the rest comes in equal shares.
     private func share(of piece: Piece, for download: Demand, _ level: Int64) -> Piece {
+        // A copy has other pictures for the slots that further requests would take.
+        guard !download.isCopied else { return part(of: piece, in: download) }
         guard piece.isDivisible, piece.length >= Self.leastDivided || !download.requests.isEmpty else { return piece }
         let share = min(max(level - Self.latency, Self.smallestRead), DownloadLimits.largestRead)
         // An excess of a quarter of a share is divided: a slot that is free later takes the rest.
@@ -169,9 +174,16 @@ struct DownloadScheduler: Sendable {
         return piece.prefix(max(Self.smallestRead, Self.part(of: piece.length, count)))
     }
 
-    /// The next part of a picture without readers.
+    /// The next part of a picture without readers, or of a picture that is copied.
     private func part(of piece: Piece, in download: Demand) -> Piece {
-        guard piece.isDivisible, download.total ?? .max > DownloadLimits.longestUnread else { return piece }
+        guard piece.isDivisible else { return piece }
+        if download.isCopied {
+            let largest = DownloadLimits.largestCopied
+            // The first answer tells the length.
+            guard download.total != nil else { return piece.prefix(largest) }
+            return piece.prefix(Self.part(of: piece.length, (piece.length - 1) / largest + 1))
+        }
+        guard download.total ?? .max > DownloadLimits.longestUnread else { return piece }
         return piece.prefix(
             Self.part(of: piece.length, (piece.length + DownloadLimits.unreadPart / 2) / DownloadLimits.unreadPart))
     }
@@ -195,6 +207,8 @@ extension DownloadScheduler {
     struct Wish: Sendable {
         let directory: UInt64
         let picture: PictureRequest
+        /// Whether the walk is that of a program that copies.
+        let isForCopy: Bool
     }
 
     /// The number of wishes that may be begun now.
@@ -203,9 +217,9 @@ extension DownloadScheduler {
     }
 
     /// Takes wishes, the first one next, in place of the directory's earlier ones.
-    mutating func wish(_ pictures: [PictureRequest], directory: UInt64) {
+    mutating func wish(_ pictures: [PictureRequest], directory: UInt64, forCopy: Bool = false) {
         dropWishes { $0.directory == directory }
-        wishes += pictures.map { Wish(directory: directory, picture: $0) }
+        wishes += pictures.map { Wish(directory: directory, picture: $0, isForCopy: forCopy) }
     }
 
     /// Removes and returns the first wish.
@@ -236,8 +250,8 @@ extension Download {
     func demand(_ key: FileKey, number: UInt64) -> DownloadScheduler.Demand {
         DownloadScheduler.Demand(
             key: key, number: number, requests: segments.values.map(load),
-            newest: segments.keys.max() ?? 0, isRead: isRead, isAwaited: !waiters.isEmpty, hasAnswer: hasAnswer,
-            awaited: awaitedPiece, wanted: wantedPiece, spare: sparePiece, total: total)
+            newest: segments.keys.max() ?? 0, isRead: isRead, isAwaited: !waiters.isEmpty, isCopied: isCopied,
+            hasAnswer: hasAnswer, awaited: awaitedPiece, wanted: wantedPiece, spare: sparePiece, total: total)
     }
 
     /// The bytes that a request still has to bring, as the scheduler counts them.

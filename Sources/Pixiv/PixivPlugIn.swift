@@ -40,7 +40,7 @@ extension PixivSource {
     /// The facts of pixiv as a source.
     package static let facts = SourceDescription(
         name: "pixiv", calendar: PixivRankings.calendar, rankings: PixivRankings.all,
-        abilities: Set(SourceAbility.allCases).subtracting([.artists, .origins]),
+        listings: listings, abilities: [.profiles, .animations, .signIn],
         renditions: [
             RenditionFacts(.regular, size: "1200 pixels", fileExtension: "jpg"),
             RenditionFacts(.small, size: "480 pixels", fileExtension: "jpg"),
@@ -59,7 +59,9 @@ extension PixivSource {
             rate: 1 / 1.2, burst: 40, takesClearance: true,
             // The service gives its placeholders for withheld pictures this prefix.
             isPlaceholder: { $0.hasPrefix("limit_") }),
-        work: { PixivRoutes.work(webPage: $0) })
+        work: { PixivRoutes.work(webPage: $0) },
+        webPage: { "https://www.pixiv.net/artworks/\($0.rawValue)" },
+        authorPage: { "https://www.pixiv.net/users/\($0.rawValue)" })
 }
 
 /// Signing in to pixiv with the cookie of a browser.

@@ -35,64 +35,6 @@ package struct PixivSource: RankingSource {
         return api
     }
 
-    package var worksPerRequest: Int { PixivLimits.worksPerRequest }
-
-    package func rankingPage(
-        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> RankingPage {
-        let (name, kind) = PixivRankings.query(of: mode)
-        let content = kind.map { "&content=\($0.rawValue)" } ?? ""
-        let date = day.map { "&date=\($0.compact)" } ?? ""
-        let path = "/ranking.php?format=json&mode=\(name)\(content)\(date)&p=\(page)"
-        let answer = try await api(forPage: page).ask(
-            path, forMembers: Self.facts.needsSignIn(mode), deadline: deadline)
-        switch answer.status {
-        case 404: throw RankingAnswer.nothing(page: page)
-        case 401: throw .needsSignIn
-        case 200: return try RankingAnswer.page(of: answer.json, mode: mode, day: day, page: page)
-        default:
-            let message = Envelope.error(in: answer.json) ?? ""
-            throw .unreadable(
-                "pixiv refused a ranking with status \(answer.status): \(ForeignText.quoted(message)).")
-        }
-    }
-
-    package func authorWorks(_ author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [WorkID]
-    {
-        guard author.rawValue > 0 else { throw .notFound }
-        let body = try await api.body("/ajax/user/\(author.rawValue)/profile/all", deadline: deadline)
-        return try AuthorAnswers.allWorks(body)
-    }
-
-    package func works(
-        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [Work] {
-        guard author.rawValue > 0 else { throw .notFound }
-        var found: [WorkID: Work] = [:]
-        var rest = ids[...]
-        while !rest.isEmpty {
-            let some = rest.prefix(worksPerRequest)
-            rest = rest.dropFirst(worksPerRequest)
-            // The service requires the brackets, encoded, and `work_category`.
-            let query = some.map { "ids%5B%5D=\($0.rawValue)&" }.joined()
-            let path = "/ajax/user/\(author.rawValue)/profile/illusts?\(query)work_category=illustManga&is_first_page=0"
-            let list = AuthorAnswers.works(try await api.body(path, deadline: deadline))
-            if list.works.isEmpty, list.unreadable > 0 {
-                throw .unreadable("None of \(list.unreadable) works of author \(author.rawValue) could be understood.")
-            }
-            for work in list.works { found[work.id] = work }
-        }
-        return ids.compactMap { found[$0] }
-    }
-
-    package func originals(
-        of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [String] {
-        guard work.rawValue > 0 else { throw .notFound }
-        let body = try await api.body("/ajax/illust/\(work.rawValue)/pages", deadline: deadline)
-        return try AuthorAnswers.originals(body, of: work).compactMap(\.originalReference)
-    }
-
     package func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
         if rendition == .archive { return archive(picture, of: work) }
         guard let path = PicturePath(reference: picture), path.work == work else { return nil }
@@ -122,14 +64,6 @@ package struct PixivSource: RankingSource {
         return path.originalCandidates(ofAnimation: work.kind == .animation)
     }
 
-    package func webPage(of work: WorkID) -> String {
-        "https://www.pixiv.net/artworks/\(work.rawValue)"
-    }
-
-    package func webPage(of author: UserID) -> String {
-        "https://www.pixiv.net/users/\(author.rawValue)"
-    }
-
     package var imageHost: PictureLocation? { location("/", fileExtension: "") }
 
     private func location(_ path: String, fileExtension: String) -> PictureLocation {
@@ -137,61 +71,150 @@ package struct PixivSource: RankingSource {
     }
 }
 
-// MARK: - Works
+// MARK: - Listings
 
-/// Searches, lists of signed-in users and full records.
 extension PixivSource {
-    package var worksPerSearchPage: Int { PixivLimits.worksPerSearchPage }
+    /// The kinds of listings besides rankings, with the entries on a full page.
+    static let listings: [ListingKind: Int] = [
+        .author: PixivLimits.worksPerRequest, .work: 1, .search: PixivLimits.worksPerSearchPage,
+        .bookmarks: PixivLimits.worksPerBookmarksPage, .following: PixivLimits.authorsPerPage,
+    ]
 
-    package var worksPerBookmarksPage: Int { PixivLimits.worksPerBookmarksPage }
-
-    package var authorsPerPage: Int { PixivLimits.authorsPerPage }
-
-    package func searchPage(
-        _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        // A path with no words, or with dots in their place, is another path.
-        guard !words.isEmpty, words != ".", words != ".." else { throw .notFound }
+    package func page(
+        of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        if let number = listing.number, number <= 0 { throw .notFound }
+        guard case .number(let page) = part else { return try await works(part, of: listing, deadline: deadline) }
         guard page > 0 else { throw .pastTheEnd }
-        return try ListAnswers.search(
-            await api(forPage: page).body(PixivRoutes.search(words, page: page), deadline: deadline), page: page)
+        switch listing.kind {
+        case .ranking: return try await rankingPage(of: listing, page, deadline: deadline)
+        case .author:
+            let body = try await api.body("/ajax/user/\(listing.user.rawValue)/profile/all", deadline: deadline)
+            return ListingPage(entries: [], further: try AuthorAnswers.allWorks(body))
+        case .search:
+            // A path with no words, or with dots in their place, is another path.
+            guard let words = listing.words, !words.isEmpty, words != ".", words != ".." else { throw .notFound }
+            let body = try await api(forPage: page).body(PixivRoutes.search(words, page: page), deadline: deadline)
+            return try ListAnswers.search(body, page: page)
+        case .bookmarks:
+            let path = PixivRoutes.bookmarks(of: listing.user, page: page)
+            return try ListAnswers.bookmarks(await api(forPage: page).body(path, deadline: deadline), page: page)
+        case .following:
+            let path = PixivRoutes.following(of: listing.user, page: page)
+            return try ListAnswers.following(await api(forPage: page).body(path, deadline: deadline), page: page)
+        default: throw .notFound
+        }
     }
 
-    package func bookmarksPage(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        guard user.rawValue > 0 else { throw .notFound }
-        guard page > 0 else { throw .pastTheEnd }
-        let body = try await api(forPage: page).body(PixivRoutes.bookmarks(of: user, page: page), deadline: deadline)
-        return try ListAnswers.bookmarks(body, page: page)
+    private func rankingPage(
+        of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        guard let mode = listing.mode else { throw .notFound }
+        let day = listing.ranking?.day
+        let (name, kind) = PixivRankings.query(of: mode)
+        let content = kind.map { "&content=\($0.rawValue)" } ?? ""
+        let date = day.map { "&date=\($0.compact)" } ?? ""
+        let path = "/ranking.php?format=json&mode=\(name)\(content)\(date)&p=\(page)"
+        let answer = try await api(forPage: page).ask(
+            path, forMembers: Self.facts.needsSignIn(mode), deadline: deadline)
+        switch answer.status {
+        case 404: throw RankingAnswer.nothing(page: page)
+        case 401: throw .needsSignIn
+        case 200: return try RankingAnswer.page(of: answer.json, mode: mode, day: day, page: page)
+        default:
+            let message = Envelope.error(in: answer.json) ?? ""
+            throw .unreadable(
+                "pixiv refused a ranking with status \(answer.status): \(ForeignText.quoted(message)).")
+        }
     }
 
-    package func followedAuthors(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AuthorPage {
-        guard user.rawValue > 0 else { throw .notFound }
-        guard page > 0 else { throw .pastTheEnd }
-        let body = try await api(forPage: page).body(PixivRoutes.following(of: user, page: page), deadline: deadline)
-        return try ListAnswers.following(body, page: page)
+    /// The records of works of an author, in the requested order; works that the service does not return are missing.
+    private func works(
+        _ part: ListingPart, of listing: ListingKey, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        guard case .works(let ids) = part, listing.kind == .author else { throw .notFound }
+        let author = listing.user.rawValue
+        var found: [WorkID: Work] = [:]
+        var rest = ids[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(PixivLimits.worksPerRequest)
+            rest = rest.dropFirst(PixivLimits.worksPerRequest)
+            // The service requires the brackets, encoded, and `work_category`.
+            let query = some.map { "ids%5B%5D=\($0.rawValue)&" }.joined()
+            let path = "/ajax/user/\(author)/profile/illusts?\(query)work_category=illustManga&is_first_page=0"
+            let list = AuthorAnswers.works(try await api.body(path, deadline: deadline))
+            if list.works.isEmpty, list.unreadable > 0 {
+                throw .unreadable("None of \(list.unreadable) works of author \(author) could be understood.")
+            }
+            for work in list.works { found[work.id] = work }
+        }
+        return ListingPage(works: ids.compactMap { found[$0] })
+    }
+}
+
+// MARK: - Records
+
+extension PixivSource {
+    package func record(
+        of subject: RecordKey, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> SourceRecord {
+        switch subject {
+        case .details(let work), .animation(let work), .originals(let work):
+            guard work.rawValue > 0 else { throw .notFound }
+        case .profile(let author):
+            guard author.rawValue > 0 else { throw .notFound }
+        }
+        let body = try await api.body(PixivRoutes.record(of: subject), deadline: deadline)
+        return switch subject {
+        case .details(let work): .details(try WorkAnswers.details(body, of: work))
+        case .animation(let work): .animation(try WorkAnswers.animation(body, of: work))
+        case .originals(let work):
+            .originals(try AuthorAnswers.originals(body, of: work).compactMap(\.originalReference))
+        case .profile(let author): .profile(try AuthorAnswers.profile(body, of: author))
+        }
+    }
+}
+
+// MARK: - Pixiv routes
+
+/// Paths and queries of `/ajax/…`, as the service's own pages request them.
+enum PixivRoutes {
+    /// The search for works with the words among their tags, newest first.
+    static func search(_ words: String, page: Int) -> String {
+        let encoded = PercentCoding.encode(words)
+        return "/ajax/search/artworks/\(encoded)?word=\(encoded)&order=date_d&mode=all&p=\(page)&s_mode=s_tag&type=all"
     }
 
-    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
-        guard work.rawValue > 0 else { throw .notFound }
-        return try WorkAnswers.details(await api.body(PixivRoutes.details(of: work), deadline: deadline), of: work)
+    static func bookmarks(of user: UserID, page: Int) -> String {
+        let range =
+            "offset=\((page - 1) * PixivLimits.worksPerBookmarksPage)&limit=\(PixivLimits.worksPerBookmarksPage)"
+        return "/ajax/user/\(user.rawValue)/illusts/bookmarks?tag=&\(range)&rest=show"
     }
 
-    package func animation(
-        of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AnimationRecord {
-        guard work.rawValue > 0 else { throw .notFound }
-        return try WorkAnswers.animation(await api.body(PixivRoutes.animation(of: work), deadline: deadline), of: work)
+    static func following(of user: UserID, page: Int) -> String {
+        let range = "offset=\((page - 1) * PixivLimits.authorsPerPage)&limit=\(PixivLimits.authorsPerPage)"
+        return "/ajax/user/\(user.rawValue)/following?\(range)&rest=show"
     }
 
-    package func profile(
-        of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AuthorProfile {
-        guard author.rawValue > 0 else { throw .notFound }
-        return try AuthorAnswers.profile(
-            await api.body(PixivRoutes.profile(of: author), deadline: deadline), of: author)
+    static func record(of subject: RecordKey) -> String {
+        switch subject {
+        case .details(let work): "/ajax/illust/\(work.rawValue)"
+        case .animation(let work): "/ajax/illust/\(work.rawValue)/ugoira_meta"
+        case .originals(let work): "/ajax/illust/\(work.rawValue)/pages"
+        // `full` adds the author's comment, region and web page.
+        case .profile(let author): "/ajax/user/\(author.rawValue)?full=1"
+        }
+    }
+
+    /// The work of a web page in today's form, the English form, or the form before 2019; nil for any other page.
+    static func work(webPage: String) -> WorkID? {
+        guard let address = WebAddress(webPage), ["www.pixiv.net", "pixiv.net"].contains(address.host) else {
+            return nil
+        }
+        var parts = address.path[...]
+        if parts.first == "en" { parts.removeFirst() }
+        if parts.count == 2, parts.first == "artworks" { return parts.last.flatMap { WebAddress.work($0) } }
+        guard parts.count == 1, parts.first == "member_illust.php" else { return nil }
+        return address.query["illust_id"].flatMap { WebAddress.work($0) }
     }
 }

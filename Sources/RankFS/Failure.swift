@@ -123,7 +123,7 @@ extension Failure {
         case .unlocated: "the source does not tell where this picture is; report it with the work's number"
         case .catalog(let error): Self.explanation(of: error)
         case .picture(let error): Self.explanation(of: error)
-        case .media(let error): Reporter.printable(error.text)
+        case .media(let error): Self.printable(error.text)
         }
     }
 
@@ -134,7 +134,7 @@ extension Failure {
         case .source(let error): explanation(of: error)
         case .sizeNotTold: "the image host does not tell this picture's length; try again later"
         case .database(let reason):
-            "the catalogue's database cannot be used (\(Reporter.printable(reason))); "
+            "the catalogue's database cannot be used (\(printable(reason))); "
                 + "check the disk of the cache directory"
         }
     }
@@ -144,16 +144,16 @@ extension Failure {
         case .cancelled, .notPublished, .pastTheEnd: nil
         case .notFound: "the service says that it is gone; it may have been deleted by its author"
         case .needsSignIn: "the service shows this to signed-in users only; sign in with `rankfs login`"
-        case .withheld(let reason): "the service withholds this work (\(Reporter.printable(reason))); \(members)"
+        case .withheld(let reason): "the service withholds this work (\(printable(reason))); \(members)"
         case .limited(let wait): limited(wait)
-        case .turnedAway(let reason), .troubled(let reason), .exhausted(let reason): Reporter.printable(reason)
+        case .turnedAway(let reason), .troubled(let reason), .exhausted(let reason): printable(reason)
         case .unreachable(let reason): unreachable(reason)
         case .timedOut: timedOut
         case .offline: offline
         case .unreadable(let reason):
-            "an answer makes no sense (\(Reporter.printable(reason))); "
+            "an answer makes no sense (\(printable(reason))); "
                 + "try again later, or look for a newer rankfs"
-        case .refused(let reason): "the service does not take this (\(Reporter.printable(reason)))"
+        case .refused(let reason): "the service does not take this (\(printable(reason)))"
         }
     }
 
@@ -165,20 +165,20 @@ extension Failure {
         case .offline: offline
         case .gone: "the image host says that the picture is gone; it may have been deleted by its author"
         case .refused(let reason):
-            "the image host refuses the picture (\(Reporter.printable(reason))); "
+            "the image host refuses the picture (\(printable(reason))); "
                 + "sign in with `rankfs login` if it is for members"
         case .damaged, .lengthContradicts:
-            "what came is not the whole picture (\(Reporter.printable(error.text))); nothing of it was kept, read it again"
-        case .broken: "the picture did not come whole (\(Reporter.printable(error.text))); read it again"
+            "what came is not the whole picture (\(printable(error.text))); nothing of it was kept, read it again"
+        case .broken: "the picture did not come whole (\(printable(error.text))); read it again"
         case .untrusted(let reason):
-            "what answered is not the image host (\(Reporter.printable(reason))); "
+            "what answered is not the image host (\(printable(reason))); "
                 + "check whether the network wants a sign-in or a proxy stands in between, then read it again"
         case .troubled(let status): "the image host answered \(status); it is in trouble, try again later"
         case .limited(let wait): limited(wait)
-        case .turnedAway(let reason), .exhausted(let reason): Reporter.printable(reason)
+        case .turnedAway(let reason), .exhausted(let reason): printable(reason)
         case .busy(let directory):
-            "another rankfs uses the cache directory \(Reporter.printable(directory)); choose another `cache_dir`"
-        case .unusable(let reason): Reporter.printable(reason)
+            "another rankfs uses the cache directory \(printable(directory)); choose another `cache_dir`"
+        case .unusable(let reason): printable(reason)
         }
     }
 
@@ -186,7 +186,7 @@ extension Failure {
         "where a service has accounts, `rankfs login` opens what is for members, and nothing opens what a country may not see"
 
     private static func unreachable(_ reason: String) -> String {
-        "the service cannot be reached (\(Reporter.printable(reason))); check the network, then read it again"
+        "the service cannot be reached (\(printable(reason))); check the network, then read it again"
     }
 
     private static let timedOut = "the service did not answer in time; check the network, then read it again"
@@ -196,5 +196,21 @@ extension Failure {
 
     private static func limited(_ wait: Int64?) -> String {
         "the service asks to slow down; try again \(wait.map { "in \($0) s" } ?? "in a few minutes")"
+    }
+
+    /// Makes text from outside fit for one log line: control characters and line separators escaped, length limited.
+    static func printable(_ text: String) -> String {
+        var result = ""
+        var length = 0
+        for scalar in text.unicodeScalars {
+            guard length < TreeLimits.longestMessagePart else { return result + "…" }
+            length += 1
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
     }
 }

@@ -77,3 +77,38 @@ package struct MountConfiguration: Sendable {
     /// time(2).
     package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
 }
+
+// MARK: - Files and links from outside
+
+/// A file that is found by name and never listed in the root, so that copies of the tree hold pictures only.
+package struct HelperFile: Sendable {
+    /// The path below the mount point.
+    package let path: TreePath
+    /// Whether its text is made for each reader.
+    let isLive: Bool
+    /// Returns its text, for the owner of the mount or for other users.
+    let text: @Sendable (_ toOwner: Bool) -> [UInt8]
+
+    /// - Parameters:
+    ///   - path: A path in the root or in `.rankfs`.
+    ///   - isLive: Whether the text is made for each reader.
+    ///   - text: Returns the text, for the owner of the mount or for other users.
+    package init(_ path: TreePath, isLive: Bool = false, text: @escaping @Sendable (_ toOwner: Bool) -> [UInt8]) {
+        self.path = path
+        self.isLive = isLive
+        self.text = text
+    }
+}
+
+/// A link from a work to the same work in another mount.
+package struct Bridge: Hashable, Sendable {
+    /// The name of the link in the work's directory, which is the name of the other source.
+    package let name: String
+    /// The absolute path of the target.
+    package let target: String
+
+    package init(name: String, target: String) {
+        self.name = name
+        self.target = target
+    }
+}

@@ -44,7 +44,9 @@ package final class RankFileSystem: FileSystem {
         renderer: any Rendering
     ) {
         self.configuration = configuration
-        tree = Tree(configuration, source: source, catalog: catalog, cache: cache, renderer: renderer)
+        tree = Tree(
+            configuration, source: source, catalog: catalog, cache: cache, renderer: renderer,
+            helpers: HelperFile.all(configuration))
         sizes = PictureSizes(tree)
         thumbnails = DirectoryThumbnails(tree)
         memory = MemoryReturn(later: configuration.later, giveBack: configuration.giveMemoryBack)

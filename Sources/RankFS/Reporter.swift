@@ -51,7 +51,7 @@ final class Reporter: Sendable {
         guard let cause = failure.explanation else { return }
         if failure.isServiceTrouble { troubled(cause) }
         let key = cause.filter { !$0.isASCII || !$0.isNumber }
-        let subject = Self.printable(subject())
+        let subject = Failure.printable(subject())
         let now = now()
         let (isSaid, isFirstCounted, counts) = said.withLock { said in
             var counts: [String] = []
@@ -104,21 +104,5 @@ final class Reporter: Sendable {
         let gone = old.isEmpty ? said : old
         for key in gone.keys { said[key] = nil }
         return gone.values.flatMap(\.count)
-    }
-
-    /// Makes text from outside fit for one log line: control characters and line separators escaped, length limited.
-    static func printable(_ text: String) -> String {
-        var result = ""
-        var length = 0
-        for scalar in text.unicodeScalars {
-            guard length < TreeLimits.longestMessagePart else { return result + "…" }
-            length += 1
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
-                result += "\\u{\(String(scalar.value, radix: 16))}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

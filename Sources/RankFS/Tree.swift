@@ -16,7 +16,7 @@ final class Tree: Sendable {
     let source: any RankingSource
     let catalog: Catalog
     let cache: ImageCache
-    let animations: AnimationFiles
+    let renderer: any Rendering
     let callers: CallerRecognition
     /// The files that are found by name.
     let helpers: [HelperFile]
@@ -24,32 +24,22 @@ final class Tree: Sendable {
     let origins = Mutex(RecentTable<WorkID, String>(most: TreeLimits.rememberedOrigins))
     let random = Mutex(RandomChoices())
     let sharedNames = Mutex(SharedThumbnailNames())
+    /// The moving pictures that are being encoded, each once for all readers.
+    let encoding = Mutex<[PictureID: Task<Result<[UInt8], Failure>, Never>]>([:])
     /// The lengths, in bytes, of the last versions of files that change with each reader.
     let liveLengths = Mutex<[TreePath: Int]>([:])
 
     init(
         _ configuration: MountConfiguration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
-        renderer: any Rendering
+        renderer: any Rendering, helpers: [HelperFile]
     ) {
         self.configuration = configuration
         self.source = source
         self.catalog = catalog
         self.cache = cache
-        animations = AnimationFiles(renderer)
+        self.renderer = renderer
         callers = CallerRecognition(configuration.processes, now: configuration.monotonicNow)
-        helpers = HelperFile.all(configuration)
-    }
-
-    /// Finds the node of a name in a directory.
-    func find(_ name: [UInt8], in directory: any TreeDirectory, _ caller: Caller) -> LookupResult {
-        if ProbedNames.isAnnouncement(name) { return .absent(.zero) }
-        if let failure = refusal(of: .directory(directory), to: caller) { return .refused(failure) }
-        if configuration.thumbnails != nil, directory.listing?.showsPictures == true,
-            SharedThumbnailsDirectory.isName(name)
-        {
-            return .directory(SharedThumbnailsDirectory(of: directory))
-        }
-        return directory.find(name, in: self, for: caller)
+        self.helpers = helpers
     }
 
     /// Makes the kernel request the attributes of an inode again.
@@ -107,21 +97,6 @@ final class Tree: Sendable {
             return size
         } catch { throw .picture(error) }
     }
-}
-
-// MARK: - The option offline
-
-/// With the option `offline`, directories list only entries that open, since no others can be fetched before the next mount.
-///
-/// Names that are not listed are still found: their known attributes are reported, and opening them gives the reason of the
-/// failure.
-extension Tree {
-    /// Returns the given names that open without a request.
-    func opening(_ names: [NamedNode]) async -> [NamedNode] {
-        var opening: [NamedNode] = []
-        for entry in names where await entry.node.opens(in: self) { opening.append(entry) }
-        return opening
-    }
 
     /// Whether an entry of a listing opens without a request: a stored picture, or an author with a stored listing.
     func opens(_ entry: ListingEntry, of listing: Listing) -> Bool {
@@ -130,42 +105,94 @@ extension Tree {
     }
 }
 
-// MARK: - The owner and others
+// MARK: - Lifetimes and audiences
 
-/// On a mount that other users can access, the owner's nodes are closed to them.
-///
-/// The owner is the user to which the files belong; root has the same rights. The kernel keeps names and attributes for all users
-/// alike. The mode bits (`default_permissions`) make it stop other users on the way to anything below; requests that still reach
-/// the file system are checked again by the user of the caller (fuse_req_ctx(3)).
+/// How long the kernel may keep a name and its attributes.
+typealias Lifetime = (entry: Duration, attributes: Duration)
+
+extension Audience {
+    /// The audience of the contents of a directory: a session adds only the name of the directory.
+    var ofContents: Audience { self == .everybody ? .everybody : .owner }
+}
+
 extension Tree {
-    /// The reason why a node must not be shown to a caller; nil if there is none.
-    func refusal(of node: Node, to caller: Caller) -> Failure? {
-        node.refusal(in: self) ?? (isKept(node) && !isOwner(caller) ? .ownersOnly : nil)
-    }
-
     /// Whether a caller may see the owner's nodes and give commands.
     func isOwner(_ caller: Caller) -> Bool {
         !configuration.keepsOwners || caller.user == configuration.user || caller.user == 0
     }
 
-    /// Whether a node is only for the owner and root.
-    func isKept(_ node: Node) -> Bool {
-        configuration.keepsOwners && node.audience(in: self) != .everybody
+    /// The reason why a listing must not be shown now.
+    func refusal(of key: ListingKey) -> Failure? {
+        if let mode = key.mode { return refusal(of: mode) }
+        return key.kind.facts.audience == .session ? refusalOfSession : nil
     }
 
-    /// Returns the attributes shown to all users: a node closed to other users has no permissions for them.
-    func narrowed(_ attributes: Attributes, of node: Node) -> Attributes {
-        guard isKept(node), attributes.kind != .link else { return attributes }
-        var attributes = attributes
-        attributes.permissions &= 0o700
-        return attributes
+    /// The users that can see the entries of a listing.
+    func audience(of key: ListingKey) -> Audience {
+        (key.mode.map(audience) ?? key.kind.facts.audience).ofContents
     }
 
-    /// Returns the names of a directory that are listed for a caller.
+    /// The users that can see the name of a ranking.
+    func audience(of mode: RankingMode) -> Audience {
+        source.description.needsSignIn(mode) ? .session : .everybody
+    }
+
+    /// The reason why the nodes of a session must not be shown now.
+    var refusalOfSession: Failure? {
+        source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
+    }
+}
+
+// MARK: - Present state of rankings
+
+extension Tree {
+    /// The listed modes: those of all contents, and the limited ones with a stored day.
+    var listedModes: [RankingMode] {
+        let limited = Set(
+            catalog.listings.keys.compactMap { key -> RankingMode? in
+                guard let mode = key.mode, source.description.whole(of: mode) != mode, isAllowed(mode) else {
+                    return nil
+                }
+                return mode
+            })
+        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.listings.view.shows)
+    }
+
+    /// The reason why a ranking must not be shown now.
+    func refusal(of mode: RankingMode) -> Failure? { isAllowed(mode) ? nil : .modeNeedsSignIn }
+
+    /// Whether the present sign-in state allows a ranking.
+    private func isAllowed(_ mode: RankingMode) -> Bool {
+        !source.description.needsSignIn(mode) || source.has(mode)
+    }
+
+    /// How long the kernel may keep a name that exists while a ranking is shown.
+    func longest(of mode: RankingMode) -> Duration {
+        source.description.needsSignIn(mode) ? .zero : TreeLimits.frozen
+    }
+
+    /// The time at which a day's ranking appears, in Unix seconds.
+    func publication(of day: Day, in mode: RankingMode) -> Int64 {
+        source.description.days(of: mode).published(day)
+    }
+
+    /// The time at which the newest day of all appeared, in Unix seconds.
+    var newestPublication: Int64 {
+        let days = source.description.days
+        return days.published(days.newest(at: configuration.now()))
+    }
+
+    /// Returns a mode's newest day known in memory, or with the option `offline` the newest stored day.
     ///
-    /// A lookup by name finds the others for every user: the kernel would take a refusal for the end of the name, also where the
-    /// owner works in it.
-    func shown(_ names: [NamedNode], to caller: Caller) -> [NamedNode] {
-        isOwner(caller) ? names : names.filter { $0.node.audience(in: self) != .session }
+    /// Makes no request.
+    func rememberedNewest(of mode: RankingMode) -> RememberedDay? {
+        guard configuration.isOffline else { return catalog.days.rememberedNewest(of: mode) }
+        return catalog.days.stored(of: mode).last.map { RememberedDay(day: $0, isCurrent: true) }
+    }
+
+    /// Whether `latest` is known to show a listing.
+    func isInLatest(_ key: ListingKey) -> Bool {
+        guard let (mode, day) = key.ranking else { return false }
+        return rememberedNewest(of: mode)?.day == day
     }
 }

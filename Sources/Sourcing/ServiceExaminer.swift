@@ -89,10 +89,10 @@ package struct ServiceExaminer: Sendable {
                     name, holds: !works.isEmpty,
                     "\(works.count) entries, \(works.count { $0.withheld != nil }) of them withheld"),
                 Assumption("entries that are understood", holds: page.unreadable == 0, "\(works.count) of \(all)"),
-                day(page),
+                day(page.day, mode),
             ]
             if let answer { report += source.judge(ranking: answer, day: page.day) }
-            report += await paging(page)
+            report += await paging(page, mode)
             guard let work = example(among: works) else {
                 let reason = "not asked for, for the ranking names no picture that is fit for it"
                 return report + ["record of a work", "pictures"].map { Assumption($0, .unknown, reason) }
@@ -115,17 +115,18 @@ package struct ServiceExaminer: Sendable {
 
     // MARK: - The ranking
 
-    private func page(_ page: Int, _ mode: RankingMode, _ day: Day?) async -> Result<RankingPage, SourceError> {
+    private func page(_ page: Int, _ mode: RankingMode, _ day: Day?) async -> Result<ListingPage, SourceError> {
         seen.last.withLock { $0 = nil }
         do throws(SourceError) {
-            return .success(try await source.rankingPage(mode, day: day, page: page, deadline: deadline))
+            return .success(try await source.page(of: .ranking(mode, day), page, deadline: deadline))
         } catch {
             return .failure(error)
         }
     }
 
-    private func day(_ page: RankingPage) -> Assumption {
-        let late = source.description.days(of: page.mode).newest(at: means.wallClock()).ordinal - page.day.ordinal
+    private func day(_ day: Day?, _ mode: RankingMode) -> Assumption {
+        guard let day else { return .failed("day of the newest ranking", .unreadable("it has no day")) }
+        let late = source.description.days(of: mode).newest(at: means.wallClock()).ordinal - day.ordinal
         // A ranking may appear hours after its time.
         let text =
             switch late {
@@ -137,7 +138,7 @@ package struct ServiceExaminer: Sendable {
     }
 
     /// Judges the end of the ranking: by its length where the service reports one, otherwise by two further pages.
-    private func paging(_ first: RankingPage) async -> [Assumption] {
+    private func paging(_ first: ListingPage, _ mode: RankingMode) async -> [Assumption] {
         let paging = source.description.paging
         if let total = first.total {
             let ranks = first.entries.compactMap(\.rank)
@@ -149,7 +150,7 @@ package struct ServiceExaminer: Sendable {
                         + (first.hasNext ? "then a further page" : "and no further page"))
             ]
         }
-        let second = await page(2, first.mode, first.day)
+        let second = await page(2, mode, first.day)
         let known = Set(first.entries.map(\.work.id))
         return [
             Self.page("second page", second) { page in
@@ -158,14 +159,14 @@ package struct ServiceExaminer: Sendable {
                     ? (false, "\(repeated) of its \(page.entries.count) entries were on the first")
                     : (first.hasNext, "\(page.entries.count) further entries, after \(known.count)")
             },
-            Self.page("page behind the last", await page(paging.most, first.mode, first.day)) {
+            Self.page("page behind the last", await page(paging.most, mode, first.day)) {
                 (false, "it has \($0.entries.count) entries")
             },
         ]
     }
 
     private static func page(
-        _ name: String, _ result: Result<RankingPage, SourceError>, judge: (RankingPage) -> (holds: Bool, text: String)
+        _ name: String, _ result: Result<ListingPage, SourceError>, judge: (ListingPage) -> (holds: Bool, text: String)
     ) -> Assumption {
         switch result {
         case .failure(.pastTheEnd): return Assumption(name, .kept, "there is none")

@@ -26,7 +26,7 @@ package final class Descriptors: Sendable {
 
     private let bound: @Sendable () -> Int32
     /// The files that may be closed while they are idle.
-    private let files = Mutex<[ObjectIdentifier: StoredFile.Slot]>([:])
+    private let files = Mutex<[ObjectIdentifier: any IdleFile]>([:])
     /// The opens so far: the time by which uses of files are compared.
     private let turn = Atomic(0)
 
@@ -95,12 +95,12 @@ package final class Descriptors: Sendable {
     var now: Int { turn.load(ordering: .relaxed) }
 
     /// Adds a file that may be closed while it is idle.
-    func add(_ file: StoredFile.Slot) {
+    func add(_ file: any IdleFile) {
         files.withLock { $0[ObjectIdentifier(file)] = file }
     }
 
     /// Removes a file.
-    func remove(_ file: StoredFile.Slot) {
+    func remove(_ file: any IdleFile) {
         files.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(file)) }
     }
 
@@ -120,6 +120,14 @@ package final class Descriptors: Sendable {
         }
         return closed > 0
     }
+}
+
+/// A file that may be closed while it is idle.
+protocol IdleFile: AnyObject, Sendable {
+    /// The time of the last use; nil unless the file is open, can be opened again and is idle.
+    var idleSince: Int? { get }
+    /// Closes the file unless it is in use; false if it is.
+    func close() -> Bool
 }
 
 extension SystemError {

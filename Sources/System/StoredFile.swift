@@ -65,7 +65,7 @@ package final class StoredFile: Sendable {
     }
 
     /// The part of a file that its owner knows.
-    final class Slot: Sendable {
+    final class Slot: IdleFile {
         private struct State {
             var file: OpenFile?
             var reopen: Reopening?

@@ -306,8 +306,8 @@ actor SharedDocument {
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class SharedDocuments: Sendable {
-    /// The most documents kept in memory: after a listing has been read, its content is on the disk.
-    private static let mostKept = 16
+    /// The most documents kept in memory, pages of a few listings: after a page has been read, its content is on the disk.
+    private static let mostKept = 48
 
     private struct Shelf: Sendable {
         var documents: [ObjectKey: SharedDocument] = [:]
@@ -331,7 +331,7 @@ final class SharedDocuments: Sendable {
     var now: ContinuousClock.Instant { store.time.now() }
 
     /// Returns a document; nil for a name that no key can have.
-    func document(_ parts: String...) -> SharedDocument? {
+    func document(_ parts: [String]) -> SharedDocument? {
         guard let key = ObjectKey(["documents", service] + parts) else { return nil }
         return shelf.withLock { shelf in
             shelf.order.removeAll { $0 == key }
@@ -444,12 +444,23 @@ enum AnswerAge {
     static let changing: Int64 = 600
     /// The seconds for which the newest day is fresh: the next one may be late.
     static let newest: Int64 = 300
-    /// The seconds for which lists of an author's works are fresh: as long as a mount keeps them.
-    static let author: Int64 = 6 * 3600
+    /// The seconds for which profiles of authors are fresh: as long as a mount keeps them.
+    static let profile: Int64 = 6 * 3600
     /// The seconds for which records of works are fresh.
     static let record: Int64 = 30 * 86_400
     /// The most seconds by which the object store's clock may differ between answers, as different machines read it.
     static let apart: Int64 = 60
+
+    /// Returns whether a part of a listing, as requested at `asked`, is still fresh at `now`; a list is for as long as a mount
+    /// keeps it.
+    static func isFresh(
+        _ listing: ListingKey, _ days: (RankingMode) -> RankingDays, asked: Int64, now: Int64
+    ) -> Bool {
+        switch listing.kind.facts.freshness {
+        case .calendar: listing.ranking.map { isFresh($0.day, days($0.mode), asked: asked, now: now) } ?? false
+        case .seconds(let seconds): holds(asked, seconds, now)
+        }
+    }
 
     /// Returns whether the ranking of a day, as requested at `asked`, is still fresh at `now`.
     static func isFresh(_ day: Day, _ days: RankingDays, asked: Int64, now: Int64) -> Bool {

@@ -88,28 +88,27 @@ package final class Tier: Sendable {
     /// Returns the sizes of pictures in the object store.
     ///
     /// - Parameters:
-    ///   - needsSignIn: Returns whether a ranking is visible to signed-in users only.
+    ///   - source: The facts of the source.
     ///   - signIn: Returns the present sign-in; a signed-in user may see more of a ranking than other users.
     /// - Returns: The sizes that the catalogue queries before it sends a request to the image host.
     package func sizes(
-        needsSignIn: @escaping @Sendable (RankingMode) -> Bool, signIn: @escaping @Sendable () -> SignIn
+        of source: SourceDescription, signIn: @escaping @Sendable () -> SignIn
     ) -> any SharedSizes {
         TierSizes { [self] listing in
-            guard case .ranking(let mode, let day) = listing else { return nil }
-            let signIn = signIn()
-            let isShared = !needsSignIn(mode) && signIn == .signedOut
-            let documents = isShared ? documents : signIn.user.flatMap { ownDocuments(of: $0) }
-            return documents?.day(mode, day)
+            // Only days have documents that live as long as their pictures.
+            guard listing.ranking != nil else { return nil }
+            return source.audience(of: listing, signIn()).flatMap { documents(for: $0) }?.sizes(of: listing)
         }
     }
 
     /// Returns a source with shared answers.
     package func sharing(_ source: any RankingSource) -> any RankingSource {
-        TieredSource(source: source, shared: documents) { [self] user in ownDocuments(of: user) }
+        TieredSource(source: source) { [self] in documents(for: $0) }
     }
 
-    /// Returns the documents shared among a user's machines alone; nil unless the configuration enables them.
-    private func ownDocuments(of user: UserID) -> SharedDocuments? {
+    /// Returns the documents of answers for an audience; nil for a user's own unless the configuration shares them.
+    private func documents(for audience: AnswerAudience) -> SharedDocuments? {
+        guard case .user(let user) = audience else { return documents }
         guard configuration.sharesPrivate else { return nil }
         return ofUsers.withLock { ofUsers in
             if let known = ofUsers[user] { return known }

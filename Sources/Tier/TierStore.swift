@@ -480,17 +480,20 @@ enum ObjectKind: Hashable, Sendable {
     }
 
     private static func isDocument(_ parts: [String]) -> Bool {
-        switch (parts.count, parts.dropFirst(2).first) {
-        case (5, "days"): Day(parts[4]) != nil
-        case (4, "newest"): true
-        case (4, "works"): isNumber(parts[3])
-        case (4, "artists"): isHash(parts[3])
-        case (4, "authors"):
-            isNumber(parts[3])
-                || isNumber(parts[3].dropLast(17)) && isHash(parts[3].suffix(17).dropFirst())
-                    && parts[3].suffix(17).first == "-"
-        default: false
+        guard parts.count >= 4 else { return false }
+        if parts[2] == "newest" { return parts.count == 4 }
+        guard let kind = ListingKind.allCases.first(where: { $0.facts.sharedUnder == parts[2] }) else { return false }
+        guard parts.count == (kind.facts.form == .day ? 5 : 4), let name = parts.last else { return false }
+        switch kind.facts.form {
+        case .day: return Day(String(name.prefix(10))) != nil && isPage(name.dropFirst(10))
+        case .name: return isHash(name.prefix(16)) && isPage(name.dropFirst(16))
+        case .number: return isNumber(name.prefix { $0 != "-" }) && isPage(name.drop { $0 != "-" })
         }
+    }
+
+    /// Returns whether the rest of a document's name is that of a page, or empty.
+    private static func isPage(_ rest: Substring) -> Bool {
+        rest.isEmpty || rest.first == "-" && (isNumber(rest.dropFirst()) || isHash(rest.dropFirst()))
     }
 
     /// Returns whether a path below `leases/` is the key of the lease's object, or an examination of the store.

@@ -10,9 +10,8 @@ import Synchronization
 /// answer: such answers are shared only if the user requests it, and then with the same user's machines alone.
 struct TieredSource: RankingSource {
     let source: any RankingSource
-    let shared: SharedDocuments
-    /// Returns the documents of answers for a signed-in user; nil unless the configuration enables them.
-    let own: @Sendable (UserID) -> SharedDocuments?
+    /// Returns the documents of answers for an audience; nil for answers that are not shared.
+    let documents: @Sendable (AnswerAudience) -> SharedDocuments?
 
     /// The documents that share an answer, and their audience: answers for different users are never mixed.
     private struct Share: Sendable {
@@ -33,67 +32,65 @@ struct TieredSource: RankingSource {
         }
     }
 
-    /// Returns the share of an answer; nil if the answer is not shared.
-    private func share(needsSignIn: Bool = false) -> Share? {
+    /// Returns the share of an answer about a listing, or of a record; nil if the answer is not shared.
+    private func share(of listing: ListingKey? = nil) -> Share? {
         guard !RequestSharing.isRefused else { return nil }
         let signIn = source.signIn
-        let documents = needsSignIn || signIn != .signedOut ? signIn.user.flatMap { own($0) } : shared
-        return documents.map { Share($0, signIn: signIn) }
+        return description.audience(of: listing, signIn).flatMap(documents).map { Share($0, signIn: signIn) }
     }
 
     /// Returns whether the sign-in is still that of the documents: the user may have signed in or out during the request.
     private func stillHolds(_ share: Share) -> Bool { source.signIn == share.signIn }
 
-    // MARK: - Rankings
+    // MARK: - Listings
 
-    func rankingPage(
-        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> RankingPage {
-        guard let share = share(needsSignIn: description.needsSignIn(mode)) else {
-            return try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
+    func page(
+        of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        guard listing.kind.facts.sharedUnder != nil, let share = share(of: listing) else {
+            return try await source.page(of: listing, part, deadline: deadline)
         }
-        guard let day else {
-            return try await newestPage(mode, page: page, share, deadline: deadline)
+        if let mode = listing.mode, listing.ranking == nil {
+            return try await newestPage(mode, part, share, deadline: deadline)
         }
-        return try await rankingPage(mode, day, page, share) { () async throws(SourceError) in
-            try await source.rankingPage(mode, day: day, page: page, deadline: share.moved(deadline))
+        return try await page(of: listing, part, share) { () async throws(SourceError) in
+            try await source.page(of: listing, part, deadline: share.moved(deadline))
         }
     }
 
-    private func rankingPage(
-        _ mode: RankingMode, _ day: Day, _ page: Int, _ share: Share,
-        ask: @Sendable () async throws(SourceError) -> RankingPage
-    ) async throws(SourceError) -> RankingPage {
-        guard let document = share.documents.day(mode, day) else { return try await ask() }
-        let days = description.days(of: mode)
-        let answer = try await document.value("page/\(page)") { asked, now in
-            AnswerAge.isFresh(day, days, asked: asked, now: now)
+    private func page(
+        of listing: ListingKey, _ part: ListingPart, _ share: Share,
+        ask: @Sendable () async throws(SourceError) -> ListingPage
+    ) async throws(SourceError) -> ListingPage {
+        guard let document = share.documents.document(of: listing, part) else { return try await ask() }
+        let answer = try await document.value(listing.partName) { asked, now in
+            AnswerAge.isFresh(listing, description.days, asked: asked, now: now)
         } mayKeep: {
             stillHolds(share)
-        } ask: { () async throws(SourceError) -> PageAnswer<RankingPageRecord> in
+        } ask: { () async throws(SourceError) -> PageAnswer in
             do throws(SourceError) {
                 let found = try await ask()
                 // The page of another day is not shared.
-                guard found.day == day else { throw .notPublished }
-                return PageAnswer(page: RankingPageRecord(found))
+                guard found.day == listing.ranking?.day else { throw .notPublished }
+                return PageAnswer(page: found)
             } catch .pastTheEnd {
                 return PageAnswer(page: nil)
             }
         }
-        guard let record = answer.page else { throw .pastTheEnd }
-        return record.page(page, mode, day)
+        guard let page = answer.page else { throw .pastTheEnd }
+        return page.bounded(on: listing.ranking?.day)
     }
 
     /// Returns a page of the newest day.
     ///
     /// Two answers are shared: the newest day, and that day's page, which is the same for all readers.
     private func newestPage(
-        _ mode: RankingMode, page: Int, _ share: Share, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> RankingPage {
-        let ask = { @Sendable () async throws(SourceError) -> RankingPage in
-            try await source.rankingPage(mode, day: nil, page: page, deadline: share.moved(deadline))
+        _ mode: RankingMode, _ part: ListingPart, _ share: Share, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        let ask = { @Sendable () async throws(SourceError) -> ListingPage in
+            try await source.page(of: .ranking(mode, nil), part, deadline: share.moved(deadline))
         }
-        guard let newest = share.documents.document("newest", mode.rawValue) else { return try await ask() }
+        guard let newest = share.documents.document(["newest", mode.rawValue]) else { return try await ask() }
         let days = description.days(of: mode)
         let told = ToldPage()
         let ordinal = try await newest.value("day") { asked, now in
@@ -104,90 +101,57 @@ struct TieredSource: RankingSource {
             stillHolds(share)
         } ask: { () async throws(SourceError) -> Int in
             let found = try await ask()
+            guard let day = found.day else { throw .unreadable("the newest ranking has no day") }
             told.page.withLock { $0 = found }
-            if stillHolds(share), let document = share.documents.day(mode, found.day) {
-                await document.offer("page/\(page)", PageAnswer(page: RankingPageRecord(found)))
+            let listing = ListingKey.ranking(mode, day)
+            if stillHolds(share), let document = share.documents.document(of: listing, part) {
+                await document.offer(listing.partName, PageAnswer(page: found))
             }
-            return found.day.ordinal
+            return day.ordinal
         }
         // The request for the newest day has returned its page as well.
         if let page = told.page.withLock({ $0 }) { return page }
-        let day = Day(ordinal: ordinal)
-        return try await rankingPage(mode, day, page, share) { () async throws(SourceError) in
-            try await source.rankingPage(mode, day: day, page: page, deadline: share.moved(deadline))
+        let listing = ListingKey.ranking(mode, Day(ordinal: ordinal))
+        return try await page(of: listing, part, share) { () async throws(SourceError) in
+            try await source.page(of: listing, part, deadline: share.moved(deadline))
         }
     }
 
-    // MARK: - Authors and works
+    // MARK: - Records
 
-    func authorWorks(
-        _ author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [WorkID] {
-        try await value("authors", "\(author.rawValue)", "works", AnswerAge.author, deadline) {
-            (deadline) async throws(SourceError) in
-            try await source.authorWorks(author, deadline: deadline)
-        }
-    }
-
-    func works(
-        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [Work] {
-        // The same works are requested together wherever the list is the same.
-        let name = XXH3.hex(Array(ids.map { "\($0.rawValue)" }.joined(separator: ",").utf8))
-        let works: [Work] = try await value(
-            "authors", "\(author.rawValue)-\(name)", "records", AnswerAge.author, deadline
-        ) { (deadline) async throws(SourceError) in
-            try await source.works(ids, of: author, deadline: deadline)
-        }
-        return works.map(\.bounded)
-    }
-
-    func artistPage(
-        _ artist: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        let name = XXH3.hex(Array(artist.utf8))
-        let answer = try await value("artists", name, "\(artist)/\(page)", AnswerAge.author, deadline) {
-            (deadline) async throws(SourceError) -> PageAnswer<WorkPage> in
-            do throws(SourceError) {
-                return PageAnswer(page: try await source.artistPage(artist, page: page, deadline: deadline))
-            } catch .pastTheEnd { return PageAnswer(page: nil) }
-        }
-        guard var found = answer.page else { throw .pastTheEnd }
-        found.works = found.works.map(\.bounded)
-        return found
-    }
-
-    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
-        var details = try await value("works", "\(work.rawValue)", "details", AnswerAge.record, deadline) {
-            (deadline) async throws(SourceError) in try await source.details(of: work, deadline: deadline)
-        }
-        details.work = details.work.bounded
-        return details
-    }
-
-    func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AnimationRecord {
-        try await value("works", "\(work.rawValue)", "animation", AnswerAge.record, deadline) {
-            (deadline) async throws(SourceError) in try await source.animation(of: work, deadline: deadline)
-        }
-    }
-
-    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
-        try await value("works", "\(work.rawValue)", "originals", AnswerAge.record, deadline) {
-            (deadline) async throws(SourceError) in try await source.originals(of: work, deadline: deadline)
-        }
-    }
-
-    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AuthorProfile {
-        try await value("authors", "\(author.rawValue)", "profile", AnswerAge.author, deadline) {
-            (deadline) async throws(SourceError) in try await source.profile(of: author, deadline: deadline)
+    func record(
+        of subject: RecordKey, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> SourceRecord {
+        switch subject {
+        case .details(let work):
+            var details = try await value("works", work.rawValue, "details", AnswerAge.record, deadline) {
+                (deadline) async throws(SourceError) in try await source.details(of: work, deadline: deadline)
+            }
+            details.work = details.work.bounded
+            return .details(details)
+        case .animation(let work):
+            return .animation(
+                try await value("works", work.rawValue, "animation", AnswerAge.record, deadline) {
+                    (deadline) async throws(SourceError) in try await source.animation(of: work, deadline: deadline)
+                })
+        case .originals(let work):
+            return .originals(
+                try await value("works", work.rawValue, "originals", AnswerAge.record, deadline) {
+                    (deadline) async throws(SourceError) in try await source.originals(of: work, deadline: deadline)
+                })
+        case .profile(let author):
+            return .profile(
+                try await value("authors", author.rawValue, "profile", AnswerAge.profile, deadline) {
+                    (deadline) async throws(SourceError) in try await source.profile(of: author, deadline: deadline)
+                })
         }
     }
 
     private func value<Value: Codable & Sendable>(
-        _ kind: String, _ name: String, _ part: String, _ seconds: Int64, _ deadline: ContinuousClock.Instant,
+        _ kind: String, _ number: Int64, _ part: String, _ seconds: Int64, _ deadline: ContinuousClock.Instant,
         ask: @Sendable (ContinuousClock.Instant) async throws(SourceError) -> Value
     ) async throws(SourceError) -> Value {
-        guard let share = share(), let document = share.documents.document(kind, name) else {
+        guard let share = share(), let document = share.documents.document([kind, "\(number)"]) else {
             return try await ask(deadline)
         }
         return try await document.value(
@@ -198,47 +162,51 @@ struct TieredSource: RankingSource {
 
 /// A page that the service returned with the answer to another request.
 private final class ToldPage: Sendable {
-    let page = Mutex<RankingPage?>(nil)
+    let page = Mutex<ListingPage?>(nil)
 }
 
 extension SharedDocuments {
-    /// Returns the document of a day's ranking: its pages, and the sizes of its pictures.
-    func day(_ mode: RankingMode, _ day: Day) -> SharedDocument? {
-        document("days", mode.rawValue, day.description)
+    /// Returns the document of a part of a listing; nil for a listing that is not shared.
+    ///
+    /// A document is a page, so that a long listing is not written anew with each of its pages. Records of works are named by a hash of
+    /// their numbers: the same works are requested together wherever the list is the same.
+    func document(of listing: ListingKey, _ part: ListingPart) -> SharedDocument? {
+        let name =
+            switch part {
+            case .number(let number): "\(number)"
+            case .works(let ids): XXH3.hex(Array(ids.map { "\($0.rawValue)" }.joined(separator: ",").utf8))
+            }
+        return Self.place(of: listing, page: "-\(name)").flatMap { document($0) }
     }
+
+    /// Returns the document of the sizes of a day's pictures.
+    func sizes(of listing: ListingKey) -> SharedDocument? { Self.place(of: listing).flatMap { document($0) } }
+
+    /// Returns the name of a listing's document.
+    ///
+    /// No name is the folder of another one: stores that keep objects as files do not take both.
+    private static func place(of listing: ListingKey, page: String = "") -> [String]? {
+        guard let folder = listing.kind.facts.sharedUnder else { return nil }
+        return switch listing.subject {
+        case .day(let mode, let day): day.map { [folder, mode.rawValue, "\($0)\(page)"] }
+        case .number(let number): [folder, "\(number)\(page)"]
+        case .name(let name): [folder, XXH3.hex(Array(name.text.utf8)) + page]
+        }
+    }
+}
+
+extension ListingKey {
+    /// The name of the only part of a page's document, with the text of a listing whose document is named by its hash.
+    fileprivate var partName: String { words.map { "page/\($0)" } ?? "page" }
 }
 
 // MARK: - Answers that are not shared
 
 extension TieredSource {
     var description: SourceDescription { source.description }
-    var modes: [RankingMode] { source.modes }
     var signIn: SignIn { source.signIn }
-    var worksPerRequest: Int { source.worksPerRequest }
-    var worksPerSearchPage: Int { source.worksPerSearchPage }
-    var worksPerBookmarksPage: Int { source.worksPerBookmarksPage }
-    var worksPerArtistPage: Int { source.worksPerArtistPage }
-    var authorsPerPage: Int { source.authorsPerPage }
     /// Nil: the image host may not be needed at all.
     var imageHost: PictureLocation? { nil }
-
-    func searchPage(
-        _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        try await source.searchPage(words, page: page, deadline: deadline)
-    }
-
-    func bookmarksPage(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        try await source.bookmarksPage(of: user, page: page, deadline: deadline)
-    }
-
-    func followedAuthors(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AuthorPage {
-        try await source.followedAuthors(of: user, page: page, deadline: deadline)
-    }
 
     func files(of work: Work) -> [WorkPicture]? { source.files(of: work) }
 
@@ -249,48 +217,35 @@ extension TieredSource {
     }
 
     func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)? { source.avatar(reference) }
-
-    func webPage(of work: WorkID) -> String { source.webPage(of: work) }
-
-    func webPage(of author: UserID) -> String { source.webPage(of: author) }
 }
 
 // MARK: - Answers
 
-/// A page of a ranking as stored in documents.
-struct RankingPageRecord: Codable, Sendable {
-    var entries: [ListedWork]
-    var total: Int?
-    var hasNext: Bool
-    var unreadable: Int
-
-    init(_ page: RankingPage) {
-        entries = page.entries
-        total = page.total
-        hasNext = page.hasNext
-        unreadable = page.unreadable
-    }
-
-    /// Returns the stored page, with its numbers limited to safe ranges.
-    func page(_ number: Int, _ mode: RankingMode, _ day: Day) -> RankingPage {
-        RankingPage(
-            mode: mode, day: day, page: number,
-            entries: entries.map { entry in
-                var entry = entry
-                entry.rank = entry.rank.map { min(max($0, 1), Self.mostRanks) }
-                entry.previousRank = entry.previousRank.map { min(max($0, 1), Self.mostRanks) }
-                entry.work = entry.work.bounded
-                return entry
-            }, total: total.map { min(max($0, 0), Self.mostRanks) }, hasNext: hasNext, unreadable: max(0, unreadable))
-    }
-
-    /// A bound above the ranks of any ranking.
-    private static let mostRanks = 1_000_000
+/// An answer with a page, or with none for a page after the last one.
+struct PageAnswer: Codable, Sendable {
+    var page: ListingPage?
 }
 
-/// An answer with a page, or with none for a page after the last one.
-struct PageAnswer<Page: Codable & Sendable>: Codable, Sendable {
-    var page: Page?
+extension ListingPage {
+    /// The stored page of a day, if the listing has one, with its numbers limited to safe ranges.
+    func bounded(on day: Day?) -> ListingPage {
+        var page = self
+        page.day = day
+        page.total = total.map { min(max($0, 0), Self.mostEntries) }
+        page.lastPage = lastPage.map { min(max($0, 0), Self.mostEntries) }
+        page.unreadable = max(0, unreadable)
+        page.entries = entries.map { entry in
+            var entry = entry
+            entry.rank = entry.rank.map { min(max($0, 1), Self.mostEntries) }
+            entry.previousRank = entry.previousRank.map { min(max($0, 1), Self.mostEntries) }
+            entry.work = entry.work.bounded
+            return entry
+        }
+        return page
+    }
+
+    /// A bound above the ranks and entries of any listing.
+    private static let mostEntries = 1_000_000
 }
 
 extension Work {

@@ -28,7 +28,7 @@ enum Main {
             return finish(as: name) { () throws(ProgramError) in try mountAsHelper(words) }.ofMountHelper
         }
         return finish(as: "rankfs") { () throws(ProgramError) in
-            try CommandParser.parse(words).perform()
+            try CommandTable.parse(words).run()
         }
     }
 
@@ -54,51 +54,6 @@ enum Main {
         if helper.verbose {
             Output.print(
                 "rankfs: \(helper.request.source.rawValue) mounted on \(LogText.escaped(helper.request.mountPoint)).")
-        }
-    }
-}
-
-extension Command {
-    /// Runs the command; blocks the calling thread, which must not be a thread of the task pool.
-    func perform() throws(ProgramError) {
-        switch self {
-        case .mount(let request):
-            if let descriptor = request.readyDescriptor { Launcher.closeInherited(above: descriptor) }
-            try Mounter.makeAndMount(request)
-        case .demo(let request):
-            let (settings, warnings, home) = try SettingsLoader.load(request)
-            try DemoCommand.run(request, settings: settings, warnings: warnings, home: home)
-        case .unmount(let mountPoint): try UnmountCommand.run(mountPoint)
-        case .status(let mountPoint, let json): try StatusCommand.run(mountPoint: mountPoint, json: json)
-        case .watch(let mountPoint, let json):
-            try StatusCommand.watch(
-                mountPoint: mountPoint, json: json, variables: ProcessEnvironment.variables())
-        case .cache(let action, let request):
-            let (settings, _, home) = try SettingsLoader.load(request)
-            try CacheCommand(request, settings: settings, home: home).run(action)
-        case .doctor(let request): try DoctorCommand(request: request, home: .current()).run()
-        case .login(let request, let file):
-            let (settings, _, home) = try SettingsLoader.load(request)
-            try LoginCommand.run(file: file, source: request.source, settings: settings, home: home)
-        case .logout(let request):
-            let (settings, _, home) = try SettingsLoader.load(request)
-            try LogoutCommand.run(source: request.source, settings: settings, home: home)
-        case .act(let command, let paths): try ActCommand.run(command, paths: paths)
-        case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
-        case .tier(let action): try TierCommand.run(action)
-        case .completions(let shell): Output.print(Completions.script(for: shell), terminator: "")
-        case .complete(let words):
-            for candidate in Completions.candidates(for: words, .system) {
-                Output.print(candidate.word + (candidate.help.isEmpty ? "" : "\t\(candidate.help)"))
-            }
-        case .guardMount(let mount): mount.serve()
-        case .version: Output.print("rankfs \(Version.text)")
-        case .help(let topic):
-            guard let text = HelpText.text(for: topic) else {
-                throw ProgramError(
-                    .usage, "there is no help on \(LogText.escaped(topic ?? "", limit: 80)); `rankfs help` lists all.")
-            }
-            Output.print(text, terminator: "")
         }
     }
 }

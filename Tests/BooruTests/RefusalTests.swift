@@ -10,7 +10,7 @@ import Testing
         _ board: FakeBoard, _ engine: any BooruEngine = DanbooruEngine()
     ) async -> SourceError? {
         await failure { () async throws(SourceError) in
-            try await board.source(engine).searchPage("a b c", page: 1, deadline: deadline)
+            try await board.source(engine).page(of: .search("a b c"), 1, deadline: deadline)
         }
     }
 

@@ -18,15 +18,15 @@ import Testing
     func rankingsAreSearchesOfTheirDays(mode: String, first: String, date: String, other days: String) async throws {
         let mode = try #require(RankingMode(rawValue: mode))
         let board = FakeBoard(try page(3))
-        let answer = try await board.source().rankingPage(mode, day: day(first), page: 1, deadline: deadline)
+        let answer = try await board.source().page(of: .ranking(mode, day(first)), 1, deadline: deadline)
         #expect(
             board.urls == [
                 "https://safebooru.donmai.us/posts.json?tags=\(date)+order:score+rating:g&limit=200&page=1"
             ])
-        #expect(answer.mode == mode && answer.day == day(first) && answer.total == nil && answer.unreadable == 0)
+        #expect(answer.day == day(first) && answer.total == nil && answer.unreadable == 0)
         #expect(answer.entries.map(\.rank) == [1, 2, 3] && !answer.hasNext)
         let other = FakeBoard(try text([moebooruPost()]))
-        _ = try await other.source(yandere).rankingPage(mode, day: day(first), page: 2, deadline: deadline)
+        _ = try await other.source(yandere).page(of: .ranking(mode, day(first)), 2, deadline: deadline)
         #expect(
             other.urls == [
                 "https://yande.re/post.json?api_version=2&include_tags=1&tags=\(days)+order:score+rating:s&limit=100&page=2"
@@ -36,15 +36,15 @@ import Testing
     @Test func requestsAreHonestAndPlain() async throws {
         let board = FakeBoard(try page(1), try page(1))
         let source = board.source()
-        _ = try await source.rankingPage(.day, day: day("2024-05-01"), page: 1, deadline: deadline)
-        _ = try await source.rankingPage(.day, day: day("2024-05-01"), page: 2, deadline: deadline)
+        _ = try await source.page(of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline)
+        _ = try await source.page(of: .ranking(.day, day("2024-05-01")), 2, deadline: deadline)
         let request = try #require(board.requests.first)
         #expect(request.headers == ["Accept: application/json"] && request.method == .get && request.range == nil)
         #expect(request.transferClass == .metadata && request.purpose == .api && request.deadline == deadline)
         #expect(
             board.turns == [.reader, .shown] && board.patiences == [.zero, .zero] && board.verdicts == [.fine, .fine])
         _ = try? await RequestUrgency.$isBackground.withValue(true) {
-            try await source.searchPage("a", page: 1, deadline: deadline)
+            try await source.page(of: .search("a"), 1, deadline: deadline)
         }
         #expect(board.patiences.last == .seconds(120) && board.verdicts.last == .unknown)
     }
@@ -52,9 +52,9 @@ import Testing
     /// The service's own today begins before its day is over, and it answers nothing for none.
     @Test func theNewestDayIsAskedForByItsDate() async throws {
         let board = FakeBoard(try page(1), try text([moebooruPost()]))
-        let answer = try await board.source().rankingPage(.day, day: nil, page: 1, deadline: deadline)
+        let answer = try await board.source().page(of: .ranking(.day, nil), 1, deadline: deadline)
         #expect(answer.day == day("2024-05-14") && board.urls[0].contains("date:2024-05-14+"))
-        let month = try await board.source(konachan).rankingPage(.month, day: nil, page: 1, deadline: deadline)
+        let month = try await board.source(konachan).page(of: .ranking(.month, nil), 1, deadline: deadline)
         #expect(month.day == day("2024-04-01"))
         #expect(board.urls[1].hasPrefix("https://konachan.net/") && board.urls[1].contains("2024-04-01..2024-04-30"))
     }
@@ -72,12 +72,13 @@ import Testing
         let board = FakeBoard(headers: headers, try page(1), try page(1), try page(1))
         let last = day("2024-05-14")
         let error = await failure { () async throws(SourceError) in
-            try await board.source().rankingPage(.day, day: last, page: 1, deadline: deadline)
+            try await board.source().page(of: .ranking(.day, last), 1, deadline: deadline)
         }
         #expect(error == (isOver ? nil : .notPublished))
-        let newest = try await board.source().rankingPage(.day, day: nil, page: 1, deadline: deadline)
-        #expect(newest.day == (isOver ? last : day("2024-05-13")))
-        #expect(board.urls.last?.contains("date:\(newest.day)+") == true)
+        let newest = try await board.source().page(of: .ranking(.day, nil), 1, deadline: deadline)
+        let shown = try #require(newest.day)
+        #expect(shown == (isOver ? last : day("2024-05-13")))
+        #expect(board.urls.last?.contains("date:\(shown)+") == true)
     }
 
     /// A week is over with its last day; whatever a server tells, it is asked twice at most.
@@ -86,13 +87,13 @@ import Testing
         let source = board.source(now: 1_716_300_000)
         #expect(
             await failure { () async throws(SourceError) in
-                try await source.rankingPage(.week, day: day("2024-05-13"), page: 1, deadline: deadline)
+                try await source.page(of: .ranking(.week, day("2024-05-13")), 1, deadline: deadline)
             } == .notPublished)
-        _ = try await source.rankingPage(.week, day: day("2024-05-06"), page: 1, deadline: deadline)
+        _ = try await source.page(of: .ranking(.week, day("2024-05-06")), 1, deadline: deadline)
         let early = FakeBoard(headers: [("date", "Thu, 01 Jan 1970 00:00:00 GMT")], try page(1), try page(1))
         #expect(
             await failure { () async throws(SourceError) in
-                try await early.source().rankingPage(.day, day: nil, page: 1, deadline: deadline)
+                try await early.source().page(of: .ranking(.day, nil), 1, deadline: deadline)
             } == .notPublished)
         #expect(early.urls.count == 1)
     }
@@ -101,18 +102,18 @@ import Testing
         let source = FakeBoard().source()
         for (mode, date) in [(RankingMode.week, "2024-05-05"), (.month, "2024-05-02"), (.day, "1999-01-01")] {
             let error = await failure { () async throws(SourceError) in
-                try await source.rankingPage(mode, day: day(date), page: 1, deadline: deadline)
+                try await source.page(of: .ranking(mode, day(date)), 1, deadline: deadline)
             }
             #expect(error == .notPublished)
         }
         for page in [0, -1, 1001, Int.max, Int.min] {
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await source.rankingPage(.day, day: day("2024-05-01"), page: page, deadline: deadline)
+                    try await source.page(of: .ranking(.day, day("2024-05-01")), page, deadline: deadline)
                 } == .pastTheEnd)
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await source.searchPage("a", page: page, deadline: deadline)
+                    try await source.page(of: .search("a"), page, deadline: deadline)
                 } == .pastTheEnd)
         }
     }
@@ -125,27 +126,27 @@ import Testing
         for (page, expected) in [(1, SourceError.notPublished), (2, .pastTheEnd)] {
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await source.rankingPage(.day, day: day("2024-05-01"), page: page, deadline: deadline)
+                    try await source.page(of: .ranking(.day, day("2024-05-01")), page, deadline: deadline)
                 } == expected)
         }
-        let search = try await source.searchPage("nothing", page: 1, deadline: deadline)
+        let search = try await source.page(of: .search("nothing"), 1, deadline: deadline)
         #expect(search.works.isEmpty && !search.hasNext)
         #expect(
             await failure { () async throws(SourceError) in
-                try await board.source(yandere).searchPage("nothing", page: 2, deadline: deadline)
+                try await board.source(yandere).page(of: .search("nothing"), 2, deadline: deadline)
             } == .pastTheEnd)
     }
 
     @Test(arguments: [(200, true), (180, true), (100, true), (99, false), (1, false)])
     func aPageFarFromFullIsTheLast(count: Int, hasNext: Bool) async throws {
         let board = FakeBoard(try page(count), try page(count))
-        let ranking = try await board.source().rankingPage(.day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        let ranking = try await board.source().page(of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline)
         #expect(ranking.hasNext == hasNext && ranking.entries.count == count)
-        #expect(try await board.source().searchPage("a", page: 1, deadline: deadline).hasNext == hasNext)
+        #expect(try await board.source().page(of: .search("a"), 1, deadline: deadline).hasNext == hasNext)
     }
 
     @Test func thereAreNoPagesBehindTheLastOfTheService() async throws {
-        let answer = try await FakeBoard(try page(200)).source().searchPage("a", page: 1000, deadline: deadline)
+        let answer = try await FakeBoard(try page(200)).source().page(of: .search("a"), 1000, deadline: deadline)
         #expect(!answer.hasNext)
     }
 
@@ -155,8 +156,8 @@ import Testing
             danbooruPost(4, ["rating": "x"]), danbooruPost(5, ["file_url": Missing(), "is_banned": true]),
             ["id": "odd"], danbooruPost(7),
         ]
-        let answer = try await FakeBoard(try text(posts)).source().rankingPage(
-            .day, day: day("2024-05-01"), page: 3, deadline: deadline)
+        let answer = try await FakeBoard(try text(posts)).source().page(
+            of: .ranking(.day, day("2024-05-01")), 3, deadline: deadline)
         #expect(answer.entries.map(\.rank) == [401, 405, 407])
         #expect(answer.entries.map(\.work.withheld) == [nil, "banned", nil])
         #expect(answer.entries.allSatisfy { $0.previousRank == nil } && answer.unreadable == 1)
@@ -167,17 +168,19 @@ import Testing
     @Test func wordsAreTagsAndStayInTheirPlace() async throws {
         let board = FakeBoard(try page(1), try page(1))
         let source = board.source(rating: "explicit")
-        _ = try await source.searchPage("hakurei_reimu  初音ミク&page=9#x", page: 2, deadline: deadline)
+        _ = try await source.page(of: .search("hakurei_reimu  初音ミク&page=9#x"), 2, deadline: deadline)
         #expect(
             board.urls == [
                 "https://danbooru.donmai.us/posts.json?tags=hakurei_reimu+%E5%88%9D%E9%9F%B3%E3%83%9F%E3%82%AF%26page%3D9%23x"
                     + "&limit=200&page=2"
             ])
-        #expect(source.worksPerSearchPage == 200 && FakeBoard().source(yandere).worksPerSearchPage == 100)
+        #expect(
+            source.description.entries(of: .search) == 200
+                && FakeBoard().source(yandere).description.entries(of: .artist) == 100)
         for words in ["", "  ", String(repeating: "a", count: 2000)] {
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await source.searchPage(words, page: 1, deadline: deadline)
+                    try await source.page(of: .search(words), 1, deadline: deadline)
                 } == .notFound)
         }
     }
@@ -188,19 +191,19 @@ import Testing
         ("a_or_b for", "a_or_b+for+rating:g,s"), ("(a b)", "%28a+b%29+rating:g,s"),
     ]) func theRatingIsThatOfEveryAlternative(words: String, tags: String) async throws {
         let board = FakeBoard(try page(1), try page(1), try text([moebooruPost()]))
-        _ = try await board.source(rating: "sensitive").searchPage(words, page: 1, deadline: deadline)
+        _ = try await board.source(rating: "sensitive").page(of: .search(words), 1, deadline: deadline)
         #expect(board.urls[0].contains("tags=\(tags)&"), "\(board.urls[0])")
-        _ = try await board.source(rating: "explicit").searchPage(words, page: 1, deadline: deadline)
+        _ = try await board.source(rating: "explicit").page(of: .search(words), 1, deadline: deadline)
         #expect(!board.urls[1].contains("%28+") && !board.urls[1].contains("rating"), "nothing is limited")
-        _ = try await board.source(yandere).searchPage(words, page: 1, deadline: deadline)
+        _ = try await board.source(yandere).page(of: .search(words), 1, deadline: deadline)
         #expect(!board.urls[2].contains("%28+") && board.urls[2].contains("+rating:s&"))
     }
 
     /// No name of a directory has the separator of paths; its twin stands for it, as in names of files.
     @Test func aTwinStandsForTheSeparator() async throws {
         let board = FakeBoard(try page(1), try page(1))
-        _ = try await board.source().searchPage("fate／stay_night a／b", page: 1, deadline: deadline)
-        _ = try await board.source().artistPage("a／b", page: 1, deadline: deadline)
+        _ = try await board.source().page(of: .search("fate／stay_night a／b"), 1, deadline: deadline)
+        _ = try await board.source().page(of: .artist("a／b"), 1, deadline: deadline)
         #expect(board.urls[0].contains("tags=fate%2Fstay_night+a%2Fb+"), "\(board.urls[0])")
         #expect(board.urls[1].contains("tags=a%2Fb+"), "\(board.urls[1])")
     }
@@ -210,7 +213,7 @@ import Testing
         for (source, name) in [
             (board.source(), "a:b"), (board.source(), ":d"), (board.source(yandere), "re:zero"),
             (board.source(yandere), "is:a"),
-        ] { _ = try await source.artistPage(name, page: 1, deadline: deadline) }
+        ] { _ = try await source.page(of: .artist(name), 1, deadline: deadline) }
         #expect(board.urls[0].contains("tags=a%3Ab+") || board.urls[0].contains("tags=a:b+"))
         #expect(board.urls.count == 4)
         let names = [
@@ -221,7 +224,7 @@ import Testing
             for name in names {
                 #expect(
                     await failure { () async throws(SourceError) in
-                        try await source.artistPage(name, page: 1, deadline: deadline)
+                        try await source.page(of: .artist(name), 1, deadline: deadline)
                     } == .notFound, "\(name)")
             }
         }
@@ -231,7 +234,7 @@ import Testing
     @Test func anArtistIsOneTag() async throws {
         let board = FakeBoard(try text([moebooruPost(), moebooruPost()]))
         let source = board.source(yandere, rating: "questionable")
-        let answer = try await source.artistPage("chanta_(ayatakaoisii)", page: 1, deadline: deadline)
+        let answer = try await source.page(of: .artist("chanta_(ayatakaoisii)"), 1, deadline: deadline)
         #expect(answer.works.count == 1, "the same post twice is one work")
         #expect(
             board.urls == [
@@ -240,7 +243,7 @@ import Testing
         for name in ["", "a b", "a*", "rating:e", "-a", "~a", ".", "..", "a\u{0}", "a\n", "a\u{3000}b"] {
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await source.artistPage(name, page: 1, deadline: deadline)
+                    try await source.page(of: .artist(name), 1, deadline: deadline)
                 } == .notFound, "\(name)")
         }
     }
@@ -257,14 +260,14 @@ import Testing
     func theRatingIsAPartOfTheSearch(word: String?, host: String, tag: String) async throws {
         let posts = ["g", "s", "q", "e", "z"].enumerated().map { danbooruPost($0 + 1, ["rating": $1]) }
         let board = FakeBoard(try text(posts), try text(posts))
-        let answer = try await board.source(rating: word).rankingPage(
-            .day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        let answer = try await board.source(rating: word).page(
+            of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline)
         #expect(board.urls[0].hasPrefix("https://\(host).donmai.us/") && board.urls[0].contains(tag))
         let shown = ["sensitive": 2, "questionable": 3, "explicit": 4][word ?? ""] ?? 1
         #expect(answer.entries.map(\.rank) == Array(1...shown))
         // An origin of one's own is told as well.
-        _ = try await board.source(rating: word, apiURL: "http://127.0.0.1:8080").rankingPage(
-            .day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        _ = try await board.source(rating: word, apiURL: "http://127.0.0.1:8080").page(
+            of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline)
         #expect(board.urls[1].hasPrefix("http://127.0.0.1:8080/posts.json?") && board.urls[1].contains(tag))
     }
 
@@ -275,8 +278,8 @@ import Testing
     func theOtherEngineHasThree(word: String?, tag: String, shown: Int) async throws {
         let posts = ["s", "q", "e", "g"].enumerated().map { moebooruPost($0 + 1, ["rating": $1]) }
         let board = FakeBoard(try text(["posts": posts, "tags": [:]]))
-        let answer = try await board.source(konachan, rating: word).rankingPage(
-            .day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        let answer = try await board.source(konachan, rating: word).page(
+            of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline)
         #expect(board.urls[0].contains(tag) && answer.entries.map(\.rank) == Array(1...shown))
     }
 
@@ -284,10 +287,10 @@ import Testing
     @Test func aPageOfOtherRatingsIsNoEnd() async throws {
         let board = FakeBoard(try page(5, ["rating": "e"]), try page(5, ["rating": "e"]))
         let error = await failure { () async throws(SourceError) in
-            try await board.source().rankingPage(.day, day: day("2024-05-01"), page: 1, deadline: deadline)
+            try await board.source().page(of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline)
         }
         #expect(isUnreadable(error))
-        let search = try await board.source().searchPage("a", page: 1, deadline: deadline)
+        let search = try await board.source().page(of: .search("a"), 1, deadline: deadline)
         #expect(search.works.isEmpty && search.unreadable == 0)
     }
 }

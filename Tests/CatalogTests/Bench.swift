@@ -42,16 +42,17 @@ final class Bench: Sendable {
         set { clock.withLock { $0 = newValue } }
     }
 
-    /// A catalog over the held transport; with a view that shows originals or works, over a host that answers by itself.
+    /// A catalog over a transport, by default the held one; with a view that shows originals or works, over a host that answers by
+    /// itself.
     func open(
         days: Int = 3, source: FakeSource? = nil, view: ListingView = ListingView(rendition: .regular),
-        answers: Bool = false
+        answers: Bool = false, over other: (any Transport)? = nil
     ) throws -> Catalog {
         try Catalog(
             CatalogConfiguration(
                 directory: directory, days: days, view: view, timeout: .seconds(15),
                 now: { [self] in clock.withLock { $0 } }),
-            source: source ?? self.source, host: ImageHost(answers ? host : transport),
+            source: source ?? self.source, host: ImageHost(other ?? (answers ? host : transport)),
             report: { [self] event in reported.withLock { $0.append(event) } })
     }
 

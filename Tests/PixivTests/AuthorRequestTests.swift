@@ -26,13 +26,14 @@ struct AuthorRequestTests {
             envelope("{\"illusts\":[],\"manga\":{\"3\":null}}"), envelope("{\"illusts\":[],\"manga\":[]}"),
             envelope("[]"))
         let source = service.source()
-        #expect(try await source.authorWorks(author, deadline: deadline).map(\.rawValue) == [100, 20, 9])
-        #expect(try await source.authorWorks(author, deadline: deadline).map(\.rawValue) == [3])
-        #expect(try await source.authorWorks(author, deadline: deadline).isEmpty)
+        #expect(
+            try await source.page(of: .author(author), 1, deadline: deadline).further?.map(\.rawValue) == [100, 20, 9])
+        #expect(try await source.page(of: .author(author), 1, deadline: deadline).further?.map(\.rawValue) == [3])
+        #expect(try await source.page(of: .author(author), 1, deadline: deadline).further == [])
         #expect(
             isUnreadable(
                 await failure { () async throws(SourceError) in
-                    try await source.authorWorks(author, deadline: deadline)
+                    try await source.page(of: .author(author), 1, deadline: deadline).further
                 }))
         #expect(service.urls == Array(repeating: "https://www.pixiv.net/ajax/user/7/profile/all", count: 4))
     }
@@ -49,7 +50,7 @@ struct AuthorRequestTests {
             )
         }
         let service = FakeService(bodies.map { .success($0) })
-        let works = try await service.source().works(ids, of: author, deadline: deadline)
+        let works = try await service.source().page(of: .author(author), .works(ids), deadline: deadline).works
         #expect(works.map(\.id) == ids.filter { $0.rawValue != 33 })
         #expect(works.first?.picture == "2022/05/01/00/00/00/250_p0")
         #expect(service.requests.count == 3)
@@ -59,7 +60,7 @@ struct AuthorRequestTests {
             #expect(url.components(separatedBy: "ids%5B%5D=").count - 1 <= 100)
         }
         #expect(service.urls[2].components(separatedBy: "ids%5B%5D=").count - 1 == 50)
-        #expect(service.source().worksPerRequest == 100)
+        #expect(PixivSource.facts.entries(of: .author) == 100)
     }
 
     @Test("an author's works one of which makes no sense; none; and a request for none")
@@ -69,14 +70,15 @@ struct AuthorRequestTests {
             envelope("{\"works\":{\"6\":{}}}"))
         let source = service.source()
         let ids = [WorkID(rawValue: 6), WorkID(rawValue: 5)]
-        #expect(try await source.works(ids, of: author, deadline: deadline).map(\.id.rawValue) == [5])
-        #expect(try await source.works(ids, of: author, deadline: deadline).isEmpty)
+        #expect(
+            try await source.page(of: .author(author), .works(ids), deadline: deadline).works.map(\.id.rawValue) == [5])
+        #expect(try await source.page(of: .author(author), .works(ids), deadline: deadline).works.isEmpty)
         #expect(
             isUnreadable(
                 await failure { () async throws(SourceError) in
-                    try await source.works(ids, of: author, deadline: deadline)
+                    try await source.page(of: .author(author), .works(ids), deadline: deadline).works
                 }))
-        #expect(try await source.works([], of: author, deadline: deadline).isEmpty)
+        #expect(try await source.page(of: .author(author), .works([]), deadline: deadline).works.isEmpty)
         #expect(service.requests.count == 3)
     }
 
@@ -90,7 +92,7 @@ struct AuthorRequestTests {
             let source = service.source()
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await source.authorWorks(author, deadline: deadline)
+                    try await source.page(of: .author(author), 1, deadline: deadline).further
                 } == .notFound)
         }
         let service = FakeService()
@@ -98,7 +100,7 @@ struct AuthorRequestTests {
         let nobody = UserID(rawValue: 0)
         #expect(
             await failure { () async throws(SourceError) in
-                try await source.authorWorks(nobody, deadline: deadline)
+                try await source.page(of: .author(nobody), 1, deadline: deadline).further
             } == .notFound)
         #expect(
             await failure { () async throws(SourceError) in
@@ -111,7 +113,7 @@ struct AuthorRequestTests {
     func refused(status: Int) async {
         let source = FakeService(status: status, "{\"error\":true,\"message\":\"不正なリクエストです。\",\"body\":[]}").source()
         let error = await failure { () async throws(SourceError) in
-            try await source.authorWorks(author, deadline: deadline)
+            try await source.page(of: .author(author), 1, deadline: deadline).further
         }
         guard case .unreadable(let reason)? = error else {
             Issue.record("\(String(describing: error))")

@@ -12,7 +12,7 @@ struct RankingRequestTests {
     @Test("one request of the right shape goes")
     func shape() async throws {
         let service = FakeService(ranking())
-        let page = try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+        let page = try await service.source().page(of: .ranking(.daily, day), 1, deadline: deadline)
         #expect(page.entries.map(\.work.id.rawValue) == [97_973_029])
         #expect(page.day == day && page.hasNext && page.total == 500)
         let url = "https://www.pixiv.net/ranking.php?format=json&mode=daily&date=20220501&p=1"
@@ -26,9 +26,9 @@ struct RankingRequestTests {
     @Test("what nobody waits for goes last, and may wait for its turn")
     func turns() async throws {
         let service = FakeService(ranking(page: 2, next: "3"), ranking())
-        _ = try await service.source().rankingPage(.daily, day: day, page: 2, deadline: deadline)
+        _ = try await service.source().page(of: .ranking(.daily, day), 2, deadline: deadline)
         _ = try await RequestUrgency.$isBackground.withValue(true) {
-            try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+            try await service.source().page(of: .ranking(.daily, day), 1, deadline: deadline)
         }
         #expect(
             service.events == [
@@ -52,7 +52,7 @@ struct RankingRequestTests {
         let pages = Task {
             try await RequestUrgency.$isBackground.withValue(true) {
                 try await Urgency.$current.withValue(urgency) {
-                    for _ in 1...2 { _ = try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline) }
+                    for _ in 1...2 { _ = try await source.page(of: .ranking(.daily, day), 1, deadline: deadline) }
                 }
             }
         }
@@ -70,18 +70,18 @@ struct RankingRequestTests {
         let manga = answer.replacingOccurrences(of: "{\"contents\"", with: "{\"content\":\"manga\",\"contents\"")
         #expect(manga != answer)
         let service = FakeService(manga)
-        let page = try await service.source().rankingPage(mode, day: day, page: 1, deadline: deadline)
-        #expect(page.mode == mode && !page.entries.isEmpty)
+        let page = try await service.source().page(of: .ranking(mode, day), 1, deadline: deadline)
+        #expect(!page.entries.isEmpty)
         #expect(
             service.urls == [
                 "https://www.pixiv.net/ranking.php?format=json&mode=daily&content=manga&date=\(day.compact)&p=1"
             ])
         let other = FakeService(manga.replacingOccurrences(of: "manga", with: "all")).source()
         await #expect(throws: SourceError.self) {
-            try await other.rankingPage(mode, day: day, page: 1, deadline: deadline)
+            try await other.page(of: .ranking(mode, day), 1, deadline: deadline)
         }
         await #expect(throws: SourceError.self) {
-            try await FakeService(manga).source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+            try await FakeService(manga).source().page(of: .ranking(.daily, day), 1, deadline: deadline)
         }
     }
 
@@ -89,9 +89,9 @@ struct RankingRequestTests {
     func modes(mode: RankingMode) async throws {
         let service = FakeService(ranking(mode: mode.rawValue, page: 3, next: "false"))
         let source = service.source(apiURL: "http://127.0.0.1:8080")
-        let page = try await source.rankingPage(mode, day: nil, page: 3, deadline: deadline)
+        let page = try await source.page(of: .ranking(mode, nil), 3, deadline: deadline)
         #expect(service.urls == ["http://127.0.0.1:8080/ranking.php?format=json&mode=\(mode.rawValue)&p=3"])
-        #expect(page.mode == mode && page.day == day && !page.hasNext)
+        #expect(page.day == day && !page.hasNext)
         #expect(source.modes.contains(mode))
     }
 
@@ -102,7 +102,7 @@ struct RankingRequestTests {
             let source = FakeService(status: 404, body).source()
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await source.rankingPage(.daily, day: day, page: page, deadline: deadline)
+                    try await source.page(of: .ranking(.daily, day), page, deadline: deadline)
                 } == expected)
         }
     }
@@ -119,7 +119,7 @@ struct RankingRequestTests {
         let source = FakeService(body).source()
         #expect(
             await failure { () async throws(SourceError) in
-                try await source.rankingPage(.daily, day: day, page: page, deadline: deadline)
+                try await source.page(of: .ranking(.daily, day), page, deadline: deadline)
             } == expected)
     }
 
@@ -136,7 +136,7 @@ struct RankingRequestTests {
         #expect(
             isUnreadable(
                 await failure { () async throws(SourceError) in
-                    try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                    try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                 }))
         #expect(service.requests.count == 1)
     }
@@ -144,13 +144,13 @@ struct RankingRequestTests {
     @Test("an answer without a date is of the day asked for, and of none if none was")
     func dateless() async throws {
         let body = ranking().replacingOccurrences(of: "\"date\":\"20220501\"", with: "\"date\":false")
-        let page = try await FakeService(body).source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+        let page = try await FakeService(body).source().page(of: .ranking(.daily, day), 1, deadline: deadline)
         #expect(page.day == day)
         let source = FakeService(body).source()
         #expect(
             isUnreadable(
                 await failure { () async throws(SourceError) in
-                    try await source.rankingPage(.daily, day: nil, page: 1, deadline: deadline)
+                    try await source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
                 }))
     }
 
@@ -158,7 +158,7 @@ struct RankingRequestTests {
     func askedAgain() async throws {
         for nonsense in ["<!DOCTYPE html><html>", "", "[]", "{\"contents\":[", "null", "{} {}"] {
             let service = FakeService(nonsense, ranking())
-            let page = try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+            let page = try await service.source().page(of: .ranking(.daily, day), 1, deadline: deadline)
             #expect(page.entries.count == 1)
             let asked = FakeService.Event.asked(service.urls[0], .reader, deadline)
             #expect(service.events == [asked, asked])
@@ -168,7 +168,7 @@ struct RankingRequestTests {
             #expect(
                 isUnreadable(
                     await failure { () async throws(SourceError) in
-                        try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                        try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                     }))
             #expect(hopeless.requests.count == 2)
         }
@@ -180,7 +180,7 @@ struct RankingRequestTests {
         #expect(
             isUnreadable(
                 await failure { () async throws(SourceError) in
-                    try await source.rankingPage(.daily, day: day, page: 2, deadline: deadline)
+                    try await source.page(of: .ranking(.daily, day), 2, deadline: deadline)
                 }))
     }
 }

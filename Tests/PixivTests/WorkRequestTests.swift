@@ -18,8 +18,8 @@ struct WorkRequestTests {
         let payload = "ajax-search-artworks/Nandaka-PixivUtil2-test-tags-search-exact-last"
         let service = try service(payload, payload)
         let source = service.source()
-        #expect(try await source.searchPage("初音ミク 100%/?#", page: 2, deadline: deadline).works.count == 24)
-        #expect(try await source.searchPage("...", page: 52, deadline: deadline).hasNext == false)
+        #expect(try await source.page(of: .search("初音ミク 100%/?#"), 2, deadline: deadline).works.count == 24)
+        #expect(try await source.page(of: .search("..."), 52, deadline: deadline).hasNext == false)
         let words = "%E5%88%9D%E9%9F%B3%E3%83%9F%E3%82%AF%20100%25%2F%3F%23"
         let rest = "&s_mode=s_tag&type=all"
         #expect(
@@ -27,7 +27,7 @@ struct WorkRequestTests {
                 "https://www.pixiv.net/ajax/search/artworks/\(words)?word=\(words)&order=date_d&mode=all&p=2\(rest)",
                 "https://www.pixiv.net/ajax/search/artworks/...?word=...&order=date_d&mode=all&p=52\(rest)",
             ])
-        #expect(URL(string: service.urls[0]) != nil && source.worksPerSearchPage == 60)
+        #expect(URL(string: service.urls[0]) != nil && PixivSource.facts.entries(of: .search) == 60)
     }
 
     @Test("what nobody can search, and pages before the first, are not asked for")
@@ -37,12 +37,12 @@ struct WorkRequestTests {
         for words in ["", ".", ".."] {
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await source.searchPage(words, page: 1, deadline: deadline)
+                    try await source.page(of: .search(words), 1, deadline: deadline)
                 } == .notFound)
         }
         #expect(
             await failure { () async throws(SourceError) in
-                try await source.searchPage("a", page: 0, deadline: deadline)
+                try await source.page(of: .search("a"), 0, deadline: deadline)
             } == .pastTheEnd)
         #expect(service.events.isEmpty)
     }
@@ -111,13 +111,13 @@ struct WorkRequestTests {
         let user = UserID(rawValue: 7)
         #expect(
             await failure { () async throws(SourceError) in
-                try await source.bookmarksPage(of: user, page: 1, deadline: deadline)
+                try await source.page(of: .bookmarks(user), 1, deadline: deadline)
             } == .needsSignIn)
         #expect(
             await failure { () async throws(SourceError) in
-                try await source.followedAuthors(of: user, page: 1, deadline: deadline)
+                try await source.page(of: .following(user), 1, deadline: deadline)
             } == .needsSignIn)
-        #expect(service.events.isEmpty && source.worksPerBookmarksPage == 48)
+        #expect(service.events.isEmpty && PixivSource.facts.entries(of: .bookmarks) == 48)
     }
 
     @Test("bookmarks and followed authors are asked for by range")

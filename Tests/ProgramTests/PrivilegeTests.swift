@@ -57,7 +57,7 @@ import Testing
         try request.options.add(list: "allow_other,max_read=4096,uid=0,setuid=alice")
         let mount = GuardedMount(request, for: Self.alice)
         #expect(mount.allowsOthers && mount.longestRead == 4096 && mount.user == 1000)
-        #expect(try CommandParser.parse(Array(mount.arguments.dropFirst())) == .guardMount(mount))
+        #expect(try parsed(Array(mount.arguments.dropFirst())) == mount)
         request.options = MountOptions()
         #expect(!GuardedMount(request, for: Self.alice).allowsOthers)
     }

@@ -30,7 +30,8 @@ package struct SamplePlugIn: SourcePlugIn {
         access: SourceAccess(
             hosts: ["api.sample.test", "pictures.sample.test"], apiURL: "https://api.sample.test",
             imageURL: "https://pictures.sample.test", userAgent: "rankfs (+https://rankfs.test)",
-            userAgentText: "rankfs and its address", rate: 1, burst: 10))
+            userAgentText: "rankfs and its address", rate: 1, burst: 10),
+        webPage: { "https://sample.test/posts/\($0.rawValue)" })
 
     private static let first = Day(year: 2005, month: 5, day: 24) ?? Day(ordinal: 0)
 

@@ -21,10 +21,12 @@ package struct SampleSource: RankingSource {
         "/popular?mode=\(mode)\(day.map { "&date=\($0)" } ?? "")&page=\(page)"
     }
 
-    package func rankingPage(
-        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> RankingPage {
-        let lines = try await lines(at: Self.path(mode.rawValue, day, page: page), deadline: deadline)
+    package func page(
+        of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        guard let mode = listing.mode, case .number(let page) = part else { throw .notFound }
+        let path = Self.path(mode.rawValue, listing.ranking?.day, page: page)
+        let lines = try await lines(at: path, deadline: deadline)
         // The first one names the day; the end is a page without more.
         guard let served = lines.first.flatMap({ Day($0) }) else { throw page > 1 ? .pastTheEnd : .notPublished }
         let perPage = description.paging.entries
@@ -32,9 +34,8 @@ package struct SampleSource: RankingSource {
         let entries = posts.enumerated().compactMap { place, work in
             work.map { ListedWork(rank: (page - 1) * perPage + place + 1, previousRank: nil, work: $0) }
         }
-        return RankingPage(
-            mode: mode, day: served, page: page, entries: entries, total: nil, hasNext: posts.count == perPage,
-            unreadable: posts.count - entries.count)
+        return ListingPage(
+            entries: entries, day: served, hasNext: posts.count == perPage, unreadable: posts.count - entries.count)
     }
 
     /// A reference is what the address and the size follow from: `12.png 4711`.
@@ -56,8 +57,6 @@ package struct SampleSource: RankingSource {
 
     /// The listing tells the format: there is one candidate.
     package func originalCandidates(of work: Work) -> [String] { [work.picture] }
-
-    package func webPage(of work: WorkID) -> String { "https://sample.test/posts/\(work.rawValue)" }
 
     // MARK: -
 

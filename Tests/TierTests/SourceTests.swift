@@ -38,7 +38,7 @@ import Testing
         let shared = SharedDocuments(store, leases: leases, service: "pixiv")
         let own = SharedDocuments(store, leases: leases, service: "pixiv-user-7")
         return Machine(
-            source: TieredSource(source: service, shared: shared) { _ in sharesOwn ? own : nil }, shared: shared,
+            source: TieredSource(source: service) { $0 == .everybody ? shared : sharesOwn ? own : nil }, shared: shared,
             own: own)
     }
 
@@ -48,9 +48,9 @@ import Testing
     private func ask(_ machine: Machine) async throws {
         try await clock.passing { [deadline] in
             for day in [day, nil] {
-                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                _ = try await machine.source.page(of: .ranking(.daily, day), 1, deadline: deadline)
             }
-            _ = try await machine.source.authorWorks(UserID(rawValue: 3), deadline: deadline)
+            _ = try await machine.source.page(of: .author(UserID(rawValue: 3)), 1, deadline: deadline)
             await machine.close()
         }
     }
@@ -58,6 +58,19 @@ import Testing
     @Test func whatStrangersAreToldIsShared() async throws {
         try await ask(machine())
         #expect(memory.keys("documents/pixiv/").count == 3)
+    }
+
+    /// A month of the largest board has a hundred pages, which were one object of 13 MB, written with each of them.
+    @Test func aLongListingIsWrittenPageByPage() async throws {
+        let machine = try machine()
+        try await clock.passing { [deadline, day] in
+            for page in 1...60 {
+                _ = try await machine.source.page(of: .ranking(.daily, day), page, deadline: deadline)
+            }
+            await machine.close()
+        }
+        #expect(memory.keys("documents/pixiv/days/daily/").count == 60)
+        #expect(memory.count("PUT documents/") == 60)
     }
 
     @Test func whatIsToldToWhoHasSignedInReachesNobody() async throws {
@@ -77,12 +90,12 @@ import Testing
     @Test(arguments: [Int.max, .min, 1_000_000])
     func aNewestDayThatCannotBeIsNone(_ ordinal: Int) async throws {
         let machine = try machine()
-        let document = try #require(machine.shared.document("newest", RankingMode.daily.rawValue))
+        let document = try #require(machine.shared.document(["newest", RankingMode.daily.rawValue]))
         let found = try await clock.passing { [deadline] in
             _ = try await document.value("day", isFresh: { _, _ in true }) { () -> Int in ordinal }
             await document.settle()
             while !memory.keys("leases").isEmpty { await Task.yield() }
-            return try await machine.source.rankingPage(.daily, day: nil, page: 1, deadline: deadline)
+            return try await machine.source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
         }
         #expect(found.day == day)
         #expect(service.asked == 1)
@@ -98,7 +111,7 @@ import Testing
             }
             let machine = try machine(sharesOwn: true)
             try await clock.passing { [deadline] in
-                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                _ = try await machine.source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                 await machine.close()
             }
         }
@@ -108,7 +121,7 @@ import Testing
     @Test func theServiceHasItsOwnTime() async throws {
         // Another machine has each lease, and brings nothing.
         let dead = Leases(TierStore(try memory.store(), time: TimeSource(clock)) { _ in }, owner: "dead")
-        for name in ["days/daily/\(day)", "newest/daily", "authors/3"] {
+        for name in ["days/daily/\(day)-1", "newest/daily", "authors/3-1"] {
             let key = try #require(ObjectKey("documents/pixiv/\(name)"))
             guard case .held = await dead.claim(key, seconds: 10) else {
                 Issue.record("no lease")
@@ -120,7 +133,7 @@ import Testing
         for day in [day, nil] {
             let asked = service.asked
             let left = try await clock.passing { [deadline] in
-                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                _ = try await machine.source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                 return service.state.withLock { $0.deadlines.last.map { $0 - deadline } }
             }
             if day != nil {
@@ -134,7 +147,7 @@ import Testing
     @Test func whoIsToldTheNewestDayAsksOnceWithoutAStoreToo() async throws {
         memory.fail { _ in .status(500, "") }
         let machine = try machine()
-        let page = try await machine.source.rankingPage(.daily, day: nil, page: 1, deadline: deadline)
+        let page = try await machine.source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
         #expect(page.day == day)
         #expect(service.asked == 1)
     }
@@ -147,7 +160,7 @@ import Testing
                 service: "pixiv", directory: folder.path, sharesPrivate: false, maySpend: { true }, owner: "machine"),
             store: store, time: TimeSource(clock)
         ) { _ in }
-        let sizes = tier.sizes(needsSignIn: { _ in false }, signIn: { [service] in service.signIn })
+        let sizes = tier.sizes(of: service.description, signIn: { [service] in service.signIn })
         let picture = PictureID(work: WorkID(rawValue: 1), page: 0, rendition: .regular, uploaded: 5)
         service.set { $0.signIn = .signedIn(user) }
         _ = await sizes.size(of: picture, in: .ranking(.daily, day)) { .size(5) }

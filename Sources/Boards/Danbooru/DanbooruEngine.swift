@@ -81,8 +81,6 @@ package struct DanbooruEngine: BooruEngine {
         default: refusal.usual(of: "Danbooru")
         }
     }
-
-    package func webPage(of work: WorkID) -> String { "\(DanbooruFacts.wholeURL)/posts/\(work.rawValue)" }
 }
 
 // MARK: - Danbooru plug in

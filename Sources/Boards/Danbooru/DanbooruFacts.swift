@@ -54,7 +54,7 @@ package enum DanbooruFacts {
 
     package static let description = SourceDescription(
         name: "danbooru", title: "Danbooru", calendar: calendar, rankings: BooruRankings.all(from: firstDay),
-        abilities: BooruRankings.abilities,
+        listings: BooruRankings.listings(perPage: postsPerPage), abilities: BooruRankings.abilities,
         renditions: [
             RenditionFacts(.original), RenditionFacts(.regular, size: "850 pixels wide"),
             RenditionFacts(.small, size: "360 pixels", fileExtension: "jpg"),
@@ -66,7 +66,7 @@ package enum DanbooruFacts {
             imageURL: imageURL, userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
             // The service allows ten reads a second; its clients leave one to two seconds between lists.
             rate: 1, burst: 10),
-        choices: [scale.choice], work: { work(webPage: $0) })
+        choices: [scale.choice], work: { work(webPage: $0) }, webPage: { "\(wholeURL)/posts/\($0.rawValue)" })
 
     /// The work of `https://danbooru.donmai.us/posts/5` and of the same path on the other host.
     static func work(webPage: String) -> WorkID? {

@@ -110,8 +110,6 @@ package struct MoebooruEngine: BooruEngine {
         }
         return refusal.usual(of: title)
     }
-
-    package func webPage(of work: WorkID) -> String { "https://\(site.webHosts[0])/post/show/\(work.rawValue)" }
 }
 
 // MARK: - Moebooru plug in

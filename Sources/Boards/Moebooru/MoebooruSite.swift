@@ -17,7 +17,8 @@ package struct MoebooruSite: Sendable {
         self.tagKinds = tagKinds
         description = SourceDescription(
             name: name, title: title, calendar: Self.calendar,
-            rankings: BooruRankings.all(from: firstDay ?? Day(ordinal: 0)), abilities: BooruRankings.abilities,
+            rankings: BooruRankings.all(from: firstDay ?? Day(ordinal: 0)),
+            listings: BooruRankings.listings(perPage: Self.postsPerPage), abilities: BooruRankings.abilities,
             renditions: [
                 RenditionFacts(.original), RenditionFacts(.regular, size: "1500 pixels"),
                 RenditionFacts(.small, size: "300 pixels", fileExtension: "jpg"),
@@ -33,7 +34,8 @@ package struct MoebooruSite: Sendable {
                 connections: 4,
                 // 421 is the engine's own status for too many requests; it answers too many connections with 503.
                 tooOften: [421, 429, 503], takesClearance: takesClearance),
-            choices: [Self.scale.choice], work: { Self.work(webPage: $0, hosts: webHosts) })
+            choices: [Self.scale.choice], work: { Self.work(webPage: $0, hosts: webHosts) },
+            webPage: { "https://\(webHosts[0])/post/show/\($0.rawValue)" })
     }
 
     /// yande.re: scans and pictures of print quality.

@@ -11,13 +11,8 @@ enum Freshness {
     static let failedSeconds: Int64 = 60
     /// The seconds for which a listing stays as it is after a failed rereading: hundreds of pages would be requested again.
     static let unfinishedSeconds: Int64 = 6 * 3600
-    /// The seconds after which an author's works are stale: six hours, for a few requests a day.
-    static let authorSeconds: Int64 = 6 * 3600
-
-    /// The seconds after which any other listing (a search, bookmarks, followed authors) is stale.
-    ///
-    /// An hour, since users open these listings for their new entries.
-    static let searchSeconds: Int64 = 3600
+    /// The seconds after which an author's profile is stale: six hours, for a few requests a day.
+    static let profileSeconds: Int64 = 6 * 3600
 
     /// Whether an event at `moment` is still within its time.
     ///
@@ -37,11 +32,10 @@ enum Freshness {
     static func isImpossible(
         _ key: ListingKey, days: (RankingMode) -> RankingDays, newest: (RankingMode) -> Day
     ) -> Bool {
-        switch key {
-        case .ranking(let mode, let day):
-            !days(mode).contains(day) || day > newest(mode)
-        case .search(let words), .artist(let words): !words.text.contains { !$0.isWhitespace }
-        default: key.number.map { $0 <= 0 } ?? false
+        switch key.subject {
+        case .day(let mode, let day): day.map { !days(mode).contains($0) || $0 > newest(mode) } ?? false
+        case .name(let words): !words.text.contains { !$0.isWhitespace }
+        case .number(let number): number <= 0
         }
     }
 
@@ -56,7 +50,7 @@ enum Freshness {
     static func isFrozen(
         _ key: ListingKey, isComplete: Bool, change: RankingCalendar.Change, newest: (RankingMode) -> Day
     ) -> Bool {
-        guard isComplete, change == .never, case .ranking(let mode, let day) = key else { return false }
+        guard isComplete, change == .never, let (mode, day) = key.ranking else { return false }
         return day < newest(mode)
     }
 
@@ -71,10 +65,10 @@ enum Freshness {
     static func needsRefresh(
         _ key: ListingKey, fetched: Int64, days: (RankingMode) -> RankingDays, now: Int64
     ) -> Bool {
-        switch key {
-        case .ranking(let mode, let day): mayHaveChanged(day, days(mode), fetched: fetched, now: now)
-        case .author, .artist, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
-        default: !holds(since: fetched, seconds: searchSeconds, now: now)
+        switch key.kind.facts.freshness {
+        case .calendar:
+            key.ranking.map { mayHaveChanged($0.day, days($0.mode), fetched: fetched, now: now) } ?? false
+        case .seconds(let seconds): !holds(since: fetched, seconds: seconds, now: now)
         }
     }
 

@@ -10,15 +10,17 @@ internal import Synchronization
 final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, CatalogError>
     typealias Work = @Sendable () async -> Outcome
+    /// Resumed with nil where the task was withdrawn before the waiter came.
+    private typealias Waiter = CheckedContinuation<Outcome?, Never>
 
     private struct Flight {
         let id: UInt64
         /// Whether the task continues without waiters.
         var isKept: Bool
-        /// Called when a user begins to wait.
-        var hurry: (@Sendable () -> Void)?
+        /// Raised when a user begins to wait.
+        var urgency: Urgency?
         var task: Task<Void, Never>?
-        var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
+        var waiters: [UInt64: Waiter] = [:]
     }
 
     private struct State {
@@ -34,7 +36,7 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private enum Joined {
         case closed
-        case running(hurry: (@Sendable () -> Void)?)
+        case running(Urgency?)
         case new(UInt64)
     }
 
@@ -55,23 +57,26 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private func outcome(of key: Key, _ urgency: Urgency?, _ work: @escaping Work) async -> Outcome {
-        let waiter = state.withLock { $0.newID() }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                join(key, waiter: waiter, continuation, urgency?.raise, work)
-                // Cancelled before it joined: the handler below found nothing to remove.
-                if Task.isCancelled { leave(key, waiter: waiter) }
+        while true {
+            let waiter = state.withLock { $0.newID() }
+            let outcome = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    join(key, waiter: waiter, continuation, urgency, work)
+                    // Cancelled before it joined: the handler below found nothing to remove.
+                    if Task.isCancelled { leave(key, waiter: waiter) }
+                }
+            } onCancel: {
+                leave(key, waiter: waiter)
             }
-        } onCancel: {
-            leave(key, waiter: waiter)
+            if let outcome { return outcome }
         }
     }
 
-    /// Starts the work for a key without a waiter; `hurry` is called whenever a user begins to wait.
+    /// Starts the work for a key without a waiter; the urgency is raised whenever a user begins to wait.
     ///
     /// - Returns: Whether the work is under way; false once this object is closed.
     @discardableResult
-    func start(_ key: Key, hurry: (@Sendable () -> Void)? = nil, work: @escaping Work) -> Bool {
+    func start(_ key: Key, _ urgency: Urgency? = nil, work: @escaping Work) -> Bool {
         let (id, isClosed): (UInt64?, Bool) = state.withLock { state in
             guard !state.isClosed else { return (nil, true) }
             if state.flights[key] != nil {
@@ -79,11 +84,21 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 return (nil, false)
             }
             let id = state.newID()
-            state.flights[key] = Flight(id: id, isKept: true, hurry: hurry)
+            state.flights[key] = Flight(id: id, isKept: true, urgency: urgency)
             return (id, false)
         }
         if let id { launch(key, id, work) }
         return !isClosed
+    }
+
+    /// Withdraws the tasks of some keys that have no waiters.
+    func withdraw(_ keys: [Key]) {
+        let urgencies = state.withLock { state in
+            keys.compactMap { key in
+                state.flights[key].flatMap { $0.isKept && $0.waiters.isEmpty ? $0.urgency : nil }
+            }
+        }
+        for urgency in urgencies { urgency.withdraw() }
     }
 
     /// Cancels everything; present and later waiters get `.source(.cancelled)`.
@@ -102,22 +117,21 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // MARK: -
 
     private func join(
-        _ key: Key, waiter: UInt64, _ continuation: CheckedContinuation<Outcome, Never>,
-        _ hurry: (@Sendable () -> Void)?, _ work: @escaping Work
+        _ key: Key, waiter: UInt64, _ continuation: Waiter, _ urgency: Urgency?, _ work: @escaping Work
     ) {
         let joined: Joined = state.withLock { state in
             guard !state.isClosed else { return .closed }
             if let flight = state.flights[key] {
                 state.flights[key]?.waiters[waiter] = continuation
-                return .running(hurry: flight.hurry)
+                return .running(flight.urgency)
             }
             let id = state.newID()
-            state.flights[key] = Flight(id: id, isKept: false, hurry: hurry, waiters: [waiter: continuation])
+            state.flights[key] = Flight(id: id, isKept: false, urgency: urgency, waiters: [waiter: continuation])
             return .new(id)
         }
         switch joined {
         case .closed: continuation.resume(returning: .failure(.cancelled))
-        case .running(let hurry): if !RequestUrgency.isBackground { hurry?() }
+        case .running(let urgency): if !RequestUrgency.isBackground { urgency?.raise() }
         case .new(let id): launch(key, id, work)
         }
     }
@@ -137,17 +151,20 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private func finish(_ key: Key, _ id: UInt64, _ outcome: Outcome) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Outcome, Never>] in
-            guard let flight = state.flights[key], flight.id == id else { return [] }
+        let flight = state.withLock { state -> Flight? in
+            guard let flight = state.flights[key], flight.id == id else { return nil }
             state.flights[key] = nil
-            return Array(flight.waiters.values)
+            return flight
         }
-        for waiter in waiters { waiter.resume(returning: outcome) }
+        guard let flight else { return }
+        let isCancelled = if case .failure(.cancelled) = outcome { true } else { false }
+        let isWithdrawn = isCancelled && flight.urgency?.isWithdrawn == true
+        for waiter in flight.waiters.values { waiter.resume(returning: isWithdrawn ? nil : outcome) }
     }
 
     private func leave(_ key: Key, waiter: UInt64) {
         let (continuation, task) = state.withLock {
-            state -> (CheckedContinuation<Outcome, Never>?, Task<Void, Never>?) in
+            state -> (Waiter?, Task<Void, Never>?) in
             guard let continuation = state.flights[key]?.waiters.removeValue(forKey: waiter) else { return (nil, nil) }
             guard let flight = state.flights[key], flight.waiters.isEmpty, !flight.isKept else {
                 return (continuation, nil)

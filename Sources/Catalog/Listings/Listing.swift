@@ -52,10 +52,9 @@ package final class Listing: Sendable {
     /// A ranking changes when it is published, an author's works when a work is uploaded; reading further pages changes
     /// neither.
     package var modified: Int64 {
-        switch key {
-        case .ranking(let mode, let day): owner.source.description.days(of: mode).published(day)
-        case _ where key.listsAuthors: state.withLock { $0.fetched }
-        default: state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
+        if let (mode, day) = key.ranking { return owner.source.description.days(of: mode).published(day) }
+        return state.withLock { state in
+            key.listsAuthors ? state.fetched : state.table.entries.first?.picture.uploaded ?? state.fetched
         }
     }
 
@@ -91,6 +90,14 @@ package final class Listing: Sendable {
     package func resolveSize(at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
         try await owner.resolveSize(in: self, at: index, wholeListing: wholeListing)
     }
+
+    /// Ends a walk over sizes, whose program goes on to copy the pictures: their bytes tell the further sizes.
+    ///
+    /// Requests for sizes that have no waiter and have not gone to the network are withdrawn.
+    package func endWalk() {
+        let unknown = endedWalk()
+        if !unknown.isEmpty { owner.withdrawSizes(of: unknown) }
+    }
 }
 
 /// The services of a catalog that its listings need.
@@ -114,6 +121,8 @@ protocol ListingOwner: AnyObject, Sendable {
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing)
 
     func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64
+
+    func withdrawSizes(of entries: [ListingEntry])
 }
 
 /// A listing's content and the waiters for more of it.
@@ -424,12 +433,28 @@ extension Listing {
         }
     }
 
+    /// Whether a walk over sizes has begun and was not ended.
+    var isWalked: Bool { state.withLock { $0.walked != nil } }
+
+    /// Records the end of a walk; returns the entries with sizes that it has requested and that are still unknown.
+    private func endedWalk() -> [ListingEntry] {
+        state.withLock { state in
+            guard state.walked != nil else { return [] }
+            state.walked = nil
+            return Self.unknown(0..<state.walkedCount, in: state.table)
+        }
+    }
+
     private static func takeUnasked(_ state: inout ListingState) -> [ListingEntry] {
         let start = state.walkedCount
         state.walkedCount = state.table.entries.count
-        return (start..<state.walkedCount).compactMap { position in
-            let entry = state.table.entries[position]
-            return state.table.sizes[position] == 0 && !entry.isWithheld && !entry.isHidden ? entry : nil
+        return unknown(start..<state.walkedCount, in: state.table)
+    }
+
+    private static func unknown(_ positions: Range<Int>, in table: EntryTable) -> [ListingEntry] {
+        positions.compactMap { position in
+            let entry = table.entries[position]
+            return table.sizes[position] == 0 && !entry.isWithheld && !entry.isHidden ? entry : nil
         }
     }
 }

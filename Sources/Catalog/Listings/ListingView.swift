@@ -44,10 +44,8 @@ package struct ListingView: Hashable, Sendable {
 
     /// Whether a work of a listing is shown.
     func shows(_ work: Work, in key: ListingKey) -> Bool {
-        switch key {
-        case .ranking(let mode, _): filter.admits(work, rankedAsGenerated: generated.contains(mode))
-        default: key.isSameInEveryView || filter.admits(work)
-        }
+        if let mode = key.mode { return filter.admits(work, rankedAsGenerated: generated.contains(mode)) }
+        return key.isSameInEveryView || filter.admits(work)
     }
 
     /// Whether stored entries can be filtered only with their works' records.

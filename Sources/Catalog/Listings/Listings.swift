@@ -152,12 +152,11 @@ extension Listings {
         }
         let header = stored.header
         let pages = pageFactory.pages(of: key, works: header.remaining)
-        // An author's pages are renumbered over the works that remain.
+        // Pages of an indexed listing are renumbered over the works that remain.
         let (next, last): (Int, Int?) =
-            switch key {
-            case .author: (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
-            default: (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
-            }
+            key.kind.facts.isIndexed
+            ? (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
+            : (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
         let listing = Listing(
             key: key, pages: pages, owner: self,
             state: ListingState(
@@ -171,11 +170,11 @@ extension Listings {
     }
 
     /// Keeps the page that came with the newest day as that day's first page, so that it is not requested again.
-    func adopt(_ page: RankingPage, of mode: RankingMode) async {
-        let key = ListingKey.ranking(mode, page.day)
+    func adopt(_ page: ListingPage, of mode: RankingMode, _ day: Day) async {
+        let key = ListingKey.ranking(mode, day)
         refused.end(key)
         // The day may be opened meanwhile.
-        guard !isStored(key), let (pages, first) = await pageFactory.pages(beginningWith: page, of: mode),
+        guard !isStored(key), let (pages, first) = await pageFactory.pages(beginningWith: page, of: mode, day),
             !isStored(key)
         else { return }
         _ = begin(key, pages, first: first, last: nil)
@@ -198,26 +197,27 @@ extension Listings {
     /// Requests the first page of a listing that is neither loaded nor stored.
     private func begin(_ key: ListingKey) async throws(CatalogError) -> Listing {
         do throws(SourceError) {
-            switch key {
-            case .ranking(let mode, _):
-                guard source.has(mode) else {
-                    if source.description.needsSignIn(mode) { throw .needsSignIn }
-                    throw .notFound
-                }
-                let pages = pageFactory.pages(of: key)
-                return begin(key, pages, first: try await pages.page(1), last: nil)
-            case .author(let author):
-                let works = try await source.authorWorks(author, deadline: context.timeout.deadline).unique
+            if let mode = key.mode, !source.has(mode) {
+                throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound
+            }
+            if key.kind.facts.isIndexed {
+                let works = try await index(of: key, context.timeout)
                 let pages = pageFactory.pages(of: key, works: works)
                 let first = works.isEmpty ? nil : try await pages.page(1)
                 return begin(key, pages, first: first, last: works.isEmpty ? 0 : first?.last)
-            default:
-                let pages = pageFactory.pages(of: key)
-                let first = try await pages.page(1)
-                let isEmpty = first.works.isEmpty && first.last == 1
-                return begin(key, pages, first: isEmpty ? nil : first, last: isEmpty ? 0 : nil)
             }
+            let pages = pageFactory.pages(of: key)
+            let first = try await pages.page(1)
+            let isEmpty = first.works.isEmpty && first.last == 1
+            return begin(key, pages, first: isEmpty ? nil : first, last: isEmpty ? 0 : nil)
         } catch { throw CatalogError(listing: error) }
+    }
+
+    /// The works of an indexed listing, each once.
+    private func index(of key: ListingKey, _ limit: AnswerLimit) async throws(SourceError) -> [WorkID] {
+        var seen: Set<WorkID> = []
+        let works = try await source.page(of: key, 1, deadline: limit.deadline).further ?? []
+        return works.filter { seen.insert($0).inserted }
     }
 
     /// Creates a listing from its first page.
@@ -239,20 +239,12 @@ extension Listings {
     }
 }
 
-extension [WorkID] {
-    /// The works without repetitions, in the same order.
-    var unique: [WorkID] {
-        var seen: Set<WorkID> = []
-        return filter { seen.insert($0).inserted }
-    }
-}
-
 // MARK: - Refresh
 
 extension Listings {
     /// Whether a listing is to be compared with the service's before it is shown.
     func needsRefresh(_ listing: Listing) -> Bool {
-        if case .ranking(let mode, _) = listing.key, told.days(of: mode).change == .never { return false }
+        if let mode = listing.key.mode, told.days(of: mode).change == .never { return false }
         let fetched = listing.state.withLock { $0.fetched }
         let now = now
         return Freshness.needsRefresh(listing.key, fetched: fetched, days: told.days, now: now)
@@ -264,11 +256,9 @@ extension Listings {
     ///
     /// Vanished works stay, as the pictures do: a withdrawal by the service does not delete stored data.
     func refreshed(_ listing: Listing) async throws(SourceError) -> Listing {
-        switch listing.key {
-        case .ranking: return try await settled(listing)
-        case .author(let author): return try await refreshed(listing, of: author)
-        default: return try await refreshedFirstPage(listing)
-        }
+        let facts = listing.key.kind.facts
+        if facts.order == .ranked { return try await settled(listing) }
+        return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing)
     }
 
     /// Requests a listing from the service now, however fresh it is; a ranking is reread from its first page.
@@ -291,18 +281,16 @@ extension Listings {
             return
         }
         do throws(SourceError) {
-            switch key {
-            case .ranking:
-                let pages = pageFactory.pages(of: key)
-                let content = try await pages.page(1)
-                _ = replace(
-                    listing, front: content.pictures(in: view.rendition, of: source), old: EntryTable(), pages,
-                    Paging(window: pages.window, next: 2, last: content.last))
-            case .work(let work):
-                context.outbox.add([.noText(.details(work))])
+            guard key.kind.facts.order == .ranked else {
+                if key.isWork { context.outbox.add([.noText(.details(key.work))]) }
                 _ = try await refreshed(listing)
-            default: _ = try await refreshed(listing)
+                return
             }
+            let pages = pageFactory.pages(of: key)
+            let content = try await pages.page(1)
+            _ = replace(
+                listing, front: content.pictures(in: view.rendition, of: source), old: EntryTable(), pages,
+                Paging(window: pages.window, next: 2, last: content.last))
         } catch { throw CatalogError(listing: error) }
     }
 
@@ -313,8 +301,8 @@ extension Listings {
         return listing
     }
 
-    private func refreshed(_ listing: Listing, of author: UserID) async throws(SourceError) -> Listing {
-        let works = try await source.authorWorks(author, deadline: context.shortTimeout.deadline).unique
+    private func refreshedIndex(_ listing: Listing) async throws(SourceError) -> Listing {
+        let works = try await index(of: listing.key, context.shortTimeout)
         let (table, remaining) = listing.state.withLock { state in
             (state.table, listing.pages.remaining(from: state.paging.next))
         }
@@ -480,6 +468,8 @@ extension Listings: ListingOwner {
     func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
         try await sizes.resolve(in: listing, at: index, wholeListing: wholeListing)
     }
+
+    func withdrawSizes(of entries: [ListingEntry]) { sizes.withdraw(entries) }
 
     func reportUnreadable(_ content: PageContent, _ key: ListingKey, page: Int) {
         guard content.unreadable > 0 else { return }

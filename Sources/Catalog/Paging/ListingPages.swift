@@ -56,13 +56,13 @@ struct RankingPages: ListingPages {
     }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
-        let page = try await source.rankingPage(mode, day: day, page: number, deadline: timeout.deadline)
+        let page = try await source.page(of: .ranking(mode, day), number, deadline: timeout.deadline)
         return try content(of: page, number: number)
     }
 
     /// Checks that the page is the requested one, and reads its data about further pages.
-    func content(of page: RankingPage, number: Int) throws(SourceError) -> PageContent {
-        guard page.mode == mode, page.day == day else { throw .notPublished }
+    func content(of page: ListingPage, number: Int) throws(SourceError) -> PageContent {
+        guard page.day == day else { throw .notPublished }
         if page.entries.isEmpty {
             guard page.unreadable == 0 else { throw .unreadable("no entry of page \(number) could be understood") }
             throw number == 1 ? .notPublished : .pastTheEnd
@@ -79,15 +79,15 @@ struct RankingPages: ListingPages {
     }
 }
 
-/// An author's works, in pages of the largest size that one request allows.
-struct AuthorPages: ListingPages {
-    let author: UserID
-    /// The works to request, newest first.
+/// The works that the first answer of an indexed listing named, in pages of the largest size that one request allows.
+struct IndexedPages: ListingPages {
+    let key: ListingKey
+    /// The works to request, in the order of the listing.
     let works: [WorkID]
     let source: any RankingSource
     let timeout: AnswerLimit
 
-    var window: PageWindow { .author(perRequest: source.worksPerRequest) }
+    var window: PageWindow { PageWindow(key.kind, of: source.description) }
 
     /// The number of pages that the works fill; 0 for none.
     var pageCount: Int { (works.count + window.perPage - 1) / window.perPage }
@@ -96,9 +96,8 @@ struct AuthorPages: ListingPages {
         let start = (number - 1) * window.perPage
         guard start >= 0, start < works.count else { throw .pastTheEnd }
         let ids = Array(works[start..<min(start + window.perPage, works.count)])
-        let found = try await source.works(ids, of: author, deadline: timeout.deadline)
-        return PageContent(
-            works: found.map { ListedWork(rank: nil, previousRank: nil, work: $0) }, last: pageCount)
+        let page = try await source.page(of: key, .works(ids), deadline: timeout.deadline)
+        return PageContent(works: page.entries, last: pageCount)
     }
 
     func remaining(from nextPage: Int) -> [WorkID] {
@@ -110,87 +109,49 @@ struct AuthorPages: ListingPages {
     }
 }
 
-// MARK: - Works
+/// The pages of a list without ranks, as the service numbers them.
+struct NumberedPages: ListingPages {
+    let key: ListingKey
+    let source: any RankingSource
+    let timeout: AnswerLimit
 
-/// The pages of a list of works under a text, newest first: a search, or an artist's works by name.
-struct NewestFirstPages: ListingPages {
-    let perPage: Int
-    /// Whether an empty list means that the name does not exist.
-    var isOfAName = false
-    let ask: @Sendable (_ page: Int) async throws(SourceError) -> WorkPage
-
-    var window: PageWindow { .unranked(perPage: perPage) }
+    var window: PageWindow { PageWindow(key.kind, of: source.description) }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
-        let page = try await ask(number)
-        if isOfAName, number == 1, page.works.isEmpty, page.unreadable == 0 { throw .notFound }
-        return try PageContent(page, number: number)
+        let page = try await source.page(of: key, number, deadline: timeout.deadline)
+        guard !page.entries.isEmpty || page.unreadable == 0 else {
+            throw .unreadable("no entry of page \(number) could be understood")
+        }
+        if key.kind.facts.mayBeAbsent, number == 1, page.entries.isEmpty { throw .notFound }
+        // Totals of searches and bookmarks also count works that no page has.
+        let pages = page.lastPage ?? (key.listsAuthors ? page.total.map { max(0, $0 - 1) / window.perPage + 1 } : nil)
+        let last = page.hasNext ? pages.map { max($0, number + 1) } : number
+        guard key.listsAuthors else {
+            return PageContent(works: page.entries, last: last, unreadable: page.unreadable)
+        }
+        return PageContent(
+            works: page.entries, pictures: page.entries.map(ListedPicture.init(author:)), last: last, total: page.total)
     }
 
     func remaining(from nextPage: Int) -> [WorkID] { [] }
 
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
+        switch key.kind.facts.order {
         // Only older works are still to come.
-        number < last?.picture.work.rawValue ?? .max
+        case .newestFirst: number < last?.picture.work.rawValue ?? .max
+        // Names come from listings, and works of such a list are in no order: a search through all of them for a name that was
+        // never listed would cost a request a page. Authors are few.
+        case .given: key.listsAuthors
+        case .ranked: true
+        }
     }
-}
-
-/// The pages of a user's bookmarks.
-struct BookmarkPages: ListingPages {
-    let user: UserID
-    let source: any RankingSource
-    let timeout: AnswerLimit
-
-    var window: PageWindow { .unranked(perPage: source.worksPerBookmarksPage) }
-
-    func page(_ number: Int) async throws(SourceError) -> PageContent {
-        let page = try await source.bookmarksPage(of: user, page: number, deadline: timeout.deadline)
-        return try PageContent(page, number: number)
-    }
-
-    func remaining(from nextPage: Int) -> [WorkID] { [] }
-
-    // Names come from listings, and bookmarks are in no order: a search through all of them for a name that was never listed
-    // would cost a request a page.
-    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
-}
-
-/// The pages of the authors that a user follows, last followed first.
-struct FollowingPages: ListingPages {
-    let user: UserID
-    let source: any RankingSource
-    let timeout: AnswerLimit
-
-    /// Three requests ahead, because two thousand authors are eighty-four.
-    var window: PageWindow { PageWindow(perPage: max(1, source.authorsPerPage), pages: 3, lastPage: 1000) }
-
-    func page(_ number: Int) async throws(SourceError) -> PageContent {
-        let page = try await source.followedAuthors(
-            of: user, page: number, deadline: timeout.deadline)
-        let pictures = page.authors.map(ListedPicture.init)
-        let last = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
-        return PageContent(
-            works: pictures.map(\.listed), pictures: pictures,
-            last: page.hasNext ? last.map { max($0, number + 1) } : number, total: page.total)
-    }
-
-    func remaining(from nextPage: Int) -> [WorkID] { [] }
-
-    // Authors are in no order of their numbers.
-    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { true }
 }
 
 extension ListedPicture {
-    /// An author in the place of a work: with number and name, without an upload.
-    init(_ author: NamedAuthor) {
-        let work = Work(
-            id: WorkID(rawValue: author.id.rawValue), title: author.name, author: author.id, authorName: author.name,
-            tags: [], kind: .illustration, width: 0, height: 0, pageCount: 1, uploaded: 0, views: nil, ratings: nil,
-            picture: author.name, withheld: nil)
-        self.init(
-            ListedWork(rank: nil, previousRank: nil, work: work), rendition: .avatar, reference: author.name,
-            fileExtension: "")
-        name = FileName.author(author.id, name: author.name)
+    /// An author in the place of a work, under the author's number and name.
+    init(author: ListedWork) {
+        self.init(author, rendition: .avatar, reference: author.work.picture, fileExtension: "")
+        name = FileName.author(author.work.author, name: author.work.authorName)
     }
 }
 
@@ -212,23 +173,6 @@ extension ListingEntry {
     package var author: NamedAuthor {
         NamedAuthor(id: UserID(rawValue: picture.work.rawValue), name: reference)
     }
-}
-
-extension PageContent {
-    /// A page of works without ranks.
-    init(_ page: WorkPage, number: Int) throws(SourceError) {
-        guard !page.works.isEmpty || page.unreadable == 0 else {
-            throw .unreadable("no entry of page \(number) could be understood")
-        }
-        self.init(
-            works: page.works.map { ListedWork(rank: nil, previousRank: nil, work: $0) },
-            last: page.hasNext ? page.lastPage.map { max($0, number + 1) } : number, unreadable: page.unreadable)
-    }
-}
-
-extension Paging.Window {
-    /// A list of unknown length: one request ahead of the reader, a thousand in all (the limit of a search for members).
-    static func unranked(perPage: Int) -> Self { Self(perPage: max(1, perPage), pages: 1, lastPage: 1000) }
 }
 
 /// The single page of a work: the originals of its pages, and the archive of an animation.

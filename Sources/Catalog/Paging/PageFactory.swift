@@ -12,30 +12,23 @@ struct PageFactory: Sendable {
     ///
     /// - Parameters:
     ///   - key: The listing.
-    ///   - works: An author's works that are still to be requested.
+    ///   - works: The works of an indexed listing that are still to be requested.
     ///   - isComparison: Whether something stored can be shown instead, so that the time limit is shorter.
     /// - Returns: Pages of the pictures that the mount shows.
     func pages(of key: ListingKey, works: [WorkID] = [], isComparison: Bool = false) -> any ListingPages {
         let timeout = isComparison ? context.shortTimeout : context.timeout
-        let source = context.source
-        let pages: any ListingPages =
-            switch key {
-            case .ranking(let mode, let day): rankingPages(mode, day, timeout)
-            case .author(let author): AuthorPages(author: author, works: works, source: source, timeout: timeout)
-            case .artist(let name):
-                NewestFirstPages(perPage: source.worksPerArtistPage, isOfAName: true) {
-                    page async throws(SourceError) in
-                    try await source.artistPage(name.text, page: page, deadline: timeout.deadline)
-                }
-            case .search(let words):
-                NewestFirstPages(perPage: source.worksPerSearchPage) { page async throws(SourceError) in
-                    try await source.searchPage(words.text, page: page, deadline: timeout.deadline)
-                }
-            case .following(let user): FollowingPages(user: user, source: source, timeout: timeout)
-            case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)
+        let facts = key.kind.facts
+        let pages: any ListingPages
+        if let (mode, day) = key.ranking {
+            pages = rankingPages(mode, day, timeout)
+        } else if facts.contents == .pages {
             // A listed record of a work may itself be stale: a comparison requests the record again.
-            case .work(let work): workPages(work, timeout, usesListed: !isComparison)
-            }
+            pages = workPages(key.work, timeout, usesListed: !isComparison)
+        } else if facts.isIndexed {
+            pages = IndexedPages(key: key, works: works, source: context.source, timeout: timeout)
+        } else {
+            pages = NumberedPages(key: key, source: context.source, timeout: timeout)
+        }
         guard context.view.rendition == .original, !key.isSameInEveryView else { return pages }
         return OriginalPages(base: pages, resolver: originals.resolver)
     }
@@ -45,12 +38,13 @@ struct PageFactory: Sendable {
     /// - Parameters:
     ///   - page: The answer of the service to the request for its newest day.
     ///   - mode: The ranking of that request.
+    ///   - day: The newest day.
     /// - Returns: Nil if the page cannot be used, or if its pictures need requests, which are not sent for a directory that is
     ///   not open.
     func pages(
-        beginningWith page: RankingPage, of mode: RankingMode
+        beginningWith page: ListingPage, of mode: RankingMode, _ day: Day
     ) async -> (pages: any ListingPages, first: PageContent)? {
-        let pages = rankingPages(mode, page.day, context.timeout)
+        let pages = rankingPages(mode, day, context.timeout)
         guard var first = try? pages.content(of: page, number: 1) else { return nil }
         guard context.view.rendition == .original else { return (pages, first) }
         // Where listings report sizes, originals need no request.

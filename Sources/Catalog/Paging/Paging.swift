@@ -121,6 +121,8 @@ extension Paging.Window {
         Self(perPage: max(1, paging.entries), pages: max(1, paging.atOnce), lastPage: max(1, paging.most))
     }
 
-    /// An author's works: three requests ahead, because five thousand works are fifty requests.
-    static func author(perRequest: Int) -> Self { Self(perPage: max(1, perRequest), pages: 3, lastPage: 5000) }
+    /// The pages of a kind's listings, as its row and the source describe them.
+    init(_ kind: ListingKind, of source: SourceDescription) {
+        self.init(perPage: source.entries(of: kind), pages: kind.facts.ahead, lastPage: kind.facts.most)
+    }
 }

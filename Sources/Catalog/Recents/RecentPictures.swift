@@ -18,7 +18,7 @@ package struct RecentPicture: Hashable, Sendable {
         return switch path.parent {
         case .day(let mode, let day): "\(day)_\(mode.rawValue)_\(path.name)"
         // Pages of all works have the same names: the number of the directory distinguishes them.
-        case .work(let work): "\(work.rawValue)_\(path.name)"
+        case .listing(let kind, let subject) where kind.facts.contents == .pages: "\(subject)_\(path.name)"
         default: path.name
         }
     }

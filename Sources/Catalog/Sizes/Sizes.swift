@@ -169,15 +169,16 @@ package final class Sizes: Sendable {
         guard !entries.isEmpty else { return }
         context.background.run { [self] in
             let unknown = await learnStored(of: entries, in: listing)
-            for entry in await learnShared(of: unknown, in: listing) {
+            for entry in await learnShared(of: unknown, in: listing) where listing.isWalked {
                 // A request with a waiter overtakes the others.
                 let urgency = Urgency()
-                flights.start(entry.picture, hurry: urgency.raise) {
-                    await self.probe(entry, in: listing, urgency)
-                }
+                flights.start(entry.picture, urgency) { await self.probe(entry, in: listing, urgency) }
             }
         }
     }
+
+    /// Withdraws the requests of a walk that have no waiter and have not gone to the network.
+    func withdraw(_ entries: [ListingEntry]) { flights.withdraw(entries.map(\.picture)) }
 
     private func ask(
         _ entry: ListingEntry, in listing: Listing, _ glance: Urgency?

@@ -76,10 +76,7 @@ struct StoredOverview: Sendable {
     /// Removes rankings that a source does not have, or no longer has.
     mutating func keepRankings(of source: SourceDescription) {
         newest = newest.filter { source[$0.key] != nil }
-        keys = keys.filter { key in
-            guard case .ranking(let mode, _) = key else { return true }
-            return source[mode] != nil
-        }
+        keys = keys.filter { key in key.mode.map { source[$0] != nil } ?? true }
     }
 }
 

@@ -58,24 +58,6 @@ package enum AnimatedPicture {
     }
 }
 
-/// A file of frames that grows at its end.
-protocol AnimationContainer {
-    /// The bytes so far.
-    var length: Int { get }
-
-    /// Compresses and appends the part of a frame that changed.
-    ///
-    /// - Parameters:
-    ///   - pixels: The frame.
-    ///   - area: The part, within the frame.
-    ///   - delay: The time that the frame is shown, in milliseconds, as `FrameLimits.shown` returns it.
-    /// - Throws: The error of the encoder.
-    mutating func append(_ pixels: Pixels, _ area: PixelArea, delay: Int) throws(MediaError)
-
-    /// The whole file.
-    consuming func finished() -> [UInt8]
-}
-
 // MARK: - Frame places
 
 /// The places of an animation's frames in their archive and their size, found from as little of the archive as possible.

@@ -1,3 +1,5 @@
+import Render
+
 /// Reduces pictures.
 package enum Scaling {
     /// The size that fits a square: the proportions are kept, and no side gets longer.
@@ -152,4 +154,22 @@ struct PixelArea: Hashable, Sendable {
             }
         }
     }
+}
+
+/// A file of frames that grows at its end.
+protocol AnimationContainer {
+    /// The bytes so far.
+    var length: Int { get }
+
+    /// Compresses and appends the part of a frame that changed.
+    ///
+    /// - Parameters:
+    ///   - pixels: The frame.
+    ///   - area: The part, within the frame.
+    ///   - delay: The time that the frame is shown, in milliseconds, as `FrameLimits.shown` returns it.
+    /// - Throws: The error of the encoder.
+    mutating func append(_ pixels: Pixels, _ area: PixelArea, delay: Int) throws(MediaError)
+
+    /// The whole file.
+    consuming func finished() -> [UInt8]
 }

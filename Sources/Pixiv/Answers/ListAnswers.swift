@@ -11,7 +11,7 @@ package enum ListAnswers {
     /// - Returns: The page; unreadable works are left out and counted.
     /// - Throws: `.pastTheEnd` after the last page, where the service repeats the last page; `.unreadable` for a page that lacks
     ///   the works it should have. The service limits searches in this way: status 200, no works, a total of 0, for some minutes.
-    package static func search(_ body: JSON, page: Int) throws(SourceError) -> WorkPage {
+    package static func search(_ body: JSON, page: Int) throws(SourceError) -> ListingPage {
         let groups = ["illustManga", "illust", "manga"].map { body[$0] }.filter { $0["data"].isArray }
         guard !groups.isEmpty else {
             throw .unreadable("pixiv's search has no list of works; pixiv may have changed it.")
@@ -21,7 +21,7 @@ package enum ListAnswers {
         let before = (page - 1) * PixivLimits.worksPerSearchPage
         if list.works.isEmpty {
             if page == 1, list.total ?? 0 == 0 {
-                return WorkPage(works: [], total: list.total, hasNext: false, unreadable: 0)
+                return ListingPage(works: [], total: list.total, hasNext: false, unreadable: 0)
             }
             // A total of 0 after a page that had works is not the end of the list; an end would be stored.
             let isEnd = list.total.map { $0 > 0 && (lastPage.map { page > $0 } ?? false || $0 <= before) } ?? true
@@ -31,7 +31,7 @@ package enum ListAnswers {
         if let lastPage, page > 1, page > lastPage { throw .pastTheEnd }
         let hasNext =
             lastPage.map { page < $0 } ?? list.total.map { $0 > page * PixivLimits.worksPerSearchPage } ?? false
-        return WorkPage(
+        return ListingPage(
             works: list.works, total: list.total, hasNext: hasNext, lastPage: lastPage.map { Int($0) },
             unreadable: list.unreadable)
     }
@@ -41,20 +41,20 @@ package enum ListAnswers {
     /// Deleted works are missing from their page, so a page may be empty without being the last.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
-    package static func bookmarks(_ body: JSON, page: Int) throws(SourceError) -> WorkPage {
+    package static func bookmarks(_ body: JSON, page: Int) throws(SourceError) -> ListingPage {
         guard body["works"].isArray else {
             throw .unreadable("pixiv's bookmarks have no list of works; pixiv may have changed it.")
         }
         let list = try readable(WorkList(works: body))
         let hasNext = try hasNext(
             page: page, of: PixivLimits.worksPerBookmarksPage, total: list.total, isEmpty: list.works.isEmpty)
-        return WorkPage(works: list.works, total: list.total, hasNext: hasNext, unreadable: list.unreadable)
+        return ListingPage(works: list.works, total: list.total, hasNext: hasNext, unreadable: list.unreadable)
     }
 
     /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
-    package static func following(_ body: JSON, page: Int) throws(SourceError) -> AuthorPage {
+    package static func following(_ body: JSON, page: Int) throws(SourceError) -> ListingPage {
         let users = body["users"]
         guard users.isArray else {
             throw .unreadable("pixiv's list of followed authors has no authors; pixiv may have changed it.")
@@ -66,7 +66,7 @@ package enum ListAnswers {
         }
         let total = body["total"].count
         let hasNext = try hasNext(page: page, of: PixivLimits.authorsPerPage, total: total, isEmpty: authors.isEmpty)
-        return AuthorPage(authors: authors, hasNext: hasNext, total: total)
+        return ListingPage(authors: authors, total: total, hasNext: hasNext)
     }
 
     /// Whether a page follows: by the total, or without a total by whether this page has entries.

@@ -14,7 +14,7 @@ package enum RankingAnswer {
     /// - Throws: `SourceError`, also if the answer belongs to another request.
     package static func page(
         of root: JSON, mode: RankingMode, day: Day?, page: Int
-    ) throws(SourceError) -> RankingPage {
+    ) throws(SourceError) -> ListingPage {
         if let message = Envelope.error(in: root) { throw error(message, page: page) }
         guard case .array(let contents) = root["contents"] else {
             throw .unreadable("The answer of pixiv's ranking has no list of entries; pixiv may have changed it.")
@@ -43,8 +43,8 @@ package enum RankingAnswer {
                 "None of \(contents.count) entries could be understood; they begin with \(ForeignText.quoted(names)).")
         }
         let total = root["rank_total"].number(in: 0...PixivLimits.ranks.upperBound).map { Int($0) }
-        return RankingPage(
-            mode: mode, day: served, page: page, entries: entries, total: total,
+        return ListingPage(
+            entries: entries, day: served, total: total,
             hasNext: hasNext(root["next"], page: page, total: total), unreadable: unreadable)
     }
 

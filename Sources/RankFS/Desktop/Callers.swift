@@ -26,6 +26,10 @@ import Rankings
 /// `ls -l` reads a directory and stats entries while it is open; programs that were given names stat one after the other. Both
 /// need every further size of the directory too.
 ///
+/// `cp -r` and `tar` stat an entry and read it before they stat the next one; `rsync` stats all entries and then reads them. The
+/// bytes of a picture tell its size, and further pictures are preloaded: from the first picture that such a program opens, only the
+/// sizes are requested that it waits for.
+///
 /// A pure state machine without clock or access to processes.
 struct Callers: Sendable {
     typealias Instant = ContinuousClock.Instant
@@ -84,6 +88,15 @@ struct Callers: Sendable {
         var discovery: Instant?
     }
 
+    /// A thread that opens one picture after the other to copy it.
+    private struct Copy {
+        let directory: ListingKey
+        /// The number of pictures in a row with sizes that had to be requested.
+        var asked = 0
+        /// Whether a size had to be requested since the last picture was opened.
+        var asksNow = false
+    }
+
     private struct Round {
         var program: CallingProgram
         var last: Instant
@@ -112,6 +125,9 @@ struct Callers: Sendable {
     /// The maximum number of remembered ways; a program that reads all links of a month (`ls -l`) takes them all.
     static let mostWays = 64
 
+    /// The sizes that a copy requests one after the other: more of them show that no preload tells them.
+    static let mostAskedOfACopy = 3
+
     /// The maximum number of values in each table.
     private let most: Int
     private var programs: RecentTable<CallingProgram, Facts>
@@ -127,8 +143,10 @@ struct Callers: Sendable {
     private var ways = RecentTable<ListingKey, Instant>(most: mostWays)
     /// The numbers of open directory handles that were read from, by listing.
     private var readers: [ListingKey: [Role: Int]] = [:]
-    /// The directory of the last size that had to be requested.
-    private var lastSize: ListingKey?
+    /// The directory of the last size that had to be requested, and the thread that waited for it.
+    private var lastSize: (directory: ListingKey, thread: Int32)?
+    /// The directories in which threads copy pictures.
+    private var copies: RecentTable<Int32, Copy>
     /// Whether any program identified itself as a file manager.
     private(set) var hasDesktops = false
 
@@ -140,6 +158,7 @@ struct Callers: Sendable {
         attended = RecentTable(most: most)
         refusals = RecentTable(most: most)
         finds = RecentTable(most: most)
+        copies = RecentTable(most: most)
     }
 
     // MARK: - Opened directories
@@ -346,7 +365,7 @@ struct Callers: Sendable {
 
     /// The path in `by-date/` by which programs know the pictures of a listing now; nil if there is none.
     func datedPath(of key: ListingKey, now: Instant) -> String? {
-        guard case .ranking(let mode, let day) = key, let step = ways[key], step.duration(to: now) < Self.wayMemory
+        guard let (mode, day) = key.ranking, let step = ways[key], step.duration(to: now) < Self.wayMemory
         else {
             return nil
         }
@@ -357,7 +376,7 @@ struct Callers: Sendable {
     ///
     /// It is a month that the program shows: the program went there last, or glances at its children are in progress.
     func shownParent(_ parent: String?, of key: ListingKey?, to program: CallingProgram, now: Instant) -> String? {
-        guard case .ranking(let mode, let day)? = key, datedPath(of: .ranking(mode, day), now: now) != nil else {
+        guard let (mode, day) = key?.ranking, datedPath(of: .ranking(mode, day), now: now) != nil else {
             return parent
         }
         let month = TreePath.dates(DateFolder(of: mode, day)).text
@@ -382,13 +401,37 @@ struct Callers: Sendable {
     ///
     /// - Parameters:
     ///   - directory: The directory.
+    ///   - thread: The thread that waits for the size.
     ///   - isGlance: Whether the caller was seen to count or preview the directory: other programs never count as a glance.
     /// - Returns: Whether all sizes of the directory should be requested, and whether only programs wait for them.
-    mutating func requestedSize(in directory: ListingKey, isGlance: Bool) -> (isWhole: Bool, isBackground: Bool) {
-        defer { lastSize = directory }
-        guard let roles = readers[directory]?.keys else { return (lastSize == directory, false) }
+    mutating func requestedSize(
+        in directory: ListingKey, by thread: Int32, isGlance: Bool
+    ) -> (isWhole: Bool, isBackground: Bool) {
+        if var copy = copies[thread], copy.directory == directory, !copy.asksNow {
+            (copy.asked, copy.asksNow) = (copy.asked + 1, true)
+            copies[thread] = copy
+            return (copy.asked > Self.mostAskedOfACopy, false)
+        }
+        copies[thread] = nil
+        let isSecond = lastSize?.directory == directory
+        lastSize = (directory, thread)
+        guard let roles = readers[directory]?.keys else { return (isSecond, false) }
         if roles.contains(where: { !$0.isBackground }) { return (true, false) }
         return roles.allSatisfy(\.isGlance) ? (false, isGlance) : (true, true)
+    }
+
+    /// Records that a thread opens a picture to copy it.
+    ///
+    /// - Returns: Whether all sizes of the directory were last requested for this thread, which does not need them any more.
+    mutating func beganCopying(from directory: ListingKey, by thread: Int32) -> Bool {
+        var copy = copies[thread] ?? Copy(directory: directory)
+        if copy.directory != directory { copy = Copy(directory: directory) }
+        if !copy.asksNow { copy.asked = 0 }
+        copy.asksNow = false
+        copies[thread] = copy
+        guard let last = lastSize, last == (directory, thread) else { return false }
+        lastSize = nil
+        return true
     }
 
     // MARK: -

@@ -114,9 +114,9 @@ final class DirectoryThumbnails: Sendable {
 
     /// The paths under which programs see each of the directories that show a listing's pictures now.
     func sightsNow(of key: ListingKey) -> [[String]] {
-        let isTwice = tree.isInLatest(key) || key == tree.source.signIn.user.map { .bookmarks($0) }
+        let isTwice = tree.isInLatest(key) || tree.isOwn(key)
         let others = isTwice ? key.paths.filter { $0 != key.path } : []
-        return [sight(of: DirectoryKinds.directory(showing: key))] + others.map { [$0.text] }
+        return [sight(of: key.directory())] + others.map { [$0.text] }
     }
 
     /// The seeder's name for the thumbnails in some directories: another path to a listing is another job.

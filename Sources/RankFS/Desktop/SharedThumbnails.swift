@@ -1,5 +1,4 @@
 import Catalog
-import System
 import Fuse
 import Rankings
 import Synchronization
@@ -29,8 +28,6 @@ struct SharedThumbnailsDirectory: TreeDirectory {
     var path: TreePath {
         size.map { .entry(.sharedThumbnails(owner.path), $0.directory) } ?? .sharedThumbnails(owner.path)
     }
-
-    var parent: any TreeDirectory { size == nil ? owner : SharedThumbnailsDirectory(of: owner) }
 
     // The thumbnails of a size are found by name only.
     func names(in tree: Tree) -> [NamedNode]? {
@@ -88,7 +85,6 @@ final class SharedThumbnail: TreeFile {
         thumbnail.path.split(separator: "/").reduce(.sharedThumbnails(listing.key.path)) { .entry($0, String($1)) }
     }
 
-    var parent: any TreeDirectory { SharedThumbnailsDirectory(of: listing.directory, thumbnail.size) }
     var lifetime: Lifetime { (TreeLimits.frozen, TreeLimits.frozen) }
     func knownSize(in tree: Tree) -> SizeAndTime? { (Int64(length), thumbnail.modified) }
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime { (Int64(length), thumbnail.modified) }
@@ -98,8 +94,8 @@ final class SharedThumbnail: TreeFile {
         return .text(bytes, isLive: false)
     }
 
-    func refusal(in tree: Tree) -> Failure? { parent.refusal(in: tree) }
-    func audience(in tree: Tree) -> Audience { parent.audience(in: tree) }
+    func refusal(in tree: Tree) -> Failure? { tree.refusal(of: listing.key) }
+    func audience(in tree: Tree) -> Audience { tree.audience(of: listing.key) }
 }
 
 extension Tree {
@@ -109,44 +105,5 @@ extension Tree {
                 listing.entries[index], of: listing.key, in: [listing.key.path.text], length: listing.size(at: index))
         else { return nil }
         return await seeder.file(of: thumbnail, job)
-    }
-}
-
-// MARK: - Shared thumbnail names
-
-/// Finds entries of listings by the digests in the names of their shared thumbnails.
-///
-/// The first query makes the digests of a whole listing: three thousand for a day, a millisecond or two.
-struct SharedThumbnailNames: Sendable {
-    private struct Names {
-        var listing: Listing
-        /// The number of entries of the listing that were known.
-        var count: Int
-        var indices: [String: Int]
-    }
-
-    /// The number of listings with kept digests: a person views one directory, and came from another.
-    private static let mostListings = 4
-
-    /// The kept listings, the most recently used last.
-    private var kept: [Names] = []
-
-    /// Finds the entry with the digest in the name of its shared thumbnail, and the address that has the digest.
-    mutating func find(_ digest: String, in listing: Listing) -> (index: Int, address: String)? {
-        let entries = listing.entries
-        var names = Names(listing: listing, count: 0, indices: [:])
-        if let place = kept.firstIndex(where: { $0.listing === listing }) { names = kept.remove(at: place) }
-        if names.count != entries.count {
-            names.count = entries.count
-            names.indices = [:]
-            for (index, entry) in entries.enumerated() {
-                for address in SharedAddress.all(of: entry.name) { names.indices[MD5.hex(address.utf8)] = index }
-            }
-        }
-        kept.append(names)
-        if kept.count > Self.mostListings { kept.removeFirst() }
-        guard let index = names.indices[digest] else { return nil }
-        let address = SharedAddress.all(of: entries[index].name).first { MD5.hex($0.utf8) == digest }
-        return address.map { (index, $0) }
     }
 }

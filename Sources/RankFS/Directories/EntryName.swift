@@ -19,13 +19,12 @@ enum EntryName {
         return number(name[..<dash])
     }
 
-    /// The author of a directory name: decimal digits without leading zeros.
-    static func author(_ name: [UInt8]) -> UserID? {
-        guard name.first != UInt8(ascii: "0"), let number = number(name[...]) else { return nil }
-        return UserID(rawValue: number)
+    /// The author or work of a directory name: decimal digits without leading zeros.
+    static func number(_ name: [UInt8]) -> Int64? {
+        name.first == UInt8(ascii: "0") ? nil : number(name[...])
     }
 
-    /// The words of a directory name in `search`; nil for names that programs probe and for names that are no text.
+    /// The words of a directory name in `search` and other folders of texts; nil for names that programs probe and for names that are no text.
     static func searchWords(_ name: [UInt8]) -> String? {
         guard name.count <= FileName.longest, !name.contains(where: { $0 < 0x20 || $0 == 0x7F }),
             let words = String(validating: name, as: UTF8.self),

@@ -29,6 +29,8 @@ extension ListingDirectory {
     func learnExtras(in tree: Tree) async {}
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] { [] }
     var showsPictures: Bool { true }
+    func refusal(in tree: Tree) -> Failure? { key.flatMap(tree.refusal) }
+    func audience(in tree: Tree) -> Audience { key.map(tree.audience) ?? .everybody }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         key.map { tree.findPicture(name, $0, leastDigits: 1) } ?? .absent(TreeLimits.current)
@@ -62,11 +64,6 @@ extension ListingDirectory {
 // MARK: - Entries of listings
 
 extension Listing {
-    /// The directory that shows this listing.
-    var directory: any ListingDirectory {
-        DirectoryKinds.directory(showing: key, modified: modified)
-    }
-
     /// The node of an entry.
     func node(at index: Int, _ entry: ListingEntry) -> Node {
         key.listsAuthors ? .link(.followed(entry.author)) : .picture(self, Int32(clamping: index))
@@ -93,7 +90,7 @@ extension Tree {
     /// Finds the picture of a name in a listing where the names of pictures begin with a number.
     func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> LookupResult {
         guard let number = number(of: name, leastDigits: leastDigits) else { return .absent(TreeLimits.frozen) }
-        if case .ranking = key, let top = catalog.listings.view.top, number > top { return .absent(TreeLimits.frozen) }
+        if key.mode != nil, let top = catalog.listings.view.top, number > top { return .absent(TreeLimits.frozen) }
         return findEntry(name, key)
     }
 
@@ -136,23 +133,21 @@ extension Tree {
         return entry.isHidden ? .absent(TreeLimits.changing) : .node(listing.node(at: index, entry))
     }
 
-    /// The directory of an author or a work, without a request before it is opened or a name in it is queried.
+    /// The directory of a listing that may not exist, without a request before it is opened or a name in it is queried.
     ///
     /// File managers query every number on the way to the one being typed.
     ///
     /// - Parameters:
     ///   - key: The listing.
-    ///   - spelling: The directory, if its spelling may differ from the key's.
+    ///   - directory: Makes the directory, with the time of the listing's last change if that is known.
     /// - Returns: The directory, unless it certainly does not exist.
-    func findNumbered(_ key: ListingKey, as spelling: (any ListingDirectory)? = nil) -> LookupResult {
-        if let listing = catalog.listings.loaded(key) { return .directory(spelling ?? listing.directory) }
+    func findListing(
+        _ key: ListingKey, _ directory: @escaping @Sendable (_ modified: Int64?) -> any ListingDirectory
+    ) -> LookupResult {
+        if let listing = catalog.listings.loaded(key) { return .directory(directory(listing.modified)) }
         if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.changing) }
-        let directory = spelling ?? DirectoryKinds.directory(showing: key)
-        guard catalog.listings.isStored(key) else { return .directory(directory) }
+        guard catalog.listings.isStored(key) else { return .directory(directory(nil)) }
         // The directory's modification time is in the database.
-        return .unknown {
-            let stored = await self.catalog.listings.stored(key)
-            return .directory(spelling ?? stored?.directory ?? directory)
-        }
+        return .unknown { .directory(directory(await self.catalog.listings.stored(key)?.modified)) }
     }
 }

@@ -2,23 +2,27 @@ import Catalog
 import Fuse
 import Rankings
 
-/// `users/`: the authors with listed works, and the authors of the pictures that were read last.
-struct UsersDirectory: TreeDirectory {
-    var path: TreePath { .users }
-    var parent: any TreeDirectory { RootDirectory() }
-    func isThere(in tree: Tree) -> Bool { tree.source.can(.authors) }
+/// A directory in the root with the listings of one kind: those that were opened, and any other by name.
+struct FolderDirectory: TreeDirectory {
+    let kind: ListingKind
+
+    init(_ kind: ListingKind) {
+        self.kind = kind
+    }
+
+    var path: TreePath { .folder(kind) }
+    func isThere(in tree: Tree) -> Bool { tree.source.has(kind) }
+    func audience(in tree: Tree) -> Audience { kind.facts.audience }
 
     func names(in tree: Tree) -> [NamedNode]? {
-        let authors = tree.catalog.listings.opened.compactMap { key -> UserID? in
-            if case .author(let author) = key { author } else { nil }
+        let opened = tree.catalog.listings.opened.filter { $0.kind == kind }.map { key in
+            key.directory(modified: tree.catalog.listings.loaded(key)?.modified).named
         }
-        return authors.sorted().map { author in
-            AuthorDirectory(author, modified: tree.catalog.listings.loaded(.author(author))?.modified).named
-        }
+        return inOrder(opened)
     }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
-        if let text = EntryName.authorName(name) {
+        if kind == .author, let text = EntryName.authorName(name) {
             return .unknown { () async throws(Failure) in
                 guard let author = await tree.catalog.records.author(named: text) else {
                     return .absent(TreeLimits.current)
@@ -26,30 +30,110 @@ struct UsersDirectory: TreeDirectory {
                 return .node(.link(.named(text, author)))
             }
         }
-        return EntryName.author(name).map { tree.findNumbered(.author($0)) } ?? .absent(TreeLimits.frozen)
+        if kind.facts.form == .number {
+            guard let number = EntryName.number(name) else { return .absent(TreeLimits.frozen) }
+            let key = ListingKey(kind, number)
+            return tree.findListing(key) { key.directory(modified: $0) }
+        }
+        guard let words = EntryName.searchWords(name), let directory = KindDirectory(kind, words) else {
+            return .absent(TreeLimits.frozen)
+        }
+        return kind.facts.mayBeAbsent ? tree.findListing(directory.listed) { _ in directory } : .directory(directory)
     }
 
-    var listsSeen: Bool { true }
+    var listsSeen: Bool { kind.facts.seen != nil }
 
-    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
-        let authors = Set(await tree.catalog.recents.seenWorks().compactMap(\.author)).filter { $0.rawValue > 0 }
-        return tree.inOrder(names, with: authors.map { AuthorDirectory($0) })
-    }
-}
-
-extension Tree {
-    /// Returns names together with the recently seen ones, in numeric order.
+    /// Returns its names together with the recently seen authors or works.
     ///
     /// They lead from a picture to its author and its work. Listing them makes no request; whether the author or work exists is
     /// queried when the directory is opened.
-    func inOrder(_ names: [NamedNode], with seen: [any ListingDirectory]) -> [NamedNode] {
+    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
+        let works = await tree.catalog.recents.seenWorks()
+        let seen: Set<ListingKey> =
+            switch kind.facts.seen {
+            case .author: Set(works.compactMap(\.author).filter { $0.rawValue > 0 }.map { .author($0) })
+            case .work: Set(works.map { .work($0.work) })
+            case nil: []
+            }
         let listed = Set(names.map(\.name))
-        let seen = seen.filter { directory in
-            !listed.contains(directory.path.name)
-                && directory.key.map { !catalog.listings.isKnownAbsent($0) } == true
-        }
-        // Numbers without leading zeros: the longer one is the greater one.
-        return (names + seen.map(\.named)).sorted { ($0.name.utf8.count, $0.name) < ($1.name.utf8.count, $1.name) }
+        let further = seen.filter { !listed.contains($0.path.name) && !tree.catalog.listings.isKnownAbsent($0) }
+        return inOrder(names + further.map { $0.directory().named })
+    }
+
+    /// Sorts names: numbers by their value, which have no leading zeros, so that the longer one is the greater one.
+    private func inOrder(_ names: [NamedNode]) -> [NamedNode] {
+        guard kind.facts.form == .number else { return names.sorted { $0.name < $1.name } }
+        return names.sorted { ($0.name.utf8.count, $0.name) < ($1.name.utf8.count, $1.name) }
+    }
+}
+
+/// A directory that shows a listing and nothing else, by the row of its kind; each spelling of a name is a directory, and all show
+/// one listing.
+struct KindDirectory: ListingDirectory {
+    let path: TreePath
+    let listed: ListingKey
+
+    /// The directory of a listing under the normal spelling of its name.
+    init(_ key: ListingKey) {
+        path = key.path
+        listed = key
+    }
+
+    /// The directory of a listing under a spelling of its name; nil for a name that no listing of the kind has.
+    init?(_ kind: ListingKind, _ name: String) {
+        path = .listing(kind, name)
+        guard let key = ListingKey(of: path) else { return nil }
+        listed = key
+    }
+
+    private var facts: ListingFacts { listed.kind.facts }
+    var key: ListingKey? { listed }
+
+    func lifetime(in tree: Tree) -> Lifetime {
+        if facts.audience == .session { return (.zero, TreeLimits.current) }
+        // Opening a directory that was never requested shows whether the name exists.
+        return facts.mayBeAbsent && !isStored(in: tree) ? (.zero, .zero) : (TreeLimits.changing, TreeLimits.changing)
+    }
+
+    func isCertain(in tree: Tree) -> Bool { !facts.mayBeAbsent || isStored(in: tree) }
+    func refusal(in tree: Tree) -> Failure? { facts.audience == .session ? tree.refusalOfSession : nil }
+    func audience(in tree: Tree) -> Audience { facts.audience }
+}
+
+/// A directory in the root that shows a listing of the signed-in user: `bookmarks/`, `following/`.
+///
+/// `bookmarks/` shows the pictures of the directory below `users/`, because a directory can only be in one place.
+struct SessionDirectory: ListingDirectory {
+    let kind: ListingKind
+
+    init(_ kind: ListingKind) {
+        self.kind = kind
+    }
+
+    var path: TreePath { .own(kind) }
+    var key: ListingKey? { nil }
+    var showsPictures: Bool { kind.showsPictures }
+    func isThere(in tree: Tree) -> Bool { tree.source.has(kind) }
+    func rememberedKey(in tree: Tree) -> ListingKey? { tree.source.signIn.user.map { ListingKey(kind, $0.rawValue) } }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        guard let key = rememberedKey(in: tree) else { return .refused(.catalog(.needsSignIn)) }
+        return name.contains(UInt8(ascii: "-")) ? tree.findEntry(name, key) : .absent(TreeLimits.frozen)
+    }
+
+    func modified(in tree: Tree) -> Int64 { tree.newestPublication }
+    func lifetime(in tree: Tree) -> Lifetime { (.zero, TreeLimits.current) }
+    // Another user may sign in.
+    var longestName: Duration { TreeLimits.current }
+    func refusal(in tree: Tree) -> Failure? { tree.refusalOfSession }
+    func audience(in tree: Tree) -> Audience { kind.facts.audience }
+    func opens(in tree: Tree) async -> Bool { rememberedKey(in: tree).map(tree.catalog.listings.isStored) ?? false }
+}
+
+extension Tree {
+    /// Whether a listing is shown in the root as the signed-in user's own.
+    func isOwn(_ key: ListingKey) -> Bool {
+        key.kind.facts.ownName != nil && key.number == source.signIn.user?.rawValue
     }
 }
 
@@ -67,22 +151,26 @@ struct AuthorDirectory: ListingDirectory {
     }
 
     var path: TreePath { .author(author) }
-    var parent: any TreeDirectory { UsersDirectory() }
     var key: ListingKey? { .author(author) }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         if let file = files(in: tree).first(where: { $0.name.utf8.elementsEqual(name) }) { return .node(.file(file)) }
-        let bookmarks = BookmarksDirectory(author)
-        if tree.source.can(.bookmarks), bookmarks.path.name.utf8.elementsEqual(name) {
-            return .directory(bookmarks, in: tree)
+        if let listing = listings(in: tree).first(where: { $0.path.name.utf8.elementsEqual(name) }) {
+            return .directory(listing, in: tree)
         }
         return tree.findPicture(name, .author(author), leastDigits: 1)
     }
 
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] {
-        let bookmarks = BookmarksDirectory(author)
-        let isListed = tree.source.can(.bookmarks) && bookmarks.refusal(in: tree) == nil
-        return files(in: tree).map { ($0.name, .file($0)) } + (isListed ? [bookmarks.named] : [])
+        files(in: tree).map { ($0.name, .file($0)) }
+            + listings(in: tree).filter { $0.refusal(in: tree) == nil }.map(\.named)
+    }
+
+    /// The directories of the author's other listings.
+    private func listings(in tree: Tree) -> [KindDirectory] {
+        ListingKind.author.inside.filter { tree.source.has($0.kind) }.map {
+            KindDirectory(ListingKey($0.kind, author.rawValue))
+        }
     }
 
     /// The files made from the service's data about an author.
@@ -102,175 +190,7 @@ struct AuthorDirectory: ListingDirectory {
     func isCertain(in tree: Tree) -> Bool { modified != nil }
 }
 
-// MARK: - Artists directory
-
-/// `artists/`: the artists with listed works, where a service identifies them by name alone.
-struct ArtistsDirectory: TreeDirectory {
-    var path: TreePath { .artists }
-    var parent: any TreeDirectory { RootDirectory() }
-    func isThere(in tree: Tree) -> Bool { tree.source.can(.artists) }
-
-    func names(in tree: Tree) -> [NamedNode]? {
-        let artists = tree.catalog.listings.opened.compactMap { key -> String? in
-            if case .artist(let name) = key { name.text } else { nil }
-        }
-        return artists.sorted().map { ArtistDirectory($0).named }
-    }
-
-    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
-        guard let artist = EntryName.searchWords(name) else { return .absent(TreeLimits.frozen) }
-        return tree.findNumbered(.artist(NormalizedName(artist)), as: ArtistDirectory(artist))
-    }
-}
-
-/// `artists/<name>/`: the works of an artist; each spelling of the name is a directory, and all show one listing.
-struct ArtistDirectory: ListingDirectory {
-    let artist: String
-
-    init(_ artist: String) {
-        self.artist = artist
-    }
-
-    var path: TreePath { .artist(artist) }
-    var parent: any TreeDirectory { ArtistsDirectory() }
-    var key: ListingKey? { .artist(NormalizedName(artist)) }
-
-    // Opening a directory that was never requested shows whether the name exists.
-    func lifetime(in tree: Tree) -> Lifetime {
-        isStored(in: tree) ? (TreeLimits.changing, TreeLimits.changing) : (.zero, .zero)
-    }
-
-    func isCertain(in tree: Tree) -> Bool { isStored(in: tree) }
-}
-
-// MARK: - Bookmarks directory
-
-/// `users/<id>/bookmarks/`: the public bookmarks of a user, which only signed-in users can see.
-struct BookmarksDirectory: ListingDirectory {
-    let user: UserID
-
-    init(_ user: UserID) {
-        self.user = user
-    }
-
-    var path: TreePath { .bookmarks(user) }
-    var parent: any TreeDirectory { AuthorDirectory(user) }
-    var key: ListingKey? { .bookmarks(user) }
-    func lifetime(in tree: Tree) -> Lifetime { (.zero, TreeLimits.current) }
-    func refusal(in tree: Tree) -> Failure? { tree.refusalOfSession }
-    func audience(in tree: Tree) -> Audience { .session }
-}
-
-/// A directory in the root that shows a listing of the signed-in user.
-protocol SessionDirectory: ListingDirectory {
-    /// The listing of a user.
-    func key(of user: UserID) -> ListingKey
-}
-
-extension SessionDirectory {
-    var parent: any TreeDirectory { RootDirectory() }
-    var key: ListingKey? { nil }
-    func rememberedKey(in tree: Tree) -> ListingKey? { tree.source.signIn.user.map(key) }
-
-    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
-        guard let key = rememberedKey(in: tree) else { return .refused(.catalog(.needsSignIn)) }
-        return name.contains(UInt8(ascii: "-")) ? tree.findEntry(name, key) : .absent(TreeLimits.frozen)
-    }
-
-    func modified(in tree: Tree) -> Int64 { tree.newestPublication }
-    func lifetime(in tree: Tree) -> Lifetime { (.zero, TreeLimits.current) }
-    // Another user may sign in.
-    var longestName: Duration { TreeLimits.current }
-    func refusal(in tree: Tree) -> Failure? { tree.refusalOfSession }
-    func audience(in tree: Tree) -> Audience { .session }
-    func opens(in tree: Tree) async -> Bool { rememberedKey(in: tree).map(tree.catalog.listings.isStored) ?? false }
-}
-
-/// `bookmarks/`: the signed-in user's own bookmarks.
-///
-/// It shows the pictures of the directory below `users/`, because a directory can only be in one place.
-struct OwnBookmarksDirectory: SessionDirectory {
-    var path: TreePath { .ownBookmarks }
-    func key(of user: UserID) -> ListingKey { .bookmarks(user) }
-    func isThere(in tree: Tree) -> Bool { tree.source.can(.bookmarks) }
-}
-
-/// `following/`: a link to each author that the signed-in user follows.
-struct FollowingDirectory: SessionDirectory {
-    var path: TreePath { .following }
-    func key(of user: UserID) -> ListingKey { .following(user) }
-    var showsPictures: Bool { false }
-    func isThere(in tree: Tree) -> Bool { tree.source.can(.following) }
-}
-
-extension Tree {
-    /// The reason why the nodes of a session must not be shown now.
-    var refusalOfSession: Failure? {
-        source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
-    }
-}
-
-// MARK: - Search directory
-
-/// `search/`: the searches made so far.
-struct SearchesDirectory: TreeDirectory {
-    var path: TreePath { .searches }
-    var parent: any TreeDirectory { RootDirectory() }
-    func isThere(in tree: Tree) -> Bool { tree.source.can(.search) }
-    func audience(in tree: Tree) -> Audience { .owner }
-
-    func names(in tree: Tree) -> [NamedNode]? {
-        let searches = tree.catalog.listings.opened.compactMap { key -> String? in
-            if case .search(let words) = key { words.text } else { nil }
-        }
-        return searches.sorted().map { SearchDirectory($0).named }
-    }
-
-    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
-        EntryName.searchWords(name).map { .directory(SearchDirectory($0)) } ?? .absent(TreeLimits.frozen)
-    }
-}
-
-/// `search/<words>/`: the works found by a search; each spelling of the words is a directory, and all show one listing.
-struct SearchDirectory: ListingDirectory {
-    let words: String
-
-    init(_ words: String) {
-        self.words = words
-    }
-
-    var path: TreePath { .search(words) }
-    var parent: any TreeDirectory { SearchesDirectory() }
-    var key: ListingKey? { .search(NormalizedName(words)) }
-    func audience(in tree: Tree) -> Audience { .owner }
-}
-
-// MARK: - Works directory
-
-/// `works/`: the works that were opened, and the works of the pictures that were read last.
-struct WorksDirectory: TreeDirectory {
-    var path: TreePath { .works }
-    var parent: any TreeDirectory { RootDirectory() }
-    func isThere(in tree: Tree) -> Bool { tree.source.can(.works) }
-
-    func names(in tree: Tree) -> [NamedNode]? {
-        let works = tree.catalog.listings.opened.compactMap { key -> WorkID? in
-            if case .work(let work) = key { work } else { nil }
-        }
-        return works.sorted().map { WorkDirectory($0).named }
-    }
-
-    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
-        guard let number = EntryName.author(name)?.rawValue else { return .absent(TreeLimits.frozen) }
-        return tree.findNumbered(.work(WorkID(rawValue: number)))
-    }
-
-    var listsSeen: Bool { true }
-
-    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
-        tree.inOrder(names, with: Set(await tree.catalog.recents.seenWorks().map(\.work)).map { WorkDirectory($0) })
-    }
-}
+// MARK: - Work directory
 
 /// `works/<id>/`: the pages of a work, and files made from the service's data about it.
 struct WorkDirectory: ListingDirectory {
@@ -281,7 +201,6 @@ struct WorkDirectory: ListingDirectory {
     }
 
     var path: TreePath { .work(work) }
-    var parent: any TreeDirectory { WorksDirectory() }
     var key: ListingKey? { .work(work) }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
@@ -344,4 +263,28 @@ extension Listing {
     var isAnimation: Bool {
         entries.contains { $0.picture.rendition == .archive }
     }
+}
+
+// MARK: - By key
+
+extension ListingKey {
+    /// The directory that shows the listing, whether the listing exists or not.
+    ///
+    /// - Parameter modified: The time of the listing's last change, in Unix seconds, if known.
+    /// - Returns: The directory, under the normal spelling of its name.
+    func directory(modified: Int64? = nil) -> any ListingDirectory {
+        if let (mode, day) = ranking { return DayDirectory(mode, day) }
+        if let mode { return LatestDirectory(mode) }
+        return switch kind {
+        case .author: AuthorDirectory(user, modified: modified)
+        case .work: WorkDirectory(work)
+        case _ where kind.facts.place == .root: SessionDirectory(kind)
+        default: KindDirectory(self)
+        }
+    }
+}
+
+extension Listing {
+    /// The directory that shows this listing.
+    var directory: any ListingDirectory { key.directory(modified: modified) }
 }

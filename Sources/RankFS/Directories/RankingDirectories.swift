@@ -5,7 +5,6 @@ import Rankings
 /// `ranking/`: the rankings of the source.
 struct RankingsDirectory: TreeDirectory {
     var path: TreePath { .rankings }
-    var parent: any TreeDirectory { RootDirectory() }
 
     func names(in tree: Tree) -> [NamedNode]? {
         tree.listedModes.map { ModeDirectory($0).named }
@@ -25,7 +24,6 @@ struct ModeDirectory: TreeDirectory {
     }
 
     var path: TreePath { .mode(mode) }
-    var parent: any TreeDirectory { RankingsDirectory() }
 
     func names(in tree: Tree) -> [NamedNode]? {
         let days =
@@ -61,7 +59,7 @@ struct ModeDirectory: TreeDirectory {
     // Signing out removes the name at once.
     func lifetime(in tree: Tree) -> Lifetime { (tree.longest(of: mode), TreeLimits.current) }
     func refusal(in tree: Tree) -> Failure? { tree.refusal(of: mode) }
-    func audience(in tree: Tree) -> Audience { tree.source.description.needsSignIn(mode) ? .session : .everybody }
+    func audience(in tree: Tree) -> Audience { tree.audience(of: mode) }
     func opens(in tree: Tree) async -> Bool { !tree.catalog.days.stored(of: mode).isEmpty }
     var isRefreshable: Bool { true }
 
@@ -74,8 +72,6 @@ struct ModeDirectory: TreeDirectory {
     func changing(with tree: Tree) -> [any TreeDirectory] { [LatestDirectory(mode)] }
 }
 
-// MARK: - Present state of rankings
-
 extension Tree {
     /// Finds the directory of a ranking by its name.
     func findMode(_ name: [UInt8], _ directory: (RankingMode) -> any TreeDirectory) -> LookupResult {
@@ -86,41 +82,6 @@ extension Tree {
         guard catalog.listings.view.shows(mode) else { return .absent(TreeLimits.frozen) }
         if let failure = refusal(of: mode) { return .refused(failure) }
         return source.has(mode) ? .directory(directory(mode)) : .absent(TreeLimits.changing)
-    }
-
-    /// The listed modes: those of all contents, and the limited ones with a stored day.
-    var listedModes: [RankingMode] {
-        let limited = Set(
-            catalog.listings.keys.compactMap { key -> RankingMode? in
-                guard case .ranking(let mode, _) = key, source.description.whole(of: mode) != mode, isAllowed(mode)
-                else { return nil }
-                return mode
-            })
-        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.listings.view.shows)
-    }
-
-    /// The reason why a ranking must not be shown now.
-    func refusal(of mode: RankingMode) -> Failure? { isAllowed(mode) ? nil : .modeNeedsSignIn }
-
-    /// Whether the present sign-in state allows a ranking.
-    private func isAllowed(_ mode: RankingMode) -> Bool {
-        !source.description.needsSignIn(mode) || source.has(mode)
-    }
-
-    /// How long the kernel may keep a name that exists while a ranking is shown.
-    func longest(of mode: RankingMode) -> Duration {
-        source.description.needsSignIn(mode) ? .zero : TreeLimits.frozen
-    }
-
-    /// The time at which a day's ranking appears, in Unix seconds.
-    func publication(of day: Day, in mode: RankingMode) -> Int64 {
-        source.description.days(of: mode).published(day)
-    }
-
-    /// The time at which the newest day of all appeared, in Unix seconds.
-    var newestPublication: Int64 {
-        let days = source.description.days
-        return days.published(days.newest(at: configuration.now()))
     }
 }
 
@@ -135,7 +96,6 @@ struct DatesDirectory: TreeDirectory {
     }
 
     var path: TreePath { .dates(folder) }
-    var parent: any TreeDirectory { folder.parent.map { DatesDirectory($0) } ?? RootDirectory() }
 
     func names(in tree: Tree) -> [NamedNode]? {
         let folders: [DateFolder]
@@ -193,9 +153,7 @@ struct DatesDirectory: TreeDirectory {
 
     func refusal(in tree: Tree) -> Failure? { folder.mode.flatMap(tree.refusal) }
 
-    func audience(in tree: Tree) -> Audience {
-        folder.mode.map(tree.source.description.needsSignIn) == true ? .session : .everybody
-    }
+    func audience(in tree: Tree) -> Audience { folder.mode.map(tree.audience) ?? .everybody }
 
     func opens(in tree: Tree) async -> Bool {
         let days = folder.mode.map(tree.catalog.days.stored) ?? []
@@ -236,7 +194,6 @@ struct DayDirectory: ListingDirectory {
     }
 
     var path: TreePath { .day(mode, shown) }
-    var parent: any TreeDirectory { ModeDirectory(mode) }
     var order: InodeOrder? { .day(shown) }
     var key: ListingKey? { .ranking(mode, shown) }
     func day(in tree: Tree) -> Day? { shown }
@@ -255,9 +212,6 @@ struct DayDirectory: ListingDirectory {
     func isCertain(in tree: Tree) -> Bool {
         shown < tree.catalog.days.newestPossible(of: mode) || isStored(in: tree)
     }
-
-    func refusal(in tree: Tree) -> Failure? { tree.refusal(of: mode) }
-    func audience(in tree: Tree) -> Audience { tree.source.description.needsSignIn(mode) ? .owner : .everybody }
 }
 
 // MARK: - Latest directory
@@ -275,7 +229,6 @@ struct LatestDirectory: ListingDirectory {
     }
 
     var path: TreePath { .latest(mode) }
-    var parent: any TreeDirectory { ModeDirectory(mode) }
     var key: ListingKey? { nil }
     func day(in tree: Tree) -> Day? { tree.rememberedNewest(of: mode)?.day }
 
@@ -316,26 +269,11 @@ struct LatestDirectory: ListingDirectory {
     // Names have another meaning when a day appears.
     var longestName: Duration { TreeLimits.current }
     func refusal(in tree: Tree) -> Failure? { tree.refusal(of: mode) }
-    func audience(in tree: Tree) -> Audience { tree.source.description.needsSignIn(mode) ? .session : .everybody }
+    func audience(in tree: Tree) -> Audience { tree.audience(of: mode) }
     func opens(in tree: Tree) async -> Bool { !tree.catalog.days.stored(of: mode).isEmpty }
 
     func changing(with tree: Tree) -> [any TreeDirectory] {
-        rememberedKey(in: tree).map { [DirectoryKinds.directory(showing: $0)] } ?? []
-    }
-}
-
-extension Tree {
-    /// Returns a mode's newest day known in memory, or with the option `offline` the newest stored day.
-    ///
-    /// Makes no request.
-    func rememberedNewest(of mode: RankingMode) -> RememberedDay? {
-        guard configuration.isOffline else { return catalog.days.rememberedNewest(of: mode) }
-        return catalog.days.stored(of: mode).last.map { RememberedDay(day: $0, isCurrent: true) }
-    }
-
-    /// Whether `latest` is known to show a listing.
-    func isInLatest(_ key: ListingKey) -> Bool {
-        guard case .ranking(let mode, let day) = key else { return false }
-        return rememberedNewest(of: mode)?.day == day
+        guard let newest = tree.rememberedNewest(of: mode), newest.isCurrent else { return [] }
+        return [DayDirectory(mode, newest.day)]
     }
 }

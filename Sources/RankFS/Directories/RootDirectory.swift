@@ -5,7 +5,6 @@ import Rankings
 /// The mount point.
 struct RootDirectory: TreeDirectory {
     var path: TreePath { .root }
-    var parent: any TreeDirectory { self }
 
     func names(in tree: Tree) -> [NamedNode]? {
         DirectoryKinds.top.filter { $0.isThere(in: tree) && $0.refusal(in: tree) == nil }.map { ($0.path.name, $0) }
@@ -31,7 +30,6 @@ struct RootDirectory: TreeDirectory {
 /// `.rankfs`: helper files, found by name and not listed in the root.
 struct HelpersDirectory: TreeDirectory {
     var path: TreePath { .helpers }
-    var parent: any TreeDirectory { RootDirectory() }
 
     func names(in tree: Tree) -> [NamedNode]? {
         tree.helpers.filter { $0.path.parent == path }.map { ($0.name, .file($0)) }
@@ -50,7 +48,6 @@ struct HelpersDirectory: TreeDirectory {
 /// All come from stored listings, so no request is made. Reading a picture here does not count as a new read.
 struct RecentDirectory: TreeDirectory {
     var path: TreePath { .recent }
-    var parent: any TreeDirectory { RootDirectory() }
     func isThere(in tree: Tree) -> Bool { tree.configuration.notesRecent }
     func audience(in tree: Tree) -> Audience { .owner }
     /// The kernel sends a lookup at each open, which shows that the picture was opened here.
@@ -84,5 +81,43 @@ extension Tree {
     fileprivate func shownPicture(_ listing: Listing, _ index: Int) -> Node? {
         let node = Node.picture(listing, Int32(clamping: index))
         return listing.entry(at: index)?.isHidden == false && node.refusal(in: self) == nil ? node : nil
+    }
+}
+
+// MARK: - Directory kinds
+
+/// The kinds of directories: kinds of listings have rows (`ListingKind`), any other kind gets its line here.
+enum DirectoryKinds {
+    /// The possible entries of the root, in their order.
+    static let top: [Node] =
+        [.directory(RankingsDirectory()), .directory(DatesDirectory(.all))]
+        + ListingKind.allCases.filter { $0.folder != nil }.map { .directory(FolderDirectory($0)) }
+        + [.directory(RecentDirectory()), .file(RandomPicture())]
+        + ListingKind.allCases.filter { $0.facts.ownName != nil }.map { .directory(SessionDirectory($0)) }
+
+    /// The directory with a path; nil for a path that no directory has by its form.
+    static func directory(at path: TreePath) -> (any TreeDirectory)? {
+        switch path {
+        case .root: RootDirectory()
+        case .mode(let mode): ModeDirectory(mode)
+        case .day(let mode, let day): DayDirectory(mode, day)
+        case .latest(let mode): LatestDirectory(mode)
+        case .dates(let folder): DatesDirectory(folder)
+        case .listing(.author, _), .listing(.work, _): ListingKey(of: path)?.directory()
+        case .listing(let kind, let name): KindDirectory(kind, name)
+        case .helpers: HelpersDirectory()
+        case .sharedThumbnails(let owner): directory(at: owner).map { SharedThumbnailsDirectory(of: $0) }
+        default: top.lazy.compactMap { $0.path == path ? $0.directory : nil }.first
+        }
+    }
+}
+
+extension Node {
+    static let root = Node.directory(RootDirectory())
+
+    /// The directory that holds this node; the root holds itself.
+    var parent: any TreeDirectory {
+        if case .picture(let listing, _) = self { return listing.directory }
+        return path.parent.flatMap(DirectoryKinds.directory(at:)) ?? RootDirectory()
     }
 }

@@ -5,26 +5,12 @@ import Rankings
 /// A name in a directory, and its node.
 typealias NamedNode = (name: String, node: Node)
 
-/// How long the kernel may keep a name and its attributes.
-typealias Lifetime = (entry: Duration, attributes: Duration)
-
-/// The users that can see a node on a mount that other users can access.
-enum Audience: Sendable {
-    case everybody
-    /// The owner and root.
-    case owner
-    /// The owner and root; the name is not listed for other users, since a session adds it to a directory that they can see.
-    case session
-}
-
 /// A directory of the tree: each kind is a type, which answers every question of the file system.
 ///
 /// Values of these types are small and hold no state: `Tree` provides the present state.
 protocol TreeDirectory: Sendable {
     /// The path of the directory, from which its inode number follows.
     var path: TreePath { get }
-    /// The directory that holds it; the root holds itself.
-    var parent: any TreeDirectory { get }
     /// The position among the entries of its parent, along which inode numbers grow; nil where the order is of no use.
     var order: InodeOrder? { get }
 
@@ -124,36 +110,5 @@ enum LookupResult: Sendable {
     /// A directory that may have to be refused.
     static func directory(_ directory: any TreeDirectory, in tree: Tree) -> LookupResult {
         directory.refusal(in: tree).map { .refused($0) } ?? .directory(directory)
-    }
-}
-
-// MARK: - Directory kinds
-
-/// The kinds of directories: a new kind gets its line here.
-enum DirectoryKinds {
-    /// The possible entries of the root, in their order.
-    static let top: [Node] = [
-        .directory(RankingsDirectory()), .directory(DatesDirectory(.all)), .directory(UsersDirectory()),
-        .directory(ArtistsDirectory()), .directory(WorksDirectory()), .directory(SearchesDirectory()),
-        .directory(RecentDirectory()),
-        .file(RandomPicture()), .directory(OwnBookmarksDirectory()), .directory(FollowingDirectory()),
-    ]
-
-    /// The directory that shows a listing.
-    ///
-    /// - Parameters:
-    ///   - key: The listing.
-    ///   - modified: The time of its last change, in Unix seconds, if known.
-    /// - Returns: The directory, whether the listing exists or not.
-    static func directory(showing key: ListingKey, modified: @autoclosure () -> Int64? = nil) -> any ListingDirectory {
-        switch key {
-        case .ranking(let mode, let day): DayDirectory(mode, day)
-        case .author(let author): AuthorDirectory(author, modified: modified())
-        case .artist(let name): ArtistDirectory(name.text)
-        case .work(let work): WorkDirectory(work)
-        case .search(let words): SearchDirectory(words.text)
-        case .bookmarks(let user): BookmarksDirectory(user)
-        case .following: FollowingDirectory()
-        }
     }
 }

@@ -1,27 +1,29 @@
 import Catalog
 import ImageCache
-import System
 import Rankings
 import Render
 import Synchronization
+import System
 
 /// Makes files of animations: Matroska is laid out for each reader, WebP and GIF are encoded once and stored.
 ///
 /// ## Concurrency
 ///
 /// Any task may call. The renderer encodes one animation at a time, and continues after its caller has left.
-final class AnimationFiles: Sendable {
-    private let renderer: any Rendering
-    private let encoding = Mutex<[PictureID: Task<Result<[UInt8], Failure>, Never>]>([:])
+struct AnimationFiles: Sendable {
+    private let tree: Tree
 
     /// The renditions in which frames are encoded.
     static let encoded: [Rendition] = [.webp, .gif]
     /// The maximum size of an animation, in bytes; the largest archives served have some 40 MB.
     private static let bound = 64 << 20
 
-    init(_ renderer: any Rendering) {
-        self.renderer = renderer
+    init(_ tree: Tree) {
+        self.tree = tree
     }
+
+    /// The path of an animation's frames as Matroska.
+    static func matroskaPath(of work: WorkID) -> TreePath { .entry(.work(work), "ugoira.mkv") }
 
     /// The identity of a rendition made from a work's animation; nil if the listing has no animation.
     static func picture(_ rendition: Rendition, in listing: Listing) -> PictureID? {
@@ -31,25 +33,26 @@ final class AnimationFiles: Sendable {
     }
 
     /// Opens the archive and lays out the Matroska file.
-    func matroska(of listing: Listing, in tree: Tree) async throws(Failure) -> AnimationFile {
+    func matroska(of listing: Listing) async throws(Failure) -> AnimationFile {
         guard let index = listing.entries.firstIndex(where: { $0.picture.rendition == .archive }) else {
             throw .noSuchName
         }
         let entry = listing.entries[index]
         let work = entry.picture.work
-        let record = try await record(of: work, in: tree)
+        let record = try await record(of: work)
         let length = try await tree.askedSize(listing, index, wholeListing: false)
         let archive: OpenPicture
         let request = PictureRequest(
             id: entry.picture, location: try tree.location(of: entry), size: length,
-            isPrivate: tree.configuration.isPrivate(listing.key), path: { MatroskaFile(work: work).path.text })
+            isPrivate: tree.configuration.isPrivate(listing.key), path: { Self.matroskaPath(of: work).text })
         do throws(ImageCacheError) { archive = try tree.cache.open(request, neighbours: nil) } catch {
             throw .picture(error)
         }
         let title = await tree.catalog.records.listedWork(work)?.title ?? ""
         let file: AnimationFile
         do throws(Failure) {
-            file = try await AnimationFile(archive, length: length, record: record, title: title, renderer: renderer)
+            file = try await AnimationFile(
+                archive, length: length, record: record, title: title, renderer: tree.renderer)
         } catch {
             tree.doubtSize(of: archive, after: error)
             throw error
@@ -60,31 +63,31 @@ final class AnimationFiles: Sendable {
         return file
     }
 
-    private func record(of work: WorkID, in tree: Tree) async throws(Failure) -> AnimationRecord {
+    private func record(of work: WorkID) async throws(Failure) -> AnimationRecord {
         do throws(CatalogError) { return try await tree.catalog.records.animation(of: work) } catch {
             throw .catalog(error)
         }
     }
 
     /// The length of the Matroska file at its last layout, in bytes; nil if it was never laid out.
-    func storedMatroskaSize(of listing: Listing, in tree: Tree) async -> Int64? {
+    func storedMatroskaSize(of listing: Listing) async -> Int64? {
         guard let picture = Self.picture(.matroska, in: listing) else { return nil }
         return await tree.catalog.sizes.stored(of: picture)
     }
 
     /// The length of the Matroska file in bytes.
-    func matroskaSize(of listing: Listing, in tree: Tree) async throws(Failure) -> Int64 {
-        if let size = await storedMatroskaSize(of: listing, in: tree) { return size }
-        let file = try await matroska(of: listing, in: tree)
+    func matroskaSize(of listing: Listing) async throws(Failure) -> Int64 {
+        if let size = await storedMatroskaSize(of: listing) { return size }
+        let file = try await matroska(of: listing)
         defer { file.close() }
         return file.layout.length
     }
 
     /// Opens an encoded file if it is stored; nil if it must be made.
-    static func stored(
-        _ rendition: Rendition, of listing: Listing, in tree: Tree
+    func stored(
+        _ rendition: Rendition, of listing: Listing
     ) throws(Failure) -> (picture: OpenPicture, size: Int64)? {
-        guard let picture = picture(rendition, in: listing), let size = tree.cache.storedSize(of: picture) else {
+        guard let picture = Self.picture(rendition, in: listing), let size = tree.cache.storedSize(of: picture) else {
             return nil
         }
         let opened: OpenPicture
@@ -100,13 +103,13 @@ final class AnimationFiles: Sendable {
     }
 
     /// Returns the bytes of an encoded file, made once for all callers that request it meanwhile.
-    func encoded(_ rendition: Rendition, of listing: Listing, in tree: Tree) async throws(Failure) -> [UInt8] {
+    func encoded(_ rendition: Rendition, of listing: Listing) async throws(Failure) -> [UInt8] {
         guard let picture = Self.picture(rendition, in: listing) else { throw .noSuchName }
-        let task = encoding.withLock { encoding in
+        let task = tree.encoding.withLock { encoding in
             if let task = encoding[picture] { return task }
             let task = Task {
-                let result = await make(picture, listing, tree)
-                self.encoding.withLock { $0[picture] = nil }
+                let result = await make(picture, listing)
+                tree.encoding.withLock { $0[picture] = nil }
                 return result
             }
             encoding[picture] = task
@@ -115,11 +118,11 @@ final class AnimationFiles: Sendable {
         return try await task.value.get()
     }
 
-    private func make(_ picture: PictureID, _ listing: Listing, _ tree: Tree) async -> Result<[UInt8], Failure> {
+    private func make(_ picture: PictureID, _ listing: Listing) async -> Result<[UInt8], Failure> {
         do throws(Failure) {
-            let file = try await matroska(of: listing, in: tree)
+            let file = try await matroska(of: listing)
             defer { file.close() }
-            let record = try await record(of: picture.work, in: tree)
+            let record = try await record(of: picture.work)
             // The frames make up nearly all of the file.
             guard file.layout.length <= Self.bound else { throw .media(.tooLarge(bound: Self.bound)) }
             let bytes: [UInt8]
@@ -142,7 +145,7 @@ final class AnimationFiles: Sendable {
         let request = RenderJob.AnimationRequest(
             rendition == .gif ? .gif : .webP, frames: record.renderFrames, place: place, bound: Self.bound)
         do throws(MediaError) {
-            return try await renderer.files(.animation(request), with: archive.descriptor).first ?? []
+            return try await tree.renderer.files(.animation(request), with: archive.descriptor).first ?? []
         } catch { throw .media(error) }
     }
 }

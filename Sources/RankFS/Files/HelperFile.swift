@@ -1,25 +1,7 @@
 package import Rankings
 import Synchronization
 
-/// A file that is found by name and never listed in the root, so that copies of the tree hold pictures only.
-package struct HelperFile: Sendable {
-    /// The path below the mount point.
-    package let path: TreePath
-    /// Whether its text is made for each reader.
-    let isLive: Bool
-    /// Returns its text, for the owner of the mount or for other users.
-    let text: @Sendable (_ toOwner: Bool) -> [UInt8]
-
-    /// - Parameters:
-    ///   - path: A path in the root or in `.rankfs`.
-    ///   - isLive: Whether the text is made for each reader.
-    ///   - text: Returns the text, for the owner of the mount or for other users.
-    package init(_ path: TreePath, isLive: Bool = false, text: @escaping @Sendable (_ toOwner: Bool) -> [UInt8]) {
-        self.path = path
-        self.isLive = isLive
-        self.text = text
-    }
-
+extension HelperFile {
     /// The path of the file that describes the activity of the mount.
     package static let statusPath = TreePath.entry(.helpers, "status.json")
 
@@ -43,7 +25,6 @@ package struct HelperFile: Sendable {
 }
 
 extension HelperFile: TreeFile {
-    var parent: any TreeDirectory { path.parent == .helpers ? HelpersDirectory() : RootDirectory() }
     var lifetime: Lifetime { (TreeLimits.frozen, isLive ? .zero : TreeLimits.frozen) }
 
     /// Returns the size that `stat` shows; for a file that changes with each reader, the size of its last text.

@@ -24,15 +24,6 @@ enum Link: Hashable, Sendable {
         }
     }
 
-    var parent: any TreeDirectory {
-        switch self {
-        case .dated(let mode, let day): DatesDirectory(DateFolder(of: mode, day))
-        case .followed: FollowingDirectory()
-        case .named: UsersDirectory()
-        case .bridge(let work, _): WorkDirectory(work)
-        }
-    }
-
     /// The position among the entries of its directory.
     var order: InodeOrder? {
         if case .dated(_, let day) = self { .day(day) } else { nil }
@@ -55,15 +46,16 @@ extension Link {
 
     func refusal(in tree: Tree) -> Failure? {
         switch self {
-        case .dated, .followed: parent.refusal(in: tree)
+        case .dated(let mode, _): tree.refusal(of: mode)
+        case .followed: tree.refusalOfSession
         case .named, .bridge: nil
         }
     }
 
     func audience(in tree: Tree) -> Audience {
         switch self {
-        case .dated: parent.audience(in: tree)
-        case .followed: parent.audience(in: tree).ofContents
+        case .dated(let mode, _): tree.audience(of: mode)
+        case .followed: .owner
         case .named, .bridge: .everybody
         }
     }
@@ -100,19 +92,6 @@ extension Link {
 }
 
 // MARK: - Bridge
-
-/// A link from a work to the same work in another mount.
-package struct Bridge: Hashable, Sendable {
-    /// The name of the link in the work's directory, which is the name of the other source.
-    package let name: String
-    /// The absolute path of the target.
-    package let target: String
-
-    package init(name: String, target: String) {
-        self.name = name
-        self.target = target
-    }
-}
 
 extension Tree {
     /// Whether works may have bridges.

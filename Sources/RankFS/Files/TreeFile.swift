@@ -6,8 +6,6 @@ import Rankings
 protocol TreeFile: Sendable {
     /// The path of the file, from which its inode number follows.
     var path: TreePath { get }
-    /// The directory that holds it.
-    var parent: any TreeDirectory { get }
     var lifetime: Lifetime { get }
     /// Returns size in bytes and modification time in Unix seconds, if known without a request; otherwise nil.
     func knownSize(in tree: Tree) -> SizeAndTime?

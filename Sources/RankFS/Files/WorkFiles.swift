@@ -37,7 +37,6 @@ struct InfoFile: RecordFile {
     let work: WorkID
 
     var path: TreePath { .entry(.work(work), "info.json") }
-    var parent: any TreeDirectory { WorkDirectory(work) }
 
     func text(in tree: Tree) async throws(Failure) -> StoredText {
         let pages = try await tree.listing(ofWork: work).entries.map(\.name)
@@ -53,18 +52,17 @@ struct InfoFile: RecordFile {
 struct MatroskaFile: TreeFile {
     let work: WorkID
 
-    var path: TreePath { .entry(.work(work), "ugoira.mkv") }
-    var parent: any TreeDirectory { WorkDirectory(work) }
+    var path: TreePath { AnimationFiles.matroskaPath(of: work) }
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         let listing = try await tree.listing(ofWork: work)
-        return (try await tree.animations.matroskaSize(of: listing, in: tree), listing.modified)
+        return (try await AnimationFiles(tree).matroskaSize(of: listing), listing.modified)
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
         let listing = try await tree.listing(ofWork: work)
-        let told = await tree.animations.storedMatroskaSize(of: listing, in: tree)
-        let animation = try await tree.animations.matroska(of: listing, in: tree)
+        let told = await AnimationFiles(tree).storedMatroskaSize(of: listing)
+        let animation = try await AnimationFiles(tree).matroska(of: listing)
         return .animation(animation, isAsTold: told == nil || told == animation.layout.length)
     }
 
@@ -81,7 +79,6 @@ struct EncodedFile: TreeFile {
     let rendition: Rendition
 
     var path: TreePath { .entry(.work(work), "ugoira.\(rendition.rawValue)") }
-    var parent: any TreeDirectory { WorkDirectory(work) }
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         let listing = try await tree.listing(ofWork: work)
@@ -90,15 +87,15 @@ struct EncodedFile: TreeFile {
         {
             return (size, listing.modified)
         }
-        return (Int64(try await tree.animations.encoded(rendition, of: listing, in: tree).count), listing.modified)
+        return (Int64(try await AnimationFiles(tree).encoded(rendition, of: listing).count), listing.modified)
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
         let listing = try await tree.listing(ofWork: work)
-        if let stored = try AnimationFiles.stored(rendition, of: listing, in: tree) {
+        if let stored = try AnimationFiles(tree).stored(rendition, of: listing) {
             return .picture(stored.picture, size: stored.size)
         }
-        return .text(try await tree.animations.encoded(rendition, of: listing, in: tree), isLive: false)
+        return .text(try await AnimationFiles(tree).encoded(rendition, of: listing), isLive: false)
     }
 
     func opens(in tree: Tree) async -> Bool {
@@ -131,7 +128,6 @@ struct ProfileFile: RecordFile {
     let author: UserID
 
     var path: TreePath { .entry(.author(author), "profile.json") }
-    var parent: any TreeDirectory { AuthorDirectory(author) }
 
     func text(in tree: Tree) async throws(Failure) -> StoredText {
         do throws(CatalogError) { return try await tree.catalog.records.profile(of: author) } catch {
@@ -147,7 +143,6 @@ struct AvatarFile: TreeFile {
     let author: UserID
 
     var path: TreePath { .entry(.author(author), "avatar.jpg") }
-    var parent: any TreeDirectory { AuthorDirectory(author) }
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         guard let avatar = try await picture(in: tree) else {

@@ -11,8 +11,6 @@ enum Node: Sendable {
     case picture(Listing, Int32)
     case file(any TreeFile)
     case link(Link)
-
-    static let root = Node.directory(RootDirectory())
 }
 
 extension Node {
@@ -26,14 +24,9 @@ extension Node {
         }
     }
 
-    /// The directory that holds this node; the root holds itself.
-    var parent: any TreeDirectory {
-        switch self {
-        case .directory(let directory): directory.parent
-        case .picture(let listing, _): listing.directory
-        case .file(let file): file.parent
-        case .link(let link): link.parent
-        }
+    /// The node as a directory; nil for others.
+    var directory: (any TreeDirectory)? {
+        if case .directory(let directory) = self { directory } else { nil }
     }
 
     /// The type that readdir(3) shows in `d_type`.
@@ -45,9 +38,7 @@ extension Node {
         }
     }
 
-    var isRoot: Bool {
-        if case .directory(let directory) = self { directory.path == .root } else { false }
-    }
+    var isRoot: Bool { directory?.path == .root }
 }
 
 // MARK: - Inode numbers
@@ -88,14 +79,15 @@ extension Node {
         switch self {
         case .picture(let listing, let index):
             PictureNumbers(listing.key).number(of: listing.entries[Int(index)])
-        case .directory(let directory): Self.number(identity, directory.order, in: directory.parent)
-        case .link(let link): Self.number(identity, link.order, in: link.parent)
+        case .directory(let directory): Self.number(identity, directory.order, at: directory.path)
+        case .link(let link): Self.number(identity, link.order, at: link.path)
         case .file: InodeNumber.of(identity)
         }
     }
 
-    private static func number(_ identity: String, _ order: InodeOrder?, in parent: any TreeDirectory) -> UInt64 {
-        order.map { InodeNumber.of(identity, in: parent.path.text, order: $0) } ?? InodeNumber.of(identity)
+    private static func number(_ identity: String, _ order: InodeOrder?, at path: TreePath) -> UInt64 {
+        guard let order, let parent = path.parent else { return InodeNumber.of(identity) }
+        return InodeNumber.of(identity, in: parent.text, order: order)
     }
 
     /// Whether both have the same identity; in the usual case, the same picture of the same listing, no identity is made.
@@ -127,7 +119,7 @@ extension Node {
     func refusal(in tree: Tree) -> Failure? {
         switch self {
         case .directory(let directory): directory.refusal(in: tree)
-        case .picture: parent.refusal(in: tree)
+        case .picture(let listing, _): tree.refusal(of: listing.key)
         case .file(let file): file.refusal(in: tree)
         case .link(let link): link.refusal(in: tree)
         }
@@ -136,7 +128,7 @@ extension Node {
     func audience(in tree: Tree) -> Audience {
         switch self {
         case .directory(let directory): directory.audience(in: tree)
-        case .picture: parent.audience(in: tree).ofContents
+        case .picture(let listing, _): tree.audience(of: listing.key)
         case .file(let file): file.audience(in: tree)
         case .link(let link): link.audience(in: tree)
         }
@@ -166,9 +158,49 @@ extension Node {
     }
 }
 
-extension Audience {
-    /// The audience of the contents of a directory: a session adds only the name of the directory.
-    var ofContents: Audience { self == .everybody ? .everybody : .owner }
+// MARK: - The owner and others
+
+/// On a mount that other users can access, the owner's nodes are closed to them.
+///
+/// The owner is the user to which the files belong; root has the same rights. The kernel keeps names and attributes for all users
+/// alike. The mode bits (`default_permissions`) make it stop other users on the way to anything below; requests that still reach
+/// the file system are checked again by the user of the caller (fuse_req_ctx(3)).
+extension Tree {
+    /// Returns the given names that open without a request.
+    ///
+    /// With the option `offline`, directories list only these, since no others can be fetched before the next mount. Names that are
+    /// not listed are still found: their known attributes are reported, and opening them gives the reason of the failure.
+    func opening(_ names: [NamedNode]) async -> [NamedNode] {
+        var opening: [NamedNode] = []
+        for entry in names where await entry.node.opens(in: self) { opening.append(entry) }
+        return opening
+    }
+
+    /// The reason why a node must not be shown to a caller; nil if there is none.
+    func refusal(of node: Node, to caller: Caller) -> Failure? {
+        node.refusal(in: self) ?? (isKept(node) && !isOwner(caller) ? .ownersOnly : nil)
+    }
+
+    /// Whether a node is only for the owner and root.
+    func isKept(_ node: Node) -> Bool {
+        configuration.keepsOwners && node.audience(in: self) != .everybody
+    }
+
+    /// Returns the attributes shown to all users: a node closed to other users has no permissions for them.
+    func narrowed(_ attributes: Attributes, of node: Node) -> Attributes {
+        guard isKept(node), attributes.kind != .link else { return attributes }
+        var attributes = attributes
+        attributes.permissions &= 0o700
+        return attributes
+    }
+
+    /// Returns the names of a directory that are listed for a caller.
+    ///
+    /// A lookup by name finds the others for every user: the kernel would take a refusal for the end of the name, also where the
+    /// owner works in it.
+    func shown(_ names: [NamedNode], to caller: Caller) -> [NamedNode] {
+        isOwner(caller) ? names : names.filter { $0.node.audience(in: self) != .session }
+    }
 }
 
 // MARK: - Picture numbers

@@ -9,7 +9,7 @@ extension RankFileSystem {
         if let finding = findByNumber(request) {
             if answer(reply, finding, for: TreeLimits.frozen) { return }
             return later(reply, subject: { "inode \(request.parent)" }) { () async throws(Failure) in
-                try await self.resolve(finding, reply, for: TreeLimits.frozen)
+                try await self.resolve(finding, reply, for: TreeLimits.frozen, request.caller)
             }
         }
         guard let parent = inodes.node(request.parent) else {
@@ -23,7 +23,7 @@ extension RankFileSystem {
             return refuse(reply, .notADirectory, subject: parent.path.text)
         }
         if answerDesktop(request, in: directory, reply) { return }
-        let finding = tree.find(name, in: directory, request.caller)
+        let finding = find(name, in: directory, request.caller)
         let longest = directory.longestName
         if answerAfterThumbnails(reply, finding, in: directory, request.caller) { return }
         if answer(reply, finding, for: longest) { return }
@@ -31,8 +31,20 @@ extension RankFileSystem {
         if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
         later(reply, subject: subject) { () async throws(Failure) in
             let isGlance = self.tree.callers.isGlancing(at: directory.path.text, request.caller)
-            try await self.resolve(finding, reply, for: longest, isGlance: isGlance)
+            try await self.resolve(finding, reply, for: longest, request.caller, isGlance: isGlance)
         }
+    }
+
+    /// Finds the node of a name in a directory.
+    private func find(_ name: [UInt8], in directory: any TreeDirectory, _ caller: Caller) -> LookupResult {
+        if ProbedNames.isAnnouncement(name) { return .absent(.zero) }
+        if let failure = tree.refusal(of: .directory(directory), to: caller) { return .refused(failure) }
+        if configuration.thumbnails != nil, directory.listing?.showsPictures == true,
+            SharedThumbnailsDirectory.isName(name)
+        {
+            return .directory(SharedThumbnailsDirectory(of: directory))
+        }
+        return directory.find(name, in: tree, for: caller)
     }
 
     /// Answers from memory, for the kernel to keep for `longest` at most; false if that is not possible.
@@ -52,19 +64,19 @@ extension RankFileSystem {
 
     /// Queries until there is a result, and answers with it.
     private func resolve(
-        _ finding: LookupResult, _ reply: EntryReply, for longest: Duration, isGlance: Bool = false
+        _ finding: LookupResult, _ reply: EntryReply, for longest: Duration, _ caller: Caller, isGlance: Bool = false
     ) async throws(Failure) {
         switch finding {
         case .refused(let failure):
             throw failure
         case .unknown(let ask):
-            try await resolve(ask(), reply, for: longest, isGlance: isGlance)
+            try await resolve(ask(), reply, for: longest, caller, isGlance: isGlance)
         case .passing(let node):
-            try await resolve(.node(node), reply, for: .zero, isGlance: isGlance)
+            try await resolve(.node(node), reply, for: .zero, caller, isGlance: isGlance)
         case .absent, .node:
             if answer(reply, finding, for: longest) { return }
             guard case .node(let node) = finding else { return }
-            let shown = try await shown(node, number: InodeTable.none, isGlance: isGlance)
+            let shown = try await shown(node, number: InodeTable.none, for: caller, isGlance: isGlance)
             answer(reply, node, shown, for: longest)
         }
     }
@@ -116,9 +128,9 @@ extension RankFileSystem {
         let viewer = thumbnails.viewer(of: directory, caller)
         guard thumbnails.isHeldUp(node, from: viewer) else { return false }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
-            _ = try await self.shown(node, number: InodeTable.none)
+            _ = try await self.shown(node, number: InodeTable.none, for: caller)
             await self.thumbnails.waitForTurn(of: node, in: directory, for: viewer, caller)
-            try await self.resolve(finding, reply, for: directory.longestName)
+            try await self.resolve(finding, reply, for: directory.longestName, caller)
         }
         return true
     }
@@ -136,7 +148,7 @@ extension RankFileSystem {
             return reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
         }
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
-            let shown = try await self.shown(node, number: request.inode)
+            let shown = try await self.shown(node, number: request.inode, for: request.caller)
             self.sizes.watchAnnouncement(shown, request.inode)
             reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
         }
@@ -171,12 +183,14 @@ extension RankFileSystem {
     }
 
     /// Returns the attributes, with a request if needed, also for a program that only glances at the directory.
-    func shown(_ node: Node, number: UInt64, isGlance: Bool = false) async throws(Failure) -> Shown {
+    func shown(
+        _ node: Node, number: UInt64, for caller: Caller, isGlance: Bool = false
+    ) async throws(Failure) -> Shown {
         if let shown = known(node, number: number) { return shown }
         let asked: Attributes
         switch node {
         case .picture(let listing, let index):
-            let size = try await sizes.asked(listing, Int(index), isGlance: isGlance)
+            let size = try await sizes.asked(listing, Int(index), by: caller, isGlance: isGlance)
             asked = attributes(number, listing, Int(index), size: size.bytes)
         case .file(let file):
             let size = try await file.size(in: tree)
@@ -195,7 +209,7 @@ extension RankFileSystem {
         var attributes = attributes(
             number, .file, size: size, modified: listing.entries[index].picture.uploaded)
         // Pictures that may have further names, in `latest` and `recent/`: programs that handle hard links take them once.
-        if case .ranking = listing.key { attributes.links = tree.isInLatest(listing.key) ? 3 : 2 }
+        if listing.key.mode != nil { attributes.links = tree.isInLatest(listing.key) ? 3 : 2 }
         return attributes
     }
 

@@ -71,13 +71,16 @@ final class PictureSizes: Sendable {
     /// - Parameters:
     ///   - listing: The listing.
     ///   - index: The index of the entry.
+    ///   - caller: The process that waits for the size.
     ///   - isGlance: Whether the caller only counts or previews, as far as can be determined.
     /// - Returns: The size.
     /// - Throws: The failure reported by the image host or by the download.
-    func asked(_ listing: Listing, _ index: Int, isGlance: Bool) async throws(Failure) -> KnownSize {
+    func asked(
+        _ listing: Listing, _ index: Int, by caller: Caller, isGlance: Bool
+    ) async throws(Failure) -> KnownSize {
         if let size = known(listing, index) { return size }
         let (isWhole, isBackground) = tree.callers.facts { callers, _ in
-            callers.requestedSize(in: listing.key, isGlance: isGlance)
+            callers.requestedSize(in: listing.key, by: caller.process, isGlance: isGlance)
         }
         // A walk over sizes requests all pages of the listing.
         let told = await RequestUrgency.$isBackground.withValue(isBackground) {

@@ -126,7 +126,7 @@ extension RankFileSystem {
             let added: Bool
             switch offset {
             case 0: added = addDot(".", view.directory, next: 1, reply)
-            case 1: added = addDot("..", view.directory.parent, next: 2, reply)
+            case 1: added = addDot("..", Node.directory(view.directory).parent, next: 2, reply)
             default:
                 guard let shown = entry(offset - DirectoryView.dots) else {
                     // A hidden entry keeps its place and is not shown.

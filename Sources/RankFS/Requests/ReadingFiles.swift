@@ -32,9 +32,13 @@ extension RankFileSystem {
         case .picture(let listing, let index):
             let entry = listing.entries[Int(index)]
             if entry.isWithheld { return refuse(reply, .withheld, subject: node.path.text) }
-            let name = tree.callers.facts { callers, _ in
-                callers.furtherName(of: node.path.text, openedBy: request.caller.process)
+            let (name, endsWalk) = tree.callers.facts { callers, _ in
+                (
+                    callers.furtherName(of: node.path.text, openedBy: request.caller.process),
+                    request.isBulk && callers.beganCopying(from: listing.key, by: request.caller.process)
+                )
             }
+            if endsWalk { listing.endWalk() }
             // The thumbnail made from the preview would belong to the name in the listing.
             if name == nil, let reading = thumbnails.reading(listing, Int(index), node.path.text, request.caller) {
                 return later(reply, subject: { node.path.text }) { () async throws(Failure) in
@@ -106,7 +110,7 @@ extension RankFileSystem {
     private func openAsking(
         _ listing: Listing, _ index: Int, as name: Callers.FurtherName?, _ request: OpenRequest, _ reply: OpenReply
     ) async throws(Failure) {
-        let size = try await sizes.asked(listing, index, isGlance: false)
+        let size = try await sizes.asked(listing, index, by: request.caller, isGlance: false)
         let location = try tree.location(of: listing.entries[index])
         await serveLater(try opened(listing, index, as: name, location, size, request), request, reply)
     }

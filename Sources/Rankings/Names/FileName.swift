@@ -76,9 +76,3 @@ package struct NormalizedName: Hashable, Sendable {
         self.text = String(scalars)
     }
 }
-
-extension NormalizedName: ExpressibleByStringLiteral {
-    package init(stringLiteral text: String) {
-        self.init(text)
-    }
-}

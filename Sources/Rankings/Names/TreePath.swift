@@ -11,19 +11,14 @@ package indirect enum TreePath: Hashable, Sendable {
     case dates(DateFolder)
     /// A day, in the folder of its month.
     case dayLink(RankingMode, Day)
-    case users
-    case author(UserID)
+    /// The directory in the root that has the listings of a kind: `users/`.
+    case folder(ListingKind)
+    /// The directory of a listing under one spelling of its subject: `users/11`, `search/words`.
+    case listing(ListingKind, String)
+    /// The directory in the root that shows the signed-in user's own listing: `bookmarks/`.
+    case own(ListingKind)
     /// An author by name.
     case authorLink(String)
-    case bookmarks(UserID)
-    case artists
-    /// An artist known by name alone.
-    case artist(String)
-    case works
-    case work(WorkID)
-    case searches
-    case search(String)
-    case following
     case recent
     case helpers
     /// The shared thumbnails of a directory of pictures.
@@ -33,19 +28,15 @@ package indirect enum TreePath: Hashable, Sendable {
 
     /// A stored picture, a different one for each process.
     package static let random = TreePath.entry(.root, "random.jpg")
-    /// The signed-in user's own bookmarks.
-    package static let ownBookmarks = TreePath.entry(.root, bookmarksName)
-
     private static let latestName = "latest"
-    private static let bookmarksName = "bookmarks"
     private static let sharedThumbnailsName = ".sh_thumbnails"
     /// The mark before the name of an author.
     private static let authorMark = "@"
 
     /// The directories in the root.
-    private static let top: [TreePath] = [
-        .rankings, .dates(.all), .users, .artists, .works, .searches, .following, .recent, .helpers,
-    ]
+    private static let top: [TreePath] =
+        [.rankings, .dates(.all)] + ListingKind.allCases.filter { $0.folder != nil }.map { .folder($0) }
+        + ListingKind.allCases.filter { $0.facts.ownName != nil }.map { .own($0) } + [.recent, .helpers]
 
     /// The last part of the path; empty for the root.
     package var name: String {
@@ -56,17 +47,11 @@ package indirect enum TreePath: Hashable, Sendable {
         case .day(_, let day), .dayLink(_, let day): day.description
         case .latest: Self.latestName
         case .dates(let folder): folder.name
-        case .users: "users"
-        case .author(let author): String(author.rawValue)
+        case .folder(let kind): kind.folder ?? ""
+        case .listing(let kind, let name):
+            if case .inside(_, let fixed) = kind.facts.place { fixed } else { name }
+        case .own(let kind): kind.facts.ownName ?? ""
         case .authorLink(let name): Self.authorMark + name
-        case .bookmarks: Self.bookmarksName
-        case .artists: "artists"
-        case .artist(let name): name
-        case .works: "works"
-        case .work(let work): String(work.rawValue)
-        case .searches: "search"
-        case .search(let words): words
-        case .following: "following"
         case .recent: "recent"
         case .helpers: ".rankfs"
         case .sharedThumbnails: Self.sharedThumbnailsName
@@ -78,16 +63,14 @@ package indirect enum TreePath: Hashable, Sendable {
     package var parent: TreePath? {
         switch self {
         case .root: nil
-        case .rankings, .users, .artists, .works, .searches, .following, .recent, .helpers: .root
+        case .rankings, .folder, .own, .recent, .helpers: .root
         case .mode: .rankings
         case .day(let mode, _), .latest(let mode): .mode(mode)
         case .dates(let folder): folder.parent.map { .dates($0) } ?? .root
         case .dayLink(let mode, let day): .dates(DateFolder(of: mode, day))
-        case .author, .authorLink: .users
-        case .bookmarks(let user): .author(user)
-        case .artist: .artists
-        case .work: .works
-        case .search: .searches
+        case .listing(let kind, let name):
+            if case .inside(let outer, _) = kind.facts.place { .listing(outer, name) } else { .folder(kind) }
+        case .authorLink: .users
         case .sharedThumbnails(let directory), .entry(let directory, _): directory
         }
     }
@@ -138,17 +121,20 @@ extension TreePath {
         case .dates(let folder):
             if let day = folder.day(named: name), let mode = folder.mode { return .dayLink(mode, day) }
             return folder.folder(named: name).map { .dates($0) }
-        case .users:
-            if let author = name.rest(after: Self.authorMark) { return .authorLink(author) }
-            return Self.number(name).map { .author(UserID(rawValue: $0)) }
-        case .works: return Self.number(name).map { .work(WorkID(rawValue: $0)) }
-        case .artists: return .artist(name)
-        case .searches: return .search(name)
-        case .author(let user) where name == Self.bookmarksName: return .bookmarks(user)
-        case .day, .latest, .author, .bookmarks, .artist, .work, .search:
-            return name == Self.sharedThumbnailsName ? .sharedThumbnails(self) : nil
-        case .dayLink, .authorLink, .following, .recent, .helpers, .sharedThumbnails, .entry: return nil
+        case .folder(let kind):
+            if kind == .author, let author = name.rest(after: Self.authorMark) { return .authorLink(author) }
+            return kind.facts.form == .name || Self.number(name) != nil ? .listing(kind, name) : nil
+        case .listing(let kind, let subject):
+            if let inner = kind.inside.first(where: { $0.name == name }) { return .listing(inner.kind, subject) }
+            return sharedThumbnails(name)
+        case .day, .latest: return sharedThumbnails(name)
+        case .own(let kind): return kind.showsPictures ? sharedThumbnails(name) : nil
+        case .dayLink, .authorLink, .recent, .helpers, .sharedThumbnails, .entry: return nil
         }
+    }
+
+    private func sharedThumbnails(_ name: String) -> TreePath? {
+        name == Self.sharedThumbnailsName ? .sharedThumbnails(self) : nil
     }
 
     /// A number in the only spelling that paths use.
@@ -159,116 +145,155 @@ extension TreePath {
 
 // MARK: - Listings
 
-/// The key of a listing: the directory of entries that it is.
-package enum ListingKey: Hashable, Sendable {
-    case ranking(RankingMode, Day)
-    case author(UserID)
-    /// The works of an artist known by name alone.
-    case artist(NormalizedName)
-    /// The pages of one work, as the author uploaded them.
-    case work(WorkID)
-    /// The results of a search by the user, independent of the spelling of its words.
-    case search(NormalizedName)
-    /// The public bookmarks of a user.
-    case bookmarks(UserID)
-    /// The authors that a user follows.
-    case following(UserID)
+extension TreePath {
+    package static let users = TreePath.folder(.author)
+    package static let artists = TreePath.folder(.artist)
+    package static let works = TreePath.folder(.work)
+    package static let searches = TreePath.folder(.search)
+    /// The signed-in user's own bookmarks.
+    package static let ownBookmarks = TreePath.own(.bookmarks)
+    package static let following = TreePath.own(.following)
 
-    /// Whether the listing shows the pages of one work rather than a list of works.
-    package var isWork: Bool {
-        if case .work = self { true } else { false }
-    }
+    package static func author(_ author: UserID) -> TreePath { ListingKey.author(author).path }
+    package static func bookmarks(_ user: UserID) -> TreePath { ListingKey.bookmarks(user).path }
+    package static func work(_ work: WorkID) -> TreePath { ListingKey.work(work).path }
+    /// The works of an artist; each spelling of the name is a path of its own.
+    package static func artist(_ name: String) -> TreePath { .listing(.artist, name) }
+    /// The results of a search; each spelling of the words is a path of its own.
+    package static func search(_ words: String) -> TreePath { .listing(.search, words) }
+}
 
-    /// Whether the entries are authors: their numbers take the place of works' numbers, as in the pictures of authors.
-    package var listsAuthors: Bool {
-        if case .following = self { true } else { false }
-    }
+// MARK: - Listing key
 
-    /// Whether the listing is the same in every view that a mount has of works (renditions, pages, filters).
-    package var isSameInEveryView: Bool {
-        isWork || listsAuthors
-    }
+/// A listing as a value: its kind, and the parameter that distinguishes it from others of that kind.
+package struct ListingKey: Hashable, Sendable {
+    /// The parameter of a listing.
+    package enum Subject: Hashable, Sendable {
+        /// A ranking and its day; nil for the newest published one, which no database stores under this key.
+        case day(RankingMode, Day?)
+        case number(Int64)
+        case name(NormalizedName)
 
-    /// The number of the author or work that the listing belongs to; nil where there is none.
-    package var number: Int64? {
-        switch self {
-        case .ranking, .artist, .search: nil
-        case .author(let user), .bookmarks(let user), .following(let user): user.rawValue
-        case .work(let work): work.rawValue
+        /// The last part of keys and paths.
+        package var text: String {
+            switch self {
+            case .day(let mode, let day): "\(mode.rawValue)/\(day?.description ?? TreePath.latest(mode).name)"
+            case .number(let number): String(number)
+            case .name(let name): name.text
+            }
         }
     }
 
+    package let kind: ListingKind
+    package let subject: Subject
+
+    private init(_ kind: ListingKind, _ subject: Subject) {
+        self.kind = kind
+        self.subject = subject
+    }
+
+    /// The listing of a user or work; the kind must be one of numbers.
+    package init(_ kind: ListingKind, _ number: Int64) {
+        self.init(kind, .number(number))
+    }
+
+    /// A day of a ranking; nil for the newest published one.
+    package static func ranking(_ mode: RankingMode, _ day: Day?) -> Self { Self(.ranking, .day(mode, day)) }
+    package static func author(_ author: UserID) -> Self { Self(.author, author.rawValue) }
+    package static func artist(_ name: String) -> Self { Self(.artist, .name(NormalizedName(name))) }
+    package static func work(_ work: WorkID) -> Self { Self(.work, work.rawValue) }
+    package static func search(_ words: String) -> Self { Self(.search, .name(NormalizedName(words))) }
+    package static func bookmarks(_ user: UserID) -> Self { Self(.bookmarks, user.rawValue) }
+    package static func following(_ user: UserID) -> Self { Self(.following, user.rawValue) }
+
+    /// The ranking and the day; nil for another kind, and for the newest day.
+    package var ranking: (mode: RankingMode, day: Day)? {
+        if case .day(let mode, let day?) = subject { (mode, day) } else { nil }
+    }
+
+    /// The ranking; nil for another kind.
+    package var mode: RankingMode? {
+        if case .day(let mode, _) = subject { mode } else { nil }
+    }
+
+    /// The number of the user or work that the listing belongs to; nil where there is none.
+    package var number: Int64? {
+        if case .number(let number) = subject { number } else { nil }
+    }
+
+    /// The user of the listing; number 0 where there is none.
+    package var user: UserID { UserID(rawValue: number ?? 0) }
+
+    /// The work of the listing; number 0 where there is none.
+    package var work: WorkID { WorkID(rawValue: number ?? 0) }
+
+    /// The text that the user gave; nil where there is none.
+    package var words: String? {
+        if case .name(let name) = subject { name.text } else { nil }
+    }
+
+    /// Whether the listing shows the pages of one work rather than a list of works.
+    package var isWork: Bool { kind.facts.contents == .pages }
+
+    /// Whether the entries are authors: their numbers take the place of works' numbers, as in the pictures of authors.
+    package var listsAuthors: Bool { kind.facts.contents == .authors }
+
+    /// Whether the listing is the same in every view that a mount has of works (renditions, pages, filters).
+    package var isSameInEveryView: Bool { kind.facts.contents != .works }
+
     /// The path of the directory that shows this listing.
     package var path: TreePath {
-        switch self {
-        case .ranking(let mode, let day): .day(mode, day)
-        case .author(let author): .author(author)
-        case .bookmarks(let user): .bookmarks(user)
-        case .artist(let name): .artist(name.text)
-        case .work(let work): .work(work)
-        case .search(let words): .search(words.text)
-        case .following: .following
+        switch (subject, kind.facts.place) {
+        case (.day(let mode, let day?), _): .day(mode, day)
+        case (.day(let mode, nil), _): .latest(mode)
+        case (_, .root): .own(kind)
+        default: .listing(kind, subject.text)
         }
     }
 
     /// The paths of the directories that may show this listing: its own, and that of the newest day or of the signed-in user.
     package var paths: [TreePath] {
-        switch self {
-        case .ranking(let mode, _): [path, .latest(mode)]
-        case .bookmarks: [path, .ownBookmarks]
-        default: [path]
-        }
+        if let mode { return [path, .latest(mode)] }
+        return kind.facts.ownName == nil || kind.facts.place == .root ? [path] : [path, .own(kind)]
     }
 
     /// The listing that has its own directory at a path; nil if there is none.
     package init?(of path: TreePath) {
         switch path {
         case .day(let mode, let day): self = .ranking(mode, day)
-        case .author(let author): self = .author(author)
-        case .bookmarks(let user): self = .bookmarks(user)
-        case .artist(let name): self = .artist(NormalizedName(name))
-        case .work(let work): self = .work(work)
-        case .search(let words): self = .search(NormalizedName(words))
+        case .listing(let kind, let name):
+            guard let key = Self(kind, named: name) else { return nil }
+            self = key
         default: return nil
         }
     }
 
-    /// The key as stored in databases: `ranking/daily/2024-05-01`, `author/11`.
-    ///
-    /// Rankings, artists and searches use the texts of their paths, the others words of their own; these forms never change.
-    package var text: String {
-        switch self {
-        case .ranking, .artist, .search: path.text
-        case .author(let author): "author/\(author.rawValue)"
-        case .work(let work): "work/\(work.rawValue)"
-        case .bookmarks(let user): "bookmarks/\(user.rawValue)"
-        case .following(let user): "following/\(user.rawValue)"
+    /// The listing of a kind whose subject has this text; nil for a text that is none.
+    private init?(_ kind: ListingKind, named text: String) {
+        switch kind.facts.form {
+        case .day:
+            let path = text.pathNames.reduce(TreePath.rankings) { path, name in path.child(name) }
+            guard case .day(let mode, let day) = path else { return nil }
+            self = .ranking(mode, day)
+        case .number:
+            guard let number = Int64(text) else { return nil }
+            self.init(kind, number)
+        case .name: self.init(kind, .name(NormalizedName(text)))
         }
     }
+
+    /// The key as stored in databases: `ranking/daily/2024-05-01`, `author/11`; these forms never change.
+    package var text: String { "\(kind.facts.word)/\(subject.text)" }
 
     /// Parses the text; nil for a text that this version does not know.
     package init?(text: String) {
-        if let words = text.rest(after: TreePath.searches.text + "/") {
-            self = .search(NormalizedName(words))
+        for kind in ListingKind.allCases {
+            guard let subject = text.rest(after: kind.facts.word + "/") else { continue }
+            guard let key = Self(kind, named: subject) else { return nil }
+            self = key
             return
         }
-        if let artist = text.rest(after: TreePath.artists.text + "/") {
-            self = .artist(NormalizedName(artist))
-            return
-        }
-        if case .day(let mode, let day) = TreePath(text) {
-            self = .ranking(mode, day)
-            return
-        }
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let number = Int64(parts[1]) else { return nil }
-        switch parts[0] {
-        case "author": self = .author(UserID(rawValue: number))
-        case "work": self = .work(WorkID(rawValue: number))
-        case "bookmarks": self = .bookmarks(UserID(rawValue: number))
-        case "following": self = .following(UserID(rawValue: number))
-        default: return nil
-        }
+        return nil
     }
 }
 

@@ -1,30 +1,90 @@
-/// One page of a ranking, as the source returned it.
-package struct RankingPage: Sendable {
-    package var mode: RankingMode
-    /// The day that the service really served.
-    package var day: Day
-    package var page: Int
-    /// In rank order, gaps left out.
+/// A part of a listing that one request answers.
+package enum ListingPart: Hashable, Sendable {
+    /// A page, from 1; of an indexed kind (`ListingFacts.isIndexed`), the first answer.
+    case number(Int)
+    /// The records of works that the first answer named, in this order; at most `SourceDescription.entries(of:)` at once.
+    case works([WorkID])
+}
+
+/// One part of a listing, as the source returned it.
+package struct ListingPage: Hashable, Codable, Sendable {
+    /// In the order of the listing, gaps left out; authors in the place of works where the listing has authors.
     package var entries: [ListedWork]
-    /// The number of entries of the whole ranking; nil if the service does not report it.
+    /// Works of an indexed listing whose records are not among the entries; nil for other kinds.
+    package var further: [WorkID]?
+    /// The day of a ranking that the service really served.
+    package var day: Day?
+    /// The number of entries of the whole listing; nil if the service does not report it.
     package var total: Int?
     /// Whether a further page exists.
     package var hasNext: Bool
+    /// The number of the last page; nil if the service does not report it.
+    package var lastPage: Int?
     /// The number of entries that could not be decoded and were left out.
     package var unreadable: Int
 
+    /// The day is not stored: it is that of the listing.
+    private enum CodingKeys: CodingKey {
+        case entries, further, total, hasNext, lastPage, unreadable
+    }
+
     package init(
-        mode: RankingMode, day: Day, page: Int, entries: [ListedWork], total: Int?, hasNext: Bool, unreadable: Int
+        entries: [ListedWork], further: [WorkID]? = nil, day: Day? = nil, total: Int? = nil, hasNext: Bool = false,
+        lastPage: Int? = nil, unreadable: Int = 0
     ) {
-        self.mode = mode
-        self.day = day
-        self.page = page
         self.entries = entries
+        self.further = further
+        self.day = day
         self.total = total
         self.hasNext = hasNext
+        self.lastPage = lastPage
         self.unreadable = unreadable
     }
+
+    /// A page of works without ranks.
+    package init(works: [Work], total: Int? = nil, hasNext: Bool = false, lastPage: Int? = nil, unreadable: Int = 0) {
+        self.init(
+            entries: works.map { ListedWork(rank: nil, previousRank: nil, work: $0) }, total: total, hasNext: hasNext,
+            lastPage: lastPage, unreadable: unreadable)
+    }
+
+    /// A page of authors.
+    package init(authors: [NamedAuthor], total: Int?, hasNext: Bool) {
+        self.init(works: authors.map { Work($0) }, total: total, hasNext: hasNext)
+    }
+
+    package var works: [Work] { entries.map(\.work) }
+
+    /// The authors of a page of authors.
+    package var authors: [NamedAuthor] { entries.map { NamedAuthor(id: $0.work.author, name: $0.work.authorName) } }
 }
+
+// MARK: - Records
+
+/// The subject of a record of the service.
+package enum RecordKey: Hashable, Sendable {
+    /// The full record of a work.
+    case details(WorkID)
+    /// The frames of an animation.
+    case animation(WorkID)
+    /// References to the originals of all pages of a work.
+    case originals(WorkID)
+    /// The profile of an author.
+    case profile(UserID)
+}
+
+/// A record of the service, of the form that its key names.
+package enum SourceRecord: Hashable, Sendable {
+    case details(WorkDetails)
+    case animation(AnimationRecord)
+    case originals([String])
+    case profile(AuthorProfile)
+
+    /// The reason for which a record of another form than the requested one is of no use.
+    static let other = "the source returned a record of another kind"
+}
+
+// MARK: - Locations
 
 /// The address of a picture and the header lines of its request.
 package struct PictureLocation: Hashable, Sendable {

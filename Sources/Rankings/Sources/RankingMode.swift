@@ -44,6 +44,15 @@ package enum SignIn: Hashable, Sendable {
     }
 }
 
+/// The users for whom an answer of the service holds: a part of every name under which an answer or a picture is kept or shared.
+///
+/// The service returns more to signed-in users in every answer.
+package enum AnswerAudience: Hashable, Sendable {
+    case everybody
+    /// The user of a session, valid or not.
+    case user(UserID)
+}
+
 // MARK: - Request sharing
 
 /// Whether an answer that another machine received may be used.

@@ -1,5 +1,7 @@
 /// An origin of rankings: a service, an archive, or the embedded origin.
 ///
+/// Two methods send requests: one for a part of a listing, one for a record. All others are pure.
+///
 /// ## Concurrency
 ///
 /// All methods may be called from any task at once. Cancelling the calling task cancels the request.
@@ -7,90 +9,24 @@ package protocol RankingSource: Sendable {
     /// The facts of the source that hold for every user.
     var description: SourceDescription { get }
 
-    /// The modes that can be listed in the present sign-in state, without the limited ones.
-    var modes: [RankingMode] { get }
-
-    /// One page of a ranking.
-    ///
-    /// - Parameters:
-    ///   - mode: The ranking.
-    ///   - day: The day, or nil for the newest published one.
-    ///   - page: The page, from 1.
-    ///   - deadline: The moment at which the method gives up, whatever the state of the network.
-    /// - Returns: The page; its day is the requested day.
-    /// - Throws: `SourceError`: `.notPublished` for a day that the service does not have yet, `.pastTheEnd` for a page after
-    ///   the last.
-    func rankingPage(
-        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> RankingPage
-
-    /// The numbers of all works of an author, newest first; empty for an author without works.
-    func authorWorks(_ author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [WorkID]
-
-    /// The records of at most `worksPerRequest` works of one author, in the order of `ids`.
-    ///
-    /// Works that the service does not return are missing.
-    func works(
-        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [Work]
-
-    /// The highest number of works that one `works(_:of:deadline:)` call may name.
-    var worksPerRequest: Int { get }
-
     /// The session of the source and its user; may change at any time.
     var signIn: SignIn { get }
 
-    /// One page of a search, newest first.
+    /// One part of a listing.
     ///
-    /// - Throws: `.pastTheEnd` after the last page.
-    func searchPage(
-        _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage
+    /// - Parameters:
+    ///   - listing: The listing, of a kind that the description names; without a day, the newest day of a ranking.
+    ///   - part: The part.
+    ///   - deadline: The moment at which the method gives up, whatever the state of the network.
+    /// - Returns: The entries of the part. The day of a ranking's page is the requested one.
+    /// - Throws: `SourceError`: `.notPublished` for a day that the service does not have yet, `.pastTheEnd` for a page after
+    ///   the last, `.needsSignIn` for a listing that needs a valid session, `.notFound` for one that the service does not have.
+    func page(
+        of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage
 
-    /// Entries on a full page of a search.
-    var worksPerSearchPage: Int { get }
-
-    /// One page of a user's public bookmarks, newest first.
-    ///
-    /// - Throws: `.needsSignIn` without a valid session.
-    func bookmarksPage(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage
-
-    /// Entries on a full page of bookmarks.
-    var worksPerBookmarksPage: Int { get }
-
-    /// One page of the authors that a user follows.
-    ///
-    /// - Throws: `.needsSignIn` without a valid session.
-    func followedAuthors(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AuthorPage
-
-    /// Entries on a full page of followed authors.
-    var authorsPerPage: Int { get }
-
-    /// The full record of a work.
-    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails
-
-    /// The frames of an animation.
-    func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AnimationRecord
-
-    /// The profile of an author, as the service reports it.
-    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AuthorProfile
-
-    /// References to the originals of all pages, in page order, for `location` with the rendition `original`.
-    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String]
-
-    /// One page of the works of an artist known by name alone, newest first.
-    ///
-    /// - Throws: `.pastTheEnd` after the last page; `.notFound` for a name that the service does not accept.
-    func artistPage(
-        _ artist: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage
-
-    /// Entries on a full page of an artist's works.
-    var worksPerArtistPage: Int { get }
+    /// The record of a work or an author.
+    func record(of subject: RecordKey, deadline: ContinuousClock.Instant) async throws(SourceError) -> SourceRecord
 
     /// The files of a work's directory, where its record names them all: the original, and the files made of it.
     ///
@@ -112,29 +48,36 @@ package protocol RankingSource: Sendable {
     /// - Returns: Nil where the reference does not determine a location, and for withheld works.
     func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation?
 
-    /// An address on the image host that costs the host nothing, used to open connections; nil where that is of no use.
-    var imageHost: PictureLocation? { get }
-
     /// The location of an author's picture, with its upload time in Unix seconds.
     func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)?
 
-    /// The web page of a work, for people.
-    func webPage(of work: WorkID) -> String
-
-    /// The web page of an author, for people.
-    func webPage(of author: UserID) -> String
+    /// An address on the image host that costs the host nothing, used to open connections; nil where that is of no use.
+    var imageHost: PictureLocation? { get }
 }
 
-extension RankingSource {
-    package var imageHost: PictureLocation? { nil }
-}
-
-// MARK: - Defaults
-
-/// Defaults for a source that has rankings alone; abilities that its description does not name are never requested.
+/// Defaults for a source that has rankings alone; kinds and abilities outside its description are never requested.
 extension RankingSource {
     package var signIn: SignIn { .signedOut }
 
+    package func record(
+        of subject: RecordKey, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> SourceRecord {
+        throw .notFound
+    }
+
+    package func files(of work: Work) -> [WorkPicture]? { nil }
+
+    package func originalCandidates(of work: Work) -> [String] { [] }
+
+    package func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)? { nil }
+
+    package var imageHost: PictureLocation? { nil }
+}
+
+// MARK: - Abilities
+
+extension RankingSource {
+    /// The modes that can be listed in the present sign-in state, without the limited ones.
     package var modes: [RankingMode] { description.modes(isSignedIn: signIn != .signedOut) }
 
     /// Whether a ranking can be requested in the present sign-in state.
@@ -142,85 +85,59 @@ extension RankingSource {
         description[mode] != nil && modes.contains(description.whole(of: mode))
     }
 
+    package func has(_ kind: ListingKind) -> Bool { description.has(kind) }
+
     package func can(_ ability: SourceAbility) -> Bool { description.can(ability) }
 
-    package func authorWorks(
-        _ author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [WorkID] {
-        throw .notFound
+    /// The web page of a work, for people.
+    package func webPage(of work: WorkID) -> String { description.webPage(work) }
+}
+
+// MARK: - Records by kind
+
+extension RankingSource {
+    /// One page of a listing, from 1.
+    package func page(
+        of listing: ListingKey, _ number: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        try await page(of: listing, .number(number), deadline: deadline)
     }
 
-    package func works(
-        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [Work] {
-        throw .notFound
-    }
-
-    package var worksPerRequest: Int { 100 }
-
-    package func searchPage(
-        _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        throw .notFound
-    }
-
-    package var worksPerSearchPage: Int { 60 }
-
-    package func artistPage(
-        _ artist: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        throw .notFound
-    }
-
-    package var worksPerArtistPage: Int { 100 }
-
-    package func files(of work: Work) -> [WorkPicture]? { nil }
-
-    package func bookmarksPage(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        throw .needsSignIn
-    }
-
-    package var worksPerBookmarksPage: Int { 48 }
-
-    package func followedAuthors(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AuthorPage {
-        throw .needsSignIn
-    }
-
-    package var authorsPerPage: Int { 24 }
-
+    /// The full record of a work.
     package func details(
         of work: WorkID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkDetails {
-        throw .notFound
+        guard case .details(let details) = try await record(of: .details(work), deadline: deadline) else {
+            throw .unreadable(SourceRecord.other)
+        }
+        return details
     }
 
+    /// The frames of an animation.
     package func animation(
         of work: WorkID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> AnimationRecord {
-        throw .notFound
+        guard case .animation(let animation) = try await record(of: .animation(work), deadline: deadline) else {
+            throw .unreadable(SourceRecord.other)
+        }
+        return animation
     }
 
+    /// References to the originals of all pages, in page order, for `location` with the rendition `original`.
+    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
+        guard case .originals(let references) = try await record(of: .originals(work), deadline: deadline) else {
+            throw .unreadable(SourceRecord.other)
+        }
+        return references
+    }
+
+    /// The profile of an author, as the service reports it.
     package func profile(
         of author: UserID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> AuthorProfile {
-        throw .notFound
+        guard case .profile(let profile) = try await record(of: .profile(author), deadline: deadline) else {
+            throw .unreadable(SourceRecord.other)
+        }
+        return profile
     }
-
-    package func originals(
-        of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [String] {
-        throw .notFound
-    }
-
-    package func webPage(of author: UserID) -> String {
-        ""
-    }
-
-    package func originalCandidates(of work: Work) -> [String] { [] }
-
-    package func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)? { nil }
 }

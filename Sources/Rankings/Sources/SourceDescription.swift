@@ -11,6 +11,8 @@ package final class SourceDescription: Sendable {
     package let calendar: RankingCalendar
     /// Every ranking, in the order in which they are listed.
     package let rankings: [RankingFacts]
+    /// The kinds of listings besides rankings, each with the entries on a full page.
+    package let listings: [ListingKind: Int]
     package let abilities: Set<SourceAbility>
     package let renditions: [RenditionFacts]
     /// The extensions that files of works may have, without a dot.
@@ -23,6 +25,10 @@ package final class SourceDescription: Sendable {
     package let choices: [SourceChoice]
     /// The work that a web page of the service shows; nil for any other address.
     package let work: @Sendable (_ webPage: String) -> WorkID?
+    /// The web page of a work, for people.
+    package let webPage: @Sendable (WorkID) -> String
+    /// The web page of an author, for people; empty where there is none.
+    package let authorPage: @Sendable (UserID) -> String
 
     private let facts: [RankingMode: RankingFacts]
     private let firstDay: Day
@@ -32,7 +38,8 @@ package final class SourceDescription: Sendable {
     ///   - title: The name in sentences; `name` if nil.
     ///   - calendar: The times at which rankings appear.
     ///   - rankings: The rankings, each once.
-    ///   - abilities: The abilities besides rankings.
+    ///   - listings: The kinds of listings besides rankings, each with the entries on a full page.
+    ///   - abilities: The abilities besides listings.
     ///   - renditions: The renditions, each once; the first is the default of mounts.
     ///   - fileExtensions: The extensions that files of works may have.
     ///   - paging: The division of rankings into pages.
@@ -40,16 +47,21 @@ package final class SourceDescription: Sendable {
     ///   - access: The addresses, identification and limits of requests.
     ///   - choices: Options of this source alone, each once.
     ///   - work: Reads the address of a work's web page.
+    ///   - webPage: The address of a work's web page.
+    ///   - authorPage: The address of an author's web page.
     package init(
         name: String, title: String? = nil, calendar: RankingCalendar, rankings: [RankingFacts],
-        abilities: Set<SourceAbility>, renditions: [RenditionFacts], fileExtensions: Set<String>,
-        paging: RankingPaging, tellsSizes: Bool = false, access: SourceAccess,
-        choices: [SourceChoice] = [], work: @escaping @Sendable (_ webPage: String) -> WorkID? = { _ in nil }
+        listings: [ListingKind: Int] = [:], abilities: Set<SourceAbility>, renditions: [RenditionFacts],
+        fileExtensions: Set<String>, paging: RankingPaging, tellsSizes: Bool = false, access: SourceAccess,
+        choices: [SourceChoice] = [], work: @escaping @Sendable (_ webPage: String) -> WorkID? = { _ in nil },
+        webPage: @escaping @Sendable (WorkID) -> String,
+        authorPage: @escaping @Sendable (UserID) -> String = { _ in "" }
     ) {
         self.name = name
         self.title = title ?? name
         self.calendar = calendar
         self.rankings = rankings
+        self.listings = listings
         self.abilities = abilities
         self.renditions = renditions
         self.fileExtensions = fileExtensions
@@ -58,6 +70,8 @@ package final class SourceDescription: Sendable {
         self.access = access
         self.choices = choices
         self.work = work
+        self.webPage = webPage
+        self.authorPage = authorPage
         facts = Dictionary(rankings.map { ($0.mode, $0) }) { first, _ in first }
         firstDay = rankings.map(\.firstDay).min() ?? Day(ordinal: 0)
     }
@@ -89,6 +103,30 @@ package final class SourceDescription: Sendable {
     }
 
     package func can(_ ability: SourceAbility) -> Bool { abilities.contains(ability) }
+
+    /// Whether the service has listings of a kind; without them the tree has no nodes of it.
+    package func has(_ kind: ListingKind) -> Bool { kind == .ranking || listings[kind] != nil }
+
+    /// Entries on a full page of a kind's listings, and the most works that one request for records may name.
+    package func entries(of kind: ListingKind) -> Int {
+        max(1, kind == .ranking ? paging.entries : listings[kind] ?? 1)
+    }
+
+    /// Whether a listing is for signed-in users alone.
+    package func needsSignIn(_ listing: ListingKey) -> Bool {
+        listing.kind.facts.audience == .session || listing.mode.map(needsSignIn) ?? false
+    }
+
+    /// The users for whom an answer about a listing holds, or about a single work or author without one.
+    ///
+    /// - Parameters:
+    ///   - listing: The listing; nil for a record.
+    ///   - signIn: The sign-in state of the request.
+    /// - Returns: Nil where the service has no answer without a session.
+    package func audience(of listing: ListingKey?, _ signIn: SignIn) -> AnswerAudience? {
+        if let user = signIn.user { return .user(user) }
+        return listing.map(needsSignIn) == true ? nil : .everybody
+    }
 
     /// The rendition that mounts show by default.
     package var standardRendition: Rendition { renditions.first?.rendition ?? .original }
@@ -125,24 +163,12 @@ package struct RankingFacts: Hashable, Sendable {
     }
 }
 
-/// An ability that a source may have besides rankings; the tree has no nodes for a missing one.
+/// An ability that a source may have besides listings; the tree has no nodes for a missing one.
 package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
-    /// Lists of an author's works: `users/`.
-    case authors
-    /// Lists of an artist's works by name: `artists/`.
-    case artists
     /// An author's own words and portrait, beside the works.
     case profiles
     /// The pages elsewhere that works come from.
     case origins
-    /// Single works with all their pages and a record: `works/`.
-    case works
-    /// `search/`.
-    case search
-    /// Public bookmarks of users; the signed-in user's own are in `bookmarks/`.
-    case bookmarks
-    /// The authors that the signed-in user follows: `following/`.
-    case following
     /// Animations as archives of their frames, from which playable files are made.
     case animations
     /// Accounts to sign in to.

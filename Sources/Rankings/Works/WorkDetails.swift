@@ -107,38 +107,13 @@ package struct NamedAuthor: Hashable, Codable, Sendable {
     }
 }
 
-/// One page of a list of works that is not a ranking: a search, bookmarks.
-package struct WorkPage: Hashable, Codable, Sendable {
-    /// Newest first.
-    package var works: [Work]
-    /// The number of works in the whole list; nil if the service does not report it.
-    package var total: Int?
-    package var hasNext: Bool
-    /// The number of the last page; nil if the service does not report it.
-    package var lastPage: Int?
-    /// The number of entries that could not be decoded and were left out.
-    package var unreadable: Int
-
-    package init(works: [Work], total: Int?, hasNext: Bool, lastPage: Int? = nil, unreadable: Int) {
-        self.works = works
-        self.total = total
-        self.hasNext = hasNext
-        self.lastPage = lastPage
-        self.unreadable = unreadable
-    }
-}
-
-/// One page of a list of authors.
-package struct AuthorPage: Hashable, Codable, Sendable {
-    package var authors: [NamedAuthor]
-    package var hasNext: Bool
-    /// The number of authors on all pages; nil if the service does not report it.
-    package var total: Int?
-
-    package init(authors: [NamedAuthor], hasNext: Bool, total: Int? = nil) {
-        self.authors = authors
-        self.hasNext = hasNext
-        self.total = total
+extension Work {
+    /// An author in the place of a work: with number and name, without an upload.
+    package init(_ author: NamedAuthor) {
+        self.init(
+            id: WorkID(rawValue: author.id.rawValue), title: author.name, author: author.id, authorName: author.name,
+            tags: [], kind: .illustration, width: 0, height: 0, pageCount: 1, uploaded: 0, views: nil, ratings: nil,
+            picture: author.name, withheld: nil)
     }
 }
 

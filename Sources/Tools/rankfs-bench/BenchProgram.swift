@@ -56,14 +56,4 @@ struct BenchProgram {
             }
         }
     }
-
-    /// A number with the given digits after the decimal point.
-    static func text(_ value: Double, _ digits: Int = 1) -> String {
-        var scale = 1.0
-        for _ in 0..<digits { scale *= 10 }
-        let whole = Int((value * scale).rounded())
-        guard digits > 0 else { return "\(whole)" }
-        let fraction = String(abs(whole) % Int(scale))
-        return "\(whole / Int(scale)).\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
-    }
 }

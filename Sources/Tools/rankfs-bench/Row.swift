@@ -24,7 +24,7 @@ enum Row: CaseIterable {
         case .paging: ("paging with looks of 300 ms: wait, p95", "ms", 1, (20, 20))
         case .copy: ("cp -r of 60 cold files", "s", 2, (3.5, 3.5))
         case .copyBytes, .synchroniseBytes: ("  bytes fetched, also beyond the end", "x", 2, (1.0, 1.0))
-        case .copyRequests: ("  requests for them", "requests", 0, (75, 75))
+        case .copyRequests: ("  for bytes and sizes, also beyond", "requests", 0, (75, 75))
         case .synchronise: ("rsync -a of 60 cold files", "s", 2, (3.5, 3.5))
         case .listingAgain: ("warm ls -l of 500, at once", "ms", 1, (6, 6))
         case .restartedListing: ("restarted: ls -l of 500", "ms", 1, (30, 30))
@@ -87,18 +87,28 @@ struct Table {
     func add(_ row: Row, _ values: [Double?]) {
         let peers = row.best(values.dropFirst().compactMap { $0 })
         let own = values.first ?? nil
-        let ratio = own.flatMap { own in peers.flatMap { $0 > 0 ? BenchProgram.text(own / $0, 2) : nil } } ?? "-"
+        let ratio = own.flatMap { own in peers.flatMap { $0 > 0 ? Self.text(own / $0, 2) : nil } } ?? "-"
         let bar = row.bar(wire).map { bar in
             let sign = row.isRate ? ">= " : "<= "
             let missed = own.map { row.fulfils($0, bar) ? "" : " missed" } ?? ""
-            return sign + BenchProgram.text(bar, row.digits) + missed
+            return sign + Self.text(bar, row.digits) + missed
         }
-        say(line(row.title, values.map { $0.map { BenchProgram.text($0, row.digits) } ?? "-" }, ratio, bar ?? "-"))
+        say(line(row.title, values.map { $0.map { Self.text($0, row.digits) } ?? "-" }, ratio, bar ?? "-"))
     }
 
     private func line(_ title: String, _ figures: [String], _ ratio: String, _ bar: String) -> String {
         let cells = (figures + [ratio]).map { String(repeating: " ", count: max(1, Self.width - $0.count)) + $0 }
         return title + String(repeating: " ", count: max(1, Self.titleWidth - title.count)) + cells.joined() + "  "
             + bar + "\n"
+    }
+
+    /// A number with the given digits after the decimal point.
+    private static func text(_ value: Double, _ digits: Int = 1) -> String {
+        var scale = 1.0
+        for _ in 0..<digits { scale *= 10 }
+        let whole = Int((value * scale).rounded())
+        guard digits > 0 else { return "\(whole)" }
+        let fraction = String(abs(whole) % Int(scale))
+        return "\(whole / Int(scale)).\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
     }
 }

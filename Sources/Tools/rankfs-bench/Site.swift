@@ -72,7 +72,7 @@ final class Site {
     /// The pictures, the largest first.
     var largest: [(rank: String, size: Int)] { pictures.sorted { $0.size > $1.size } }
 
-    /// An answered request for a picture's bytes.
+    /// An answered request for a picture's bytes, or for its size, which brings none.
     struct Sent {
         /// In milliseconds since the origin started.
         let began: Int
@@ -83,10 +83,10 @@ final class Site {
     /// Bytes of pictures that the origin has sent so far.
     var sentBytes: Int { sent().reduce(0) { $0 + $1.bytes } }
 
-    /// The origin's logged answers with pictures' bytes, after the first `lines` lines of its log.
+    /// The origin's logged answers about pictures, after the first `lines` lines of its log.
     func sent(after lines: Int = 0) -> [Sent] {
         contents(of: log).split(separator: "\n").dropFirst(lines).compactMap { line in
-            guard line.contains("/img-master/") || line.contains(".jpg"), !line.contains("\"HEAD\"") else { return nil }
+            guard line.contains("/img-master/") || line.contains(".jpg") else { return nil }
             return Sent(
                 began: Self.number(in: line, after: "\"t\":"), path: Self.text(in: line, after: "\"path\":\""),
                 bytes: Self.number(in: line, after: "\"bytes\":"))

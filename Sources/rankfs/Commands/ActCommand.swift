@@ -1,16 +1,56 @@
 import CLinux
 import Fuse
 import Glibc
-import System
 import RankFS
 import Rankings
+import System
 
 /// `rankfs pin`, `unpin`, `evict`, `refresh` and `forget`: ioctls on paths inside a mount.
-enum ActCommand {
+struct ActCommand: Command {
+    let command: MountCommand
+    let paths: [String]
+
+    /// A definition for each of the commands, in the order of help.
+    static let definitions = [
+        definition(
+            .pin, summary: "download pictures and keep them",
+            "Downloads pictures and keeps them, whatever else the cache must make room for."),
+        definition(
+            .unpin, summary: "let pinned pictures go again", "Lets pictures go again when room is needed."),
+        definition(
+            .evict, summary: "drop what is stored of pictures",
+            "Drops what is stored of pictures; what is open stays."),
+        definition(
+            .refresh, summary: "ask the service again for a listing",
+            "Asks the service again: a day, an author, a work, a search, a mode's newest day."),
+        definition(
+            .forget, summary: "drop a past search or another listing",
+            "Drops a listing, as if it had never been opened: a past search, an author."),
+    ]
+
+    private static func definition(
+        _ command: MountCommand, summary: String, _ details: String
+    ) -> CommandDefinition {
+        CommandDefinition(
+            command.name, "PATH…", summary: summary,
+            details: """
+                \(details)
+
+                Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this.
+                Exit status: 0 done, 1 pin could not download everything now, 64 usage, 69 unavailable.
+                """
+        ) { arguments throws(ProgramError) in
+            guard !arguments.positions.isEmpty, !arguments.positions.contains("") else {
+                throw ProgramError(.usage, "name paths inside a mount: rankfs \(command.name) PATH….")
+            }
+            return ActCommand(command: command, paths: arguments.positions)
+        }
+    }
+
     /// Bytes per read; the content is discarded.
     private static let block = 1 << 20
 
-    static func run(_ command: MountCommand, paths: [String]) throws(ProgramError) {
+    func run() throws(ProgramError) {
         let table = MountTable.current()
         let mounts = table.ownMountPoints
         var tally = Tally()
@@ -29,7 +69,7 @@ enum ActCommand {
                     .usage,
                     "\(LogText.escaped(path)) is not inside a mount of rankfs; `rankfs status` lists those there are.")
             }
-            try act(command, on: canonical, mounts, &tally)
+            try Self.act(command, on: canonical, mounts, &tally)
         }
         Output.print(command.outcome(tally))
         // The missing pictures are reported already; scripts check the exit status.

@@ -5,19 +5,59 @@ import Sourcing
 import System
 import Thumbnails
 
-/// The actions of `rankfs cache`.
-enum CacheAction: String, Hashable, Sendable, CaseIterable {
-    case info
-    case verify
-    case prune
-    case clear
+/// `rankfs cache`: inspects and maintains the stored pictures, without a mount.
+struct CacheCommand: Command {
+    /// The actions, as words of the command line.
+    enum Action: String, Hashable, Sendable, CaseIterable {
+        case info
+        case verify
+        case prune
+        case clear
+    }
+
+    let action: Action
+    var request: MountRequest
+
+    private static let actions = Action.allCases.map(\.rawValue).joined(separator: "|")
+
+    static let definition = CommandDefinition(
+        "cache", "\(actions) [SOURCE] [-o cache_dir=DIR]", brief: actions,
+        summary: "what is stored: look at, check, shrink or remove it",
+        details: """
+              info     prints what is stored and whether backups pass it by; also while it is mounted
+              verify   reads every stored picture and the databases, and removes what is not right
+              prune    brings the cache to cache_size, and to cache_free on the disk, least recently used pictures first
+              clear    removes what is stored of SOURCE: pictures, pinned ones too, unfinished downloads, listings, and the
+                       thumbnails that rankfs wrote for file managers
+
+            verify, prune and clear work on what is not mounted, and only in a directory that rankfs marked as its own. clear leaves
+            the directory, its log, a cool-down that the service asked for, and the session: `rankfs logout` removes that.
+            Exit status: 0 done and all was right, 1 verify found something wrong and removed it, 64 usage, 69 nothing is stored, it is
+            mounted or it is not rankfs's.
+            """
+    ) { arguments throws(ProgramError) in
+        let positions = arguments.positions
+        guard let action = positions.first.flatMap(Action.init(rawValue:)), positions.count <= 2 else {
+            throw ProgramError(.usage, "say what to do: rankfs cache \(actions) [SOURCE] [-o OPTIONS].")
+        }
+        var command = CacheCommand(action: action, request: arguments.request)
+        if positions.count == 2 { command.request.source = try SourceName(argument: positions[1]) }
+        return command
+    }
+
+    func run() throws(ProgramError) {
+        let (settings, _, home) = try SettingsLoader.load(request)
+        try CacheMaintenance(request, settings: settings, home: home).run(action)
+    }
 }
 
-/// `rankfs cache`: inspects and maintains the stored pictures, without a mount.
+// MARK: - Maintenance
+
+/// The stored pictures of a source that is not mounted.
 ///
 /// Only `info` works beside a running mount. The other actions hold the cache's lock, which a mount holds for its whole
 /// lifetime; a mount checks, prunes and repairs the files that it uses itself.
-struct CacheCommand {
+struct CacheMaintenance {
     let source: SourceName
     let settings: Settings
     let place: CachePlace
@@ -31,7 +71,7 @@ struct CacheCommand {
         place = try CachePlace(settings, source: request.source, home: home)
     }
 
-    func run(_ action: CacheAction) throws(ProgramError) {
+    func run(_ action: CacheCommand.Action) throws(ProgramError) {
         guard unsafe access(place.directory, F_OK) == 0 else {
             throw ProgramError(
                 .unavailable, "nothing is stored: \(shown) does not exist; name another one with -o cache_dir=.")

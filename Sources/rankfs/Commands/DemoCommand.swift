@@ -1,31 +1,43 @@
 import Glibc
-import System
 import Rankings
+import System
 
 /// `rankfs demo`: the embedded source in the foreground, with a tour.
-enum DemoCommand {
-    /// The default folder: where users expect their pictures, and easily found in a file manager.
-    static let standardMountPoint = "~/Rankings"
+struct DemoCommand: Command {
+    var request: MountRequest
 
-    static func run(_ request: MountRequest, settings: Settings, warnings: [String], home: Home) throws(ProgramError) {
+    static let definition = CommandDefinition(
+        "demo", "[SOURCE] [MOUNTPOINT] [-o OPTION,…]", brief: "[SOURCE] [MOUNTPOINT]",
+        summary: "try it: an embedded source, no network needed",
+        details: """
+            Mounts the embedded source, which draws its pictures itself and speaks as the service of SOURCE does (\(SourceTable.names);
+            the first one if none is named), on MOUNTPOINT (\(standardMountPoint) if none
+            is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless cache_dir is given.
+            """
+    ) { arguments throws(ProgramError) in try DemoCommand(arguments) }
+
+    /// The default folder: where users expect their pictures, and easily found in a file manager.
+    private static let standardMountPoint = "~/Rankings"
+
+    func run() throws(ProgramError) {
         var request = request
-        var settings = settings
+        var (settings, warnings, home) = try SettingsLoader.load(request)
         if request.mountPoint.isEmpty {
             guard let directory = home.directory else {
                 throw ProgramError(.usage, "there is no home directory; name a folder: rankfs demo FOLDER.")
             }
-            request.mountPoint = directory + standardMountPoint.dropFirst(1)
+            request.mountPoint = directory + Self.standardMountPoint.dropFirst(1)
         }
         let ownCache =
             settings.cacheDirectory == nil ? home.cacheDirectory(named: "\(request.source.rawValue)-tour") : nil
         if let ownCache { settings.cacheDirectory = ownCache }
-        let made = try makeFolder(request.mountPoint)
+        let made = try Self.makeFolder(request.mountPoint)
         // A relative path would not lead back to the folder.
         let folder = LocalFiles.canonicalParent(of: request.mountPoint) ?? request.mountPoint
         defer { if made { unsafe _ = rmdir(folder) } }
         try MountService(
             request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
-            announce: { [source = request.source] in Output.print(tour($0, source.description)) }
+            announce: { [source = request.source] in Output.print(Self.tour($0, source.description)) }
         ).run()
         // Not after a failure: the cache may belong to another demo.
         if let ownCache { LocalFiles.removeTree(ownCache) }
@@ -54,5 +66,21 @@ enum DemoCommand {
             Nothing is downloaded until it is read; `rankfs status` shows what is going on. Ctrl-C ends it.
 
             """
+    }
+}
+
+extension DemoCommand {
+    fileprivate init(_ arguments: Arguments) throws(ProgramError) {
+        request = arguments.request
+        var folders = arguments.positions[...]
+        // A folder named like a source is written ./NAME.
+        let source = folders.first.flatMap(SourceName.init(rawValue:))
+        if source != nil { folders = folders.dropFirst() }
+        guard folders.count <= 1 else {
+            throw ProgramError(.usage, "name at most one folder: rankfs demo [SOURCE] [MOUNTPOINT].")
+        }
+        request.source = .demo(of: source ?? .standard)
+        request.mountPoint = folders.first ?? ""
+        request.foreground = true
     }
 }

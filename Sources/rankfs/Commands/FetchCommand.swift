@@ -3,39 +3,83 @@ import Glibc
 import Rankings
 
 /// `rankfs fetch`: downloads in advance, and exports with `--to`; uses a mount like any other program.
-enum FetchCommand {
+struct FetchCommand: Command {
+    /// The paths as given, at least one.
+    var paths: [String] = []
+    /// The folder that files are written to; nil if the mount only stores them.
+    var target: String?
+    /// Whether each written picture gets a JSON file beside it.
+    var sidecars = false
+    /// Whether only the estimate is printed.
+    var dryRun = false
+
+    static let definition = CommandDefinition(
+        "fetch", "PATH… [--to FOLDER] [--sidecars] [--dry-run]", short: ["-n": "--dry-run"],
+        brief: "PATH… [--to FOLDER]", summary: "download ahead; with --to copy, and go on after a stop",
+        details: """
+            Reads what PATH names from a mount, so that it is stored, after telling what that will cost. A PATH is absolute, relative to
+            the present folder, or relative to the root of the only mount:
+              ranking/daily/2024-05-01                  a day; so are works/ID, users/ID, users/ID/bookmarks, search/WORDS
+              ranking/daily/2024-01-01..2024-01-31      a range of days, both included
+              ranking/daily                             every day that is listed
+              --to FOLDER   write the files to FOLDER under the same paths, with times and attributes; what is there already with the
+                            same size and time is left as it is, so that the same command goes on after a stop
+              --sidecars    with --to: NAME.json beside each picture, made from its attributes
+              -n, --dry-run tell only what it will cost
+
+            Waits when the service asks to slow down. Ctrl-C stops at once.
+            Exit status: 0 everything is there, 1 a part is not, 64 usage, 69 unavailable, 73 FOLDER cannot be written, 130 stopped.
+            """
+    ) { arguments throws(ProgramError) in
+        let command = FetchCommand(
+            paths: arguments.positions, target: arguments.values["--to"],
+            sidecars: arguments.flags.contains("--sidecars"), dryRun: arguments.flags.contains("--dry-run"))
+        guard !command.paths.isEmpty, !command.paths.contains("") else {
+            throw ProgramError(
+                .usage, "name what to fetch: rankfs fetch PATH… [--to FOLDER], for example ranking/daily/latest.")
+        }
+        guard command.target != "" else {
+            throw ProgramError(.usage, "the folder behind --to is empty; name one.")
+        }
+        guard command.target != nil || !command.sidecars else {
+            throw ProgramError(.usage, "--sidecars are written beside files: name a folder with --to too.")
+        }
+        return command
+    }
+
     /// The exit status of a process that a signal ended, as shells report it: 128 plus the signal's number.
     private static let interrupted: Int32 = 128
     /// The failed paths that are named at the end, at most.
     private static let mostNamed = 20
 
+    func run() throws(ProgramError) { _ = try fetch() }
+
     /// Reads the named paths.
     ///
     /// - Returns: The figures of all files.
     /// - Throws: The reason why files are missing.
-    @discardableResult
-    static func run(_ request: FetchRequest, variables: [String: String]) throws(ProgramError) -> FetchTally.Group {
+    func fetch() throws(ProgramError) -> FetchTally.Group {
         // Until the handlers are installed, a Ctrl-C just ends the process, which has written nothing yet.
         let now = WallClock.now()
-        let (mount, paths, notes) = try resolve(request.paths, now: now)
+        let (mount, paths, notes) = try Self.resolve(self.paths, now: now)
         // Fails if the process of the mount has died or does not answer.
         let status = StatusDocument(json: try MountedStatus.read(mount))
-        let display = FetchDisplay(variables: variables)
+        let display = FetchDisplay(variables: ProcessEnvironment.variables())
         let temporaries = TemporaryFiles()
-        let folder = try target(request, temporaries: temporaries, display: display)
+        let folder = try folder(temporaries: temporaries, display: display)
         notes.forEach(display.tell)
-        let signals = arm(display: display, temporaries: temporaries)
+        let signals = Self.arm(display: display, temporaries: temporaries)
         let newest = SourceName.mounted(at: mount, MountTable.current()).days.newest(at: now)
         let estimate = FetchSurvey.estimate(paths, mount: mount, newest: newest)
         estimate.lines(tokens: status?.network.tokens ?? 0, rate: status?.network.rate).forEach(display.tell)
-        guard !request.dryRun else { return FetchTally.Group() }
+        guard !dryRun else { return FetchTally.Group() }
         let run = FetchRun(paths: paths, reader: FetchReader(mount: mount, target: folder), display: display)
         do throws(ProgramError) { try run.run() } catch {
             temporaries.removeAll()
             display.end()
             throw error
         }
-        try conclude(run, display: display)
+        try Self.conclude(run, display: display)
         withExtendedLifetime(signals) {}
         return run.tally.total
     }
@@ -76,17 +120,17 @@ enum FetchCommand {
         return (mount, paths, notes)
     }
 
-    private static func target(
-        _ request: FetchRequest, temporaries: TemporaryFiles, display: FetchDisplay
+    private func folder(
+        temporaries: TemporaryFiles, display: FetchDisplay
     ) throws(ProgramError) -> ExportFolder? {
-        guard let named = request.target else { return nil }
+        guard let named = target else { return nil }
         let path = LocalFiles.canonicalBeginning(of: LocalFiles.absolute(named))
         let mounts = MountTable.current().ownMountPoints
         guard !mounts.contains(where: { path.way(from: $0) != nil }) else {
             throw ProgramError(
                 .usage, "\(LogText.escaped(named)) is in a mount, which cannot be written to; name another folder.")
         }
-        return ExportFolder(path: path, sidecars: request.sidecars, temporaries: temporaries) {
+        return ExportFolder(path: path, sidecars: sidecars, temporaries: temporaries) {
             display.tell("\(LogText.escaped(path)) does not take all extended attributes; files come without them.")
         }
     }

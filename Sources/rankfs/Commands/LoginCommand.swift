@@ -1,28 +1,61 @@
 import CLinux
 import Glibc
 import HTTP
-import System
 import Rankings
 import Sourcing
+import System
 
 /// `rankfs login`: reads the session cookie from a file or the terminal, has the service check it, and stores it.
-enum LoginCommand {
+struct LoginCommand: Command {
+    var request = MountRequest()
+    /// The file that holds the cookie, `-` for the standard input; nil to prompt on the terminal.
+    var file: String?
+
+    static let definition = CommandDefinition(
+        "login", "[SOURCE] [FILE | -] [-o OPTION,…]", brief: "[FILE]",
+        summary: "sign in, with a cookies.txt or by asking", details: details
+    ) { arguments throws(ProgramError) in
+        var arguments = arguments
+        arguments.takeSource()
+        guard arguments.positions.count <= 1, arguments.positions.first != "" else {
+            throw ProgramError(.usage, "name at most one file: rankfs login [SOURCE] [FILE] [-o OPTIONS].")
+        }
+        return LoginCommand(request: arguments.request, file: arguments.positions.first)
+    }
+
+    /// The help of `login` and `logout`.
+    fileprivate static var details: String {
+        let accounts = SourceRegistry.standard.accounts
+        let help = accounts?.help ?? AccountHelp(use: "some lists", secret: "the secret")
+        return """
+            Signs in with the session of a browser: \(help.use) need that. FILE is a
+            cookies.txt as browsers' extensions export it; - is the standard input; without either, \(help.secret) is
+            asked for and not shown. One request checks it; then it is stored, readable by you alone, in
+            $XDG_STATE_HOME/rankfs/session (~/.local/state/rankfs/session), and every mount uses it at once. It goes to
+            \(accounts?.host ?? "its service") only; an origin of your own (-o api_url=) has a session of its own. With it go the cookies of a browser's
+            check (cf_clearance, __cf_bm); of a SOURCE without accounts they are all that is taken.
+            logout overwrites and removes it.
+            Exit status: 0 done, 64 usage, 69 the service cannot be asked, 73 the file cannot be written, 77 the service
+            refuses the session, 78 configuration.
+            """
+    }
+
     /// The time limit of the check, which is one small answer.
     private static let patience: Duration = .seconds(15)
 
-    static func run(
-        file: String?, source: SourceName, settings: Settings, home: Home
-    ) throws(ProgramError) {
+    func run() throws(ProgramError) {
+        let (settings, _, home) = try SettingsLoader.load(request)
+        let source = request.source
         let accounts = source.plugIn.accounts
         guard accounts != nil || source.description.access.takesClearance else {
             throw ProgramError(.usage, "\(source.rawValue) has no accounts to sign in to.")
         }
         let files = SessionFiles(settings, source: source, home: home)
         let own = try files.ownFile()
-        let (session, clearance) = try secrets(from: file, accounts, host: files.host)
+        let (session, clearance) = try Self.secrets(from: file, accounts, host: files.host)
         var user: UserID?
         if let session, let accounts {
-            user = try check(
+            user = try Self.check(
                 session, accounts, clearance, source: source, settings: settings, home: home)
         }
         try SessionFiles.prepare(own)
@@ -166,9 +199,24 @@ enum LoginCommand {
 }
 
 /// `rankfs logout`: removes the session that `rankfs login` stored.
-enum LogoutCommand {
-    static func run(source: SourceName, settings: Settings, home: Home) throws(ProgramError) {
-        let files = SessionFiles(settings, source: source, home: home)
+struct LogoutCommand: Command {
+    var request = MountRequest()
+
+    static let definition = CommandDefinition(
+        "logout", "[SOURCE] [-o OPTION,…]", brief: "", summary: "sign out: removes the session",
+        details: LoginCommand.details
+    ) { arguments throws(ProgramError) in
+        var arguments = arguments
+        arguments.takeSource()
+        guard arguments.positions.isEmpty else {
+            throw ProgramError(.usage, "name a source at most: rankfs logout [SOURCE] [-o OPTIONS].")
+        }
+        return LogoutCommand(request: arguments.request)
+    }
+
+    func run() throws(ProgramError) {
+        let (settings, _, home) = try SettingsLoader.load(request)
+        let files = SessionFiles(settings, source: request.source, home: home)
         let own = try files.ownFile()
         let shown = LogText.escaped(own)
         do throws(SessionProblem) {
@@ -180,7 +228,7 @@ enum LogoutCommand {
         }
         for path in files.others {
             Output.complain(
-                "\(LogText.escaped(path)) is still used (\(origin(of: path, settings))); remove it to sign out.",
+                "\(LogText.escaped(path)) is still used (\(Self.origin(of: path, settings))); remove it to sign out.",
                 as: "rankfs")
         }
     }

@@ -2,17 +2,50 @@ import Fuse
 import Glibc
 
 /// `rankfs status`: lists the mounts and their activity.
-enum StatusCommand {
+struct StatusCommand: Command {
+    /// Nil for all mounts.
+    var mountPoint: String?
+    /// Whether documents are printed as they are.
+    var json = false
+    /// Whether one mount is shown until Ctrl-C.
+    var watch = false
+
+    static let definition = CommandDefinition(
+        "status", "[MOUNTPOINT] [--watch] [--json]", brief: "[MOUNTPOINT] [--watch]",
+        summary: "what is mounted and what it is doing",
+        details: """
+            Prints what each mount (or the named one) is doing; --json prints MOUNTPOINT/.rankfs/status.json as it is.
+
+            --watch shows one mount, the first unless one is named, until Ctrl-C: blue bars are pictures that somebody reads,
+            green ones are preloads. Where the cursor cannot be moved it prints a line now and then. With --json it prints the
+            document once a second, each in one line.
+
+            Exit status 69 if nothing is mounted, a mount does not answer or is another version's, or its process dies while
+            it is watched; 0 after Ctrl-C and when the watched mount is unmounted.
+            """
+    ) { arguments throws(ProgramError) in
+        guard arguments.positions.count <= 1 else {
+            throw ProgramError(.usage, "name at most one folder: rankfs status [MOUNTPOINT].")
+        }
+        return StatusCommand(
+            mountPoint: arguments.positions.first, json: arguments.flags.contains("--json"),
+            watch: arguments.flags.contains("--watch"))
+    }
+
     /// Prints the status of each mount; a mount without a status does not prevent the others.
     ///
     /// - Throws: `.unavailable` if nothing is mounted or a mount reported no status; the messages are printed by then.
-    static func run(mountPoint: String?, json: Bool) throws(ProgramError) {
-        let mountPoints = try named(mountPoint)
+    func run() throws(ProgramError) {
+        let mountPoints = try named()
+        if watch {
+            return try WatchCommand.run(
+                mountPoints[0], others: mountPoints.count - 1, json: json, variables: ProcessEnvironment.variables())
+        }
         var isFirst = true
         var hasFailed = false
         for path in mountPoints {
             do throws(ProgramError) {
-                let text = try text(of: path, json: json, now: WallClock.now(), read: MountedStatus.read)
+                let text = try Self.text(of: path, json: json, now: WallClock.now(), read: MountedStatus.read)
                 Output.print((isFirst || json ? "" : "\n") + text, terminator: "")
                 isFirst = false
             } catch {
@@ -32,18 +65,9 @@ enum StatusCommand {
         return summary(of: try MountedStatus.document(in: text, of: path), now: now) + "\n"
     }
 
-    /// Watches the named mount, or the first one.
-    static func watch(mountPoint: String?, json: Bool, variables: [String: String]) throws(ProgramError) {
-        let mountPoints = try named(mountPoint)
-        try WatchCommand.run(mountPoints[0], others: mountPoints.count - 1, json: json, variables: variables)
-    }
-
     /// The named mount, or all mounts, at least one.
-    private static func named(_ mountPoint: String?) throws(ProgramError) -> [String] {
-        if let mountPoint { [MountPoint.canonical(mountPoint) ?? mountPoint] } else { try mounted() }
-    }
-
-    private static func mounted() throws(ProgramError) -> [String] {
+    private func named() throws(ProgramError) -> [String] {
+        if let mountPoint { return [MountPoint.canonical(mountPoint) ?? mountPoint] }
         let own = MountTable.current().mountPoints(of: geteuid())
         guard !own.isEmpty else {
             throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")

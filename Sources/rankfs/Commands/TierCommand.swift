@@ -1,17 +1,56 @@
 import Glibc
 import HTTP
-import Tier
 import Synchronization
-
-/// The actions of `rankfs tier`.
-enum TierAction: Hashable, Sendable {
-    case info(MountRequest)
-    case verify(MountRequest)
-    case warm(FetchRequest)
-}
+import Tier
 
 /// `rankfs tier`: inspects, checks and fills the object store that machines share.
-enum TierCommand {
+enum TierCommand: Command {
+    case info(MountRequest)
+    case verify(MountRequest)
+    case warm(FetchCommand)
+
+    static let definition = CommandDefinition(
+        "tier", "info|verify|warm [SOURCE | PATH…] [-o OPTION,…]", brief: "info|verify|warm [PATH…]",
+        summary: "what machines share: look at, check or fill it",
+        details: """
+              info [SOURCE]     prints what is on the shared tier, whichever machine brought it there
+              verify [SOURCE]   reads every picture and document there, and removes what does not have the bytes that were written;
+                                objects that rankfs did not write are left alone
+              warm PATH…        reads what PATH names from a mount with a tier, as `rankfs fetch` does, and waits until it is on the tier:
+                                a day, or a month as ranking/daily/2024-01-01..2024-01-31
+
+            The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys.
+            warm tells how many pictures it brought, how many were there, and how many files were not looked for: what the mount had
+            stored before is not brought there. `rankfs evict` it first.
+            Exit status: 0 done and all was right, 1 verify removed something or could not read all, or warm could not bring all, 64 usage,
+            69 the store cannot be asked, 78 configuration.
+            """
+    ) { words, definition throws(ProgramError) in
+        if words.first == "warm" {
+            let parsed = try FetchCommand.definition.parse(words.dropFirst())
+            guard let fetch = parsed as? FetchCommand else { return PrintedText(text: definition.help) }
+            guard fetch.target == nil else {
+                throw ProgramError(.usage, "warm copies nothing; `rankfs fetch --to` does.")
+            }
+            return TierCommand.warm(fetch)
+        }
+        let arguments = try Arguments(words, of: definition.synopsis, short: [:])
+        return arguments.wantsHelp ? PrintedText(text: definition.help) : try inspection(arguments)
+    }
+
+    private static func inspection(_ arguments: Arguments) throws(ProgramError) -> TierCommand {
+        let positions = arguments.positions
+        var request = arguments.request
+        if positions.count == 2 { request.source = try SourceName(argument: positions[1]) }
+        switch (positions.first, positions.count) {
+        case ("info", 1...2): return .info(request)
+        case ("verify", 1...2): return .verify(request)
+        default:
+            throw ProgramError(
+                .usage, "say what to do: rankfs tier info|verify [SOURCE] [-o OPTIONS], or rankfs tier warm PATH….")
+        }
+    }
+
     /// The mistakes that a long report lists at most.
     private static let mostLines = 20
     /// The pause between two queries of a mount's progress, in microseconds.
@@ -21,11 +60,11 @@ enum TierCommand {
     /// Consecutive queries without a waiting upload after which the tier counts as settled.
     private static let quietLooks = 4
 
-    static func run(_ action: TierAction) throws(ProgramError) {
-        switch action {
-        case .info(let request): Output.print(text(of: try survey(request)))
-        case .verify(let request): try verify(request)
-        case .warm(let request): try warm(request)
+    func run() throws(ProgramError) {
+        switch self {
+        case .info(let request): Output.print(Self.text(of: try Self.survey(request)))
+        case .verify(let request): try Self.check(request)
+        case .warm(let fetch): try Self.fill(fetch)
         }
     }
 
@@ -35,7 +74,7 @@ enum TierCommand {
         try ask(request) { (store) async throws(StoreError) in try await TierInspection(store).survey() }
     }
 
-    private static func verify(_ request: MountRequest) throws(ProgramError) {
+    private static func check(_ request: MountRequest) throws(ProgramError) {
         let found = try ask(request) { (store) async throws(StoreError) in
             try await TierInspection(store).verify(isRemoving: true)
         }
@@ -76,14 +115,14 @@ enum TierCommand {
     // MARK: - Filling
 
     /// Reads the named paths from a mount, and waits until no upload to the tier is left.
-    private static func warm(_ request: FetchRequest) throws(ProgramError) {
-        let mount = try FetchCommand.mount(of: request.paths)
+    private static func fill(_ fetch: FetchCommand) throws(ProgramError) {
+        let mount = try FetchCommand.mount(of: fetch.paths)
         guard let before = try tier(of: mount) else {
             throw ProgramError(
                 .usage, "\(LogText.escaped(mount)) shares nothing; mount it with -o tier=s3://BUCKET/PREFIX.")
         }
-        let files = try FetchCommand.run(request, variables: ProcessEnvironment.variables())
-        if request.dryRun { return }
+        let files = try fetch.fetch()
+        if fetch.dryRun { return }
         let after = try settled(mount, before)
         let result = Warming(files, before: before, after: after)
         Output.print(text(of: result))

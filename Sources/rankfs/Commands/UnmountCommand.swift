@@ -2,12 +2,26 @@ import Fuse
 import Glibc
 
 /// `rankfs unmount`: unmounts a folder, and clears the remains of a crash.
-enum UnmountCommand {
+struct UnmountCommand: Command {
+    let mountPoint: String
+
+    static let definition = CommandDefinition(
+        "unmount", alias: "umount", "MOUNTPOINT", summary: "unmount; also clears what a crash left",
+        details: """
+            Unmounts, and clears a mount whose process has died. Exit status 32 if it is in use or not a mount of rankfs.
+            """
+    ) { arguments throws(ProgramError) in
+        guard let folder = arguments.positions.first, arguments.positions.count == 1, !folder.isEmpty else {
+            throw ProgramError(.usage, "name the folder: rankfs unmount MOUNTPOINT.")
+        }
+        return UnmountCommand(mountPoint: folder)
+    }
+
     private static let patience: Duration = .seconds(5)
 
-    static func run(_ path: String) throws(ProgramError) {
-        let shown = LogText.escaped(path)
-        guard let canonical = MountPoint.canonical(path) else {
+    func run() throws(ProgramError) {
+        let shown = LogText.escaped(mountPoint)
+        guard let canonical = MountPoint.canonical(mountPoint) else {
             throw ProgramError(.mountFailure, "\(shown) does not exist; `rankfs status` lists what is mounted.")
         }
         let mounts = MountTable.current().stack(at: canonical)
@@ -15,7 +29,7 @@ enum UnmountCommand {
             throw ProgramError(
                 .mountFailure, "\(shown) is not a mount of rankfs; `rankfs status` lists those there are.")
         }
-        if case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: patience) {
+        if case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: Self.patience) {
             try Unmounter.detach(canonical)
         } else {
             try Unmounter.unmount(canonical)

@@ -23,27 +23,27 @@ enum Completions {
     ///
     /// - Parameters:
     ///   - words: The words after the program's name, up to the cursor; the last one may be empty.
+    ///   - commands: The commands that help lists.
     ///   - places: The folders and files.
     /// - Returns: Words that begin with the last one, in the order of help.
-    static func candidates(for words: [String], _ places: Places) -> [Candidate] {
+    static func candidates(
+        for words: [String], of commands: [CommandDefinition], _ places: Places
+    ) -> [Candidate] {
         guard let current = words.last else { return [] }
-        if words.count == 1 {
-            return commands.filter { $0.word.hasPrefix(current) }
-        }
-        let command = CommandTable.definition(named: words[0])?.name
-        guard let synopsis = Synopsis.all.first(where: { $0.command == command }) else { return [] }
-        let line = Line(synopsis: synopsis, words: words.dropFirst().dropLast(), current: current, places: places)
+        let names = commands.map { Candidate(word: $0.name, help: $0.summary ?? "") }
+        guard words.count > 1 else { return names.filter { $0.word.hasPrefix(current) } }
+        guard let command = commands.first(where: { $0.name == words[0] || $0.alias == words[0] }) else { return [] }
+        let line = Line(
+            synopsis: command.synopsis, commands: names, words: words.dropFirst().dropLast(), current: current,
+            places: places)
         return line.candidates().filter { $0.word.hasPrefix(current) }
-    }
-
-    fileprivate static var commands: [Candidate] {
-        Synopsis.all.map { Candidate(word: $0.command, help: $0.help) }
     }
 }
 
 /// A command line whose last word is completed.
 private struct Line {
     let synopsis: Synopsis
+    let commands: [Completions.Candidate]
     /// The words between the command and the last one.
     let words: ArraySlice<String>
     let current: String
@@ -77,7 +77,7 @@ private struct Line {
         let head = beginning + list.dropLast(item.count)
         guard let equals = item.firstIndex(of: "=") else {
             return OptionTable.all.map { .init(word: "\(head)\($0.name)=", help: $0.help) }
-                + MountOptions.offered.map { .init(word: head + $0) }
+                + OptionTable.offered.map { .init(word: head + $0) }
         }
         let name = String(item[..<equals])
         return values(of: name, String(item[equals...].dropFirst()), after: "\(head)\(name)=")
@@ -131,7 +131,7 @@ private struct Line {
         case .source: SourceName.all.map { .init(word: $0.rawValue) }
         case .folder: paths(current, foldersOnly: true, after: "")
         case .mounted: places.mounted().map { .init(word: $0) }
-        case .command: Completions.commands
+        case .command: commands
         case .file: paths(current, foldersOnly: false, after: "")
         }
     }
@@ -155,7 +155,28 @@ extension Completions.Places {
 
 // MARK: - Scripts
 
+/// A shell that has a completion script.
+enum CompletionShell: String, Hashable, Sendable, CaseIterable {
+    case bash
+    case zsh
+    case fish
+}
+
 extension Completions {
+    private static let shells = CompletionShell.allCases.map(\.rawValue).joined(separator: "|")
+
+    /// The command that prints scripts, for `make install` and the package.
+    static let definition = CommandDefinition(
+        "completions", shells, summary: nil,
+        details: "Prints the script by which that shell completes command lines; `make install` and the package "
+            + "put them in place."
+    ) { arguments throws(ProgramError) in
+        guard arguments.positions.count == 1, let shell = CompletionShell(rawValue: arguments.positions[0]) else {
+            throw ProgramError(.usage, "name one shell: rankfs completions \(shells).")
+        }
+        return PrintedText(text: script(for: shell))
+    }
+
     /// The script by which a shell hands its words over; it needs no other package.
     static func script(for shell: CompletionShell) -> String {
         switch shell {

@@ -2,35 +2,61 @@ import Fuse
 import Glibc
 import Rankings
 
-/// The configuration and the mounts that the checks of `rankfs doctor` are about.
-struct DoctorContext {
-    let source: SourceName
-    let home: Home
-    let settings: Settings
-    let place: CachePlace
-    /// The variables that name no option, one sentence each.
-    let warnings: [String]
-    /// The reason why the configuration file cannot be used, one sentence per line.
-    let mistake: String?
-    /// Whether the options name `allow_other` or `allow_root`.
-    let wantsOthers: Bool
-    /// The mounts of rankfs on this machine.
-    var mounts: [Mount] = []
-
-    /// Whether the source is inside the program; such a source has neither hosts nor sessions.
-    var isEmbedded: Bool { source.isDemo && settings.apiURL == nil }
-    /// The address of the API: scheme and host, without a trailing slash.
-    var apiURL: String { settings.apiURL?.text ?? source.description.access.apiURL }
-    /// The address of the image host, likewise.
-    var imageURL: String { settings.imageURL?.text ?? source.description.access.imageURL }
-}
-
 /// `rankfs doctor`: checks everything that mounts need, reports problems with their remedies, and makes the safe repairs.
 ///
 /// Every check is bounded in time: a dead name server, disk or mount costs seconds and is itself a finding.
-struct DoctorCommand {
-    let request: DoctorRequest
-    let home: Home
+struct DoctorCommand: Command {
+    /// The source and the options, as for a mount.
+    var mount = MountRequest()
+    var fixes = false
+    /// Whether the report is about the service, and about nothing else.
+    var asksService = false
+    /// The folder in which the service's answers are kept.
+    var recordFolder: String?
+    var json = false
+
+    static let definition = CommandDefinition(
+        "doctor", "[SOURCE] [--fix] [--service] [--record DIR] [--json] [-o OPTION,…]", brief: "[SOURCE] [--fix]",
+        summary: "check what mounts need, and mend what is safe to mend",
+        details: """
+            Looks at everything that a mount of SOURCE needs: fuse, the configuration, the cache directory with its marks, space and
+            databases, the session, thumbnails, the clock, proxy, names and hosts, indexers, and what is mounted. One line each:
+              ok       all is well
+              note     worth knowing
+              wrong    with what to do about it
+            Each host is asked once, by the rules of a mount; nothing takes longer than some seconds.
+              --fix    mend what is safe to mend, and say so: set the marks on the cache directory, take others' rights on session
+                       and configuration away, clear mounts whose process has died, remove what a crash left
+              --service  only ask the service for what rankfs takes for granted of it, in 12 requests at most and without the
+                       session: a ranking, a record, parts of a picture, protocol, certificate; of a board order, rating and one
+                       original's MD5 as well. Each is `kept`, `changed` or `unknown`. Nothing in it is private: paste it into
+                       a report
+              --record DIR  with --service: also keep the answers in DIR, an empty folder, to be sent with a report so that they can
+                       become a test. Names, titles, tags, captions, authors' numbers, addresses on other hosts, cookies and
+                       pictures are taken out; fields, numbers and shapes are left
+              --json   the same for programs
+            Exit status: 0 nothing is wrong (notes are allowed) or everything is kept, 1 otherwise, after --fix: still; 64 usage.
+            """
+    ) { arguments throws(ProgramError) in
+        var command = DoctorCommand(
+            mount: arguments.request, fixes: arguments.flags.contains("--fix"),
+            asksService: arguments.flags.contains("--service"), recordFolder: arguments.values["--record"],
+            json: arguments.flags.contains("--json"))
+        guard arguments.positions.count <= 1 else {
+            throw ProgramError(
+                .usage,
+                "name at most one source: rankfs doctor [SOURCE] [--fix | --service [--record DIR]] [--json] [-o OPTIONS]."
+            )
+        }
+        guard command.recordFolder == nil || command.asksService else {
+            throw ProgramError(.usage, "--record keeps what the service answers: give it with --service.")
+        }
+        guard !command.fixes || !command.asksService else {
+            throw ProgramError(.usage, "--fix mends this machine, --service only asks the service; give one of them.")
+        }
+        if let source = arguments.positions.first { command.mount.source = try SourceName(argument: source) }
+        return command
+    }
 
     /// A check of one subject; it bounds its own time.
     typealias Check = @Sendable (DoctorContext) -> [Finding]
@@ -47,14 +73,14 @@ struct DoctorCommand {
     ///
     /// - Throws: status 1 if something is wrong and stays wrong.
     func run() throws(ProgramError) {
-        var context = try load()
-        if request.asksService { return try reportService(context) }
+        var context = try load(.current())
+        if asksService { return try reportService(context) }
         func run(_ checks: [Check]) -> [Finding] { checks.flatMap { $0(context) } }
         context.mounts = DoctorContext.currentMounts()
         var findings = run(Self.local)
         let network = run(Self.remote)
         var done: [String] = []
-        if request.fixes {
+        if fixes {
             done = findings.compactMap(\.repair).uniqued().compactMap { $0.perform() }
             if !done.isEmpty {
                 context.mounts = DoctorContext.currentMounts()
@@ -62,10 +88,10 @@ struct DoctorCommand {
             }
         }
         findings += network
-        if request.json {
+        if json {
             Output.print(Self.json(findings, fixed: done), terminator: "")
         } else {
-            Output.print(Self.text(findings, fixed: done, isColoured: isColoured))
+            Output.print(Self.text(findings, fixed: done, isColoured: isColoured(context)))
         }
         // The problems are printed already; scripts check the exit status.
         if findings.contains(where: { $0.verdict == .wrong }) { throw ProgramError(.incomplete, "") }
@@ -82,60 +108,50 @@ struct DoctorCommand {
         // A request to a host other than the intended one would disclose the intention to a stranger.
         if let mistake = context.mistake { throw ProgramError(.configuration, mistake) }
         for warning in context.warnings { Output.complain(warning, as: "rankfs") }
-        let folder = try request.recordFolder.map { folder throws(ProgramError) in try RecordFolder(folder) }
+        let folder = try recordFolder.map { folder throws(ProgramError) in try RecordFolder(folder) }
         let report = try ServiceReport(context, recording: folder)
-        if request.json {
+        if json {
             Output.print(report.json, terminator: "")
         } else {
-            Output.print(report.text(isColoured: isColoured))
+            Output.print(report.text(isColoured: isColoured(context)))
         }
         if let folder { Output.complain(folder.sentence, as: "rankfs") }
         if !report.isKept { throw ProgramError(.incomplete, "") }
     }
 
-    private var isColoured: Bool { isatty(1) == 1 && Terminal.wantsColours(home.variables) }
+    private func isColoured(_ context: DoctorContext) -> Bool {
+        isatty(1) == 1 && Terminal.wantsColours(context.home.variables)
+    }
 
     /// The context; without the configuration file if that file is the mistake.
-    private func load() throws(ProgramError) -> DoctorContext {
+    private func load(_ home: Home) throws(ProgramError) -> DoctorContext {
         var (warnings, mistake): ([String], String?) = ([], nil)
         let settings: Settings
         do throws(ProgramError) {
-            (settings, warnings, _) = try SettingsLoader.load(request.mount)
+            (settings, warnings, _) = try SettingsLoader.load(mount)
         } catch {
             guard error.status == .configuration else { throw error }
             let loader = SettingsLoader(
-                environment: [:], commandLine: request.mount.options.assignments,
+                environment: [:], commandLine: mount.options.assignments,
                 directory: LocalFiles.workingDirectory() ?? "/", home: home.directory)
             settings = try loader.load().settings
             mistake = error.message
         }
-        let source = request.mount.source
+        let source = mount.source
         return DoctorContext(
             source: source, home: home, settings: settings,
             place: try CachePlace(settings, source: source, home: home), warnings: warnings, mistake: mistake,
-            wantsOthers: request.mount.options.passedOn.contains { $0.hasPrefix("allow_") })
+            wantsOthers: mount.options.passedOn.contains { $0.hasPrefix("allow_") })
     }
 
     // MARK: - Texts
 
     /// One line per finding: verdict, subject, reason and remedy.
     static func text(_ findings: [Finding], fixed: [String], isColoured: Bool) -> String {
-        let lines = rows(
+        let lines = FindingText.rows(
             findings.map { ($0.verdict.rawValue, $0.verdict.colour, $0.subject, $0.text) }, wordWidth: 7,
             isColoured: isColoured)
         return (fixed.map { "fixed  \($0)" } + lines).joined(separator: "\n")
-    }
-
-    /// Lines of a table: a word in the terminal's colour (ECMA-48), a subject and a text, in columns.
-    static func rows(
-        _ rows: [(word: String, colour: Int, subject: String, text: String)], wordWidth: Int, isColoured: Bool
-    ) -> [String] {
-        let width = rows.map(\.subject.count).max() ?? 0
-        return rows.map { word, colour, subject, text in
-            let shown = isColoured ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word
-            return shown + String(repeating: " ", count: wordWidth - word.count) + subject
-                + String(repeating: " ", count: width - subject.count + 2) + text
-        }
     }
 
     private struct Document: Encodable {
@@ -151,29 +167,11 @@ struct DoctorCommand {
 
     /// The findings as JSON, with sorted keys and a final newline.
     static func json(_ findings: [Finding], fixed: [String]) -> String {
-        json(
+        FindingText.json(
             Document(
                 fixed: fixed,
                 findings: findings.map { .init(verdict: $0.verdict, subject: $0.subject, text: $0.text) }))
     }
-
-    /// Any document as JSON, with sorted keys and a final newline.
-    static func json(_ document: some Encodable) -> String {
-        // Only numbers beyond 64 bits cannot be encoded, and there are none.
-        ((try? JSONText(document)) ?? .object([])).document(colon: " : ")
-    }
-}
-
-/// The arguments of `rankfs doctor`.
-struct DoctorRequest: Hashable, Sendable {
-    /// The source and the options, as for a mount.
-    var mount = MountRequest()
-    var fixes = false
-    /// Whether the report is about the service, and about nothing else.
-    var asksService = false
-    /// The folder in which the service's answers are kept.
-    var recordFolder: String?
-    var json = false
 }
 
 extension Finding.Verdict {

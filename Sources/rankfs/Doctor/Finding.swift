@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import ImageCache
+import Rankings
 
 /// A finding of `rankfs doctor` on one subject: a sentence, with the remedy where one is needed.
 struct Finding: Hashable, Sendable {
@@ -75,5 +76,53 @@ extension Repair {
             guard files.allSatisfy({ unsafe unlink($0) == 0 || errno == ENOENT }) else { return nil }
             return "removed \(files.map { LogText.escaped($0) }.joined(separator: ", "))."
         }
+    }
+}
+
+// MARK: - Doctor context
+
+/// The configuration and the mounts that the checks of `rankfs doctor` are about.
+struct DoctorContext {
+    let source: SourceName
+    let home: Home
+    let settings: Settings
+    let place: CachePlace
+    /// The variables that name no option, one sentence each.
+    let warnings: [String]
+    /// The reason why the configuration file cannot be used, one sentence per line.
+    let mistake: String?
+    /// Whether the options name `allow_other` or `allow_root`.
+    let wantsOthers: Bool
+    /// The mounts of rankfs on this machine.
+    var mounts: [Mount] = []
+
+    /// Whether the source is inside the program; such a source has neither hosts nor sessions.
+    var isEmbedded: Bool { source.isDemo && settings.apiURL == nil }
+    /// The address of the API: scheme and host, without a trailing slash.
+    var apiURL: String { settings.apiURL?.text ?? source.description.access.apiURL }
+    /// The address of the image host, likewise.
+    var imageURL: String { settings.imageURL?.text ?? source.description.access.imageURL }
+}
+
+// MARK: - Texts
+
+/// The forms in which reports are printed.
+enum FindingText {
+    /// Lines of a table: a word in the terminal's colour (ECMA-48), a subject and a text, in columns.
+    static func rows(
+        _ rows: [(word: String, colour: Int, subject: String, text: String)], wordWidth: Int, isColoured: Bool
+    ) -> [String] {
+        let width = rows.map(\.subject.count).max() ?? 0
+        return rows.map { word, colour, subject, text in
+            let shown = isColoured ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word
+            return shown + String(repeating: " ", count: wordWidth - word.count) + subject
+                + String(repeating: " ", count: width - subject.count + 2) + text
+        }
+    }
+
+    /// Any document as JSON, with sorted keys and a final newline.
+    static func json(_ document: some Encodable) -> String {
+        // Only numbers beyond 64 bits cannot be encoded, and there are none.
+        ((try? JSONText(document)) ?? .object([])).document(colon: " : ")
     }
 }

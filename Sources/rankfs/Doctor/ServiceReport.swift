@@ -1,8 +1,8 @@
 import HTTP
-import System
 import Rankings
 import Sourcing
 import Synchronization
+import System
 
 /// `rankfs doctor --service`: checks the assumptions of the program about the service with requests to it.
 struct ServiceReport {
@@ -99,7 +99,7 @@ extension ServiceReport {
 
     /// One line per assumption, after a line with the version and the number of requests: to be pasted as it is.
     func text(isColoured: Bool) -> String {
-        let rows = DoctorCommand.rows(
+        let rows = FindingText.rows(
             assumptions.map { ($0.verdict.rawValue, $0.verdict.colour, $0.name, $0.text) }, wordWidth: 9,
             isColoured: isColoured)
         return (["rankfs \(Version.text), \(Counted.text(requests, "request"))"] + rows).joined(separator: "\n")
@@ -119,7 +119,7 @@ extension ServiceReport {
 
     /// The report as JSON, with sorted keys and a final newline.
     var json: String {
-        DoctorCommand.json(
+        FindingText.json(
             Document(
                 version: Version.text, requests: requests,
                 assumptions: assumptions.map { .init(assumption: $0.name, verdict: $0.verdict, text: $0.text) }))

@@ -81,8 +81,12 @@ enum FetchPath {
     ///   - isRoot: Whether the directory is a mount's root.
     /// - Returns: Whether a traversal skips the name.
     static func isFurther(_ name: String, in directory: String, isRoot: Bool) -> Bool {
-        isRoot
-            ? [.recent, .random, .ownBookmarks].contains(TreePath.root.child(name)) : isLatest("\(directory)/\(name)")
+        guard isRoot else { return isLatest("\(directory)/\(name)") }
+        return switch TreePath.root.child(name) {
+        case .recent, .random: true
+        case .own(let kind): kind.facts.place != .root
+        default: false
+        }
     }
 
     /// The path by day of an entry that is named through `latest`: an export holds each picture once, and permanently.

@@ -186,8 +186,9 @@ struct FetchEstimate: Hashable, Sendable {
     /// - Returns: 0 for a path that is no listing.
     static func requests(for path: String) -> Int {
         switch TreePath(path) {
-        case .work: 2
-        case .day, .latest, .author, .authorLink, .bookmarks, .ownBookmarks, .artist, .search: 10
+        case .listing(let kind, _) where kind.facts.contents == .pages: 2
+        case .listing, .day, .latest, .authorLink: 10
+        case .own(let kind): kind.showsPictures ? 10 : 0
         default: 0
         }
     }

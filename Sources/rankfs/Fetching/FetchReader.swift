@@ -1,27 +1,29 @@
 import CLinux
 import Glibc
-import System
 import Rankings
 import Synchronization
+import System
 
 /// A piece of work of a fetch: one path of the mount.
 struct FetchWork: Hashable, Sendable {
     /// The path below the mount's root.
     let path: String
-    /// The listing that a file belongs to; its own path for a directory.
+    /// The listing that a file belongs to; its own path for a listing.
     let group: String
+    /// Whether the path is listed, and not read.
+    var isListing = false
 }
 
 /// The result of a piece of work.
 enum FetchOutcome: Sendable {
-    /// A directory: its files with their sizes where known, its directories, and the number of pictures that it does not list.
-    case listed(files: [(name: String, size: Int64?)], directories: [String], withheld: Int = 0)
+    /// A directory: its files, its directories, and the number of pictures that it does not list; a file has itself, without a name.
+    case listed(files: [String], directories: [String], withheld: Int = 0)
     /// Another name of this path.
     case elsewhere(String)
     /// A file that was read to its end: its bytes, and whether the target path held another file before.
     case fetched(Int64, replaced: Bool)
-    /// A file that was there already: its bytes.
-    case skipped(Int64)
+    /// A file that was there already.
+    case skipped
     /// The service withholds the file.
     case withheld
     case missing
@@ -64,20 +66,17 @@ final class FetchReader: Sendable {
         do throws(LocalFiles.Failure) {
             let status = try MountedFiles.status(of: path)
             if MountedFiles.kind(status) == .file {
-                return .listed(files: [("", Int64(status.st_size))], directories: [])
+                return .listed(files: [""], directories: [])
             }
             let entries = try MountedFiles.list(path)
             // One status after the other, which the mount takes for a walk: it requests all sizes at once.
             let isRoot = work.path.isEmpty
             let own = entries.filter { !FetchPath.isFurther($0.name, in: work.path, isRoot: isRoot) }
-            let files = own.filter { $0.kind == .file }.map { entry in
-                (
-                    name: entry.name,
-                    size: (try? MountedFiles.status(of: "\(path)/\(entry.name)")).map { Int64($0.st_size) }
-                )
-            }
+            let files = own.filter { $0.kind == .file }.map(\.name)
+            for name in files { _ = try? MountedFiles.status(of: "\(path)/\(name)") }
             // An author's bookmarks are works of other authors: fetched only when they are named.
-            let directories = own.filter { $0.kind == .directory && $0.name != TreePath.ownBookmarks.name }.map(\.name)
+            let inner = Set(ListingKind.allCases.flatMap { $0.inside.map(\.name) })
+            let directories = own.filter { $0.kind == .directory && !inner.contains($0.name) }.map(\.name)
             return .listed(files: files, directories: directories, withheld: MountedFiles.withheld(in: path))
         } catch {
             return Self.outcome(of: error, mount: mount)
@@ -99,9 +98,7 @@ final class FetchReader: Sendable {
         do throws(LocalFiles.Failure) {
             let status = try MountedFiles.status(of: path)
             if let target { return try export(work, status, to: target) }
-            if MountedFiles.attribute("user.rankfs.state", of: path) == "stored" {
-                return .skipped(Int64(status.st_size))
-            }
+            if MountedFiles.attribute("user.rankfs.state", of: path) == "stored" { return .skipped }
             return .fetched(try read(path) { _ in true }, replaced: false)
         } catch {
             return Self.outcome(of: error, mount: mount)
@@ -117,7 +114,7 @@ final class FetchReader: Sendable {
             do throws(ProgramError) { try target.writeSidecar(of: work.path, source: path) } catch {
                 return .stopped(error)
             }
-            return .skipped(Int64(status.st_size))
+            return .skipped
         }
         // Opened first: an unreadable original leaves no empty file.
         let descriptor = try open(path)
@@ -194,10 +191,5 @@ final class FetchReader: Sendable {
                     "the mount at \(LogText.escaped(mount)) has ended; mount it again and run the same command."))
         default: .failed(failure)
         }
-    }
-
-    /// Whether a failure means that no host was reached.
-    static func isUnreachable(_ failure: LocalFiles.Failure) -> Bool {
-        [EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ECONNREFUSED].contains(failure.code)
     }
 }

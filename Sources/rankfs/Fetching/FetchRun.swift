@@ -1,45 +1,45 @@
 import CLinux
 import Dispatch
 import Glibc
-import System
 import Rankings
 import Synchronization
+import System
 
-/// Carries out a fetch: readers on threads of their own do the work that the schedule allows, in the order of the listings.
+/// Carries out a fetch: four readers of the mount, each with one work of the plan at a time.
+///
+/// The mount alone decides when its hosts get requests. A reader that got an error waits for the cool-downs that `status.json`
+/// reports, or for a moment, and repeats its work.
 ///
 /// ## Concurrency
 ///
-/// One thread calls `run` and owns the schedule and the tally; readers only put their results into a mailbox.
-final class FetchRun {
-    private struct Result: Sendable {
-        let reader: Int
-        let piece: FetchSchedule<FetchWork>.Piece
-        let outcome: FetchOutcome
-        /// The end of the service's cool-down at the time of a failure, in Unix seconds.
-        let closedUntil: Int64?
-    }
-
+/// Readers have threads of their own. One mutex guards the plan; it is not held while a file or the terminal is used.
+final class FetchRun: Sendable {
     /// The number of files read at once: the mount downloads up to eight ahead of them.
     static let readers = 4
+
+    private struct State {
+        var plan: FetchPlan
+        /// The end of the last cool-down that made a reader wait, in Unix seconds.
+        var coolDown: Int64 = 0
+    }
 
     private let reader: FetchReader
     private let display: FetchDisplay
     private let queues = (0..<FetchRun.readers).map { DispatchQueue(label: "rankfs.fetch.\($0)") }
-    private let mailbox = Mailbox()
-    private let manyListings: Bool
+    private let working = DispatchGroup()
+    /// Signalled once for each reader when waiting has no use any more.
+    private let givenUp = DispatchSemaphore(value: 0)
+    private let state: Mutex<State>
     private let started = MonotonicClock.now
-    private var idle = Array(0..<FetchRun.readers)
-    private var schedule = FetchSchedule<FetchWork>()
-    private var lastName = ""
-    private(set) var tally = FetchTally()
-    private var stop: ProgramError?
 
     init(paths: [String], reader: FetchReader, display: FetchDisplay) {
         self.reader = reader
         self.display = display
-        manyListings = paths.count > 1
-        schedule.add(paths.map { (.listing, FetchWork(path: $0, group: $0)) }, in: nil)
+        state = Mutex(State(plan: FetchPlan(paths: paths, readers: Self.readers)))
     }
+
+    /// The results so far.
+    var tally: FetchTally { state.withLock(\.plan.tally) }
 
     /// Whole seconds since the beginning.
     var seconds: Int64 { (MonotonicClock.now - started).components.seconds }
@@ -48,164 +48,207 @@ final class FetchRun {
     ///
     /// - Throws: The error that makes further work pointless: a full disk, a mount that has ended.
     func run() throws(ProgramError) {
-        while true {
-            let until = begin()
-            if schedule.left == 0 { break }
-            mailbox.wait(display.pause, orUntil: until)
-            for result in mailbox.take() {
-                idle.append(result.reader)
-                take(result)
-            }
-            if let stop { throw stop }
-            if schedule.isOutage { giveUp() }
-            display.update(progress, byTenths: !manyListings)
+        begin()
+        var isOver = false
+        while !isOver {
+            isOver = working.wait(timeout: .now() + display.pause) == .success
+            if let stop = state.withLock(\.plan.stop) { throw stop }
+            update()
         }
     }
 
     /// Gives work to every idle reader.
-    ///
-    /// - Returns: The time of the next work in Unix seconds; nil if it is not known.
-    private func begin() -> Int64? {
-        while !idle.isEmpty {
-            switch schedule.next(now: WallClock.now()) {
-            case .finished: return nil
-            case .wait(let until): return until
-            case .begin(let piece):
-                lastName = piece.work.path.pathNames.last ?? ""
-                start(piece, on: idle.removeLast())
+    private func begin() {
+        while let (work, number) = state.withLock({ $0.plan.begin() }) {
+            queues[number].async(group: working) { [self] in
+                let outcome = perform(work)
+                let (lines, isOutage) = state.withLock { state in
+                    (state.plan.record(outcome, of: work, by: number), state.plan.isOutage)
+                }
+                lines.forEach(display.tell)
+                if isOutage { for _ in queues { givenUp.signal() } }
+                update()
+                begin()
             }
         }
-        return nil
     }
 
-    private func start(_ piece: FetchSchedule<FetchWork>.Piece, on number: Int) {
-        queues[number].async { [reader, mailbox] in
-            let outcome = piece.kind == .listing ? reader.list(piece.work) : reader.fetch(piece.work)
-            var closedUntil: Int64?
-            if case .failed = outcome { closedUntil = MountedStatus.document(of: reader.mount)?.network.opensAgain }
-            mailbox.put(Result(reader: number, piece: piece, outcome: outcome, closedUntil: closedUntil))
+    /// Performs a work until its outcome is final.
+    private func perform(_ work: FetchWork) -> FetchOutcome {
+        var attempts = FetchAttempts()
+        while true {
+            let outcome = work.isListing ? reader.list(work) : reader.fetch(work)
+            guard case .failed = outcome else { return outcome }
+            let closedUntil = MountedStatus.document(of: reader.mount)?.network.opensAgain
+            let now = WallClock.now()
+            guard let pause = attempts.pause(closedUntil: closedUntil, now: now) else { return outcome }
+            if pause.isCoolDown {
+                state.withLock { $0.coolDown = max($0.coolDown, now + pause.seconds) }
+                update()
+            }
+            if givenUp.wait(timeout: .now() + .seconds(Int(pause.seconds))) == .success { return outcome }
         }
     }
 
-    private var progress: FetchProgress {
-        let now = WallClock.now()
+    private func update() {
         let elapsed = (MonotonicClock.now - started).components
-        return FetchProgress(
-            filesDone: tally.filesDone, filesKnown: tally.filesKnown, listingsDone: tally.listings,
-            listingsLeft: max(0, schedule.left - (tally.filesKnown - tally.filesDone)), bytes: reader.receivedBytes,
-            elapsed: Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18, name: lastName,
-            coolDown: schedule.coolDown.flatMap { $0 > now ? $0 : nil })
+        let (progress, byTenths) = state.withLock { state in
+            var progress = state.plan.progress
+            progress.bytes = reader.receivedBytes
+            progress.elapsed = Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18
+            progress.coolDown = state.coolDown > WallClock.now() ? state.coolDown : nil
+            return (progress, !state.plan.manyListings)
+        }
+        display.update(progress, byTenths: byTenths)
+    }
+}
+
+/// The attempts at one work of a fetch; pure.
+struct FetchAttempts {
+    /// Attempts at one work without a cool-down in between.
+    static let most = 8
+    /// The longest pause between two attempts without a cool-down, in seconds.
+    private static let longestPause: Int64 = 60
+
+    private var failures = 0
+
+    /// The pause after a failure: until a cool-down has ended, otherwise 2, 4, 8, … seconds.
+    ///
+    /// - Parameters:
+    ///   - closedUntil: The end of the last cool-down that the mount reports, in Unix seconds.
+    ///   - now: The time, in Unix seconds.
+    /// - Returns: The pause; nil after the last attempt.
+    mutating func pause(closedUntil: Int64?, now: Int64) -> (seconds: Int64, isCoolDown: Bool)? {
+        if let closedUntil, closedUntil >= now {
+            failures = 0
+            // One second more: the mount counts whole seconds too, and must be ready first.
+            return (closedUntil - now + 1, true)
+        }
+        failures += 1
+        return failures < Self.most ? (min(Self.longestPause, 1 << Int64(failures)), false) : nil
+    }
+}
+
+// MARK: - Fetch plan
+
+/// The works of a fetch in the order of their listings, and what became of them; pure.
+struct FetchPlan: Sendable {
+    /// Works lost in a row that show that the rest would fail too.
+    static let outage = 3
+
+    /// The files of the listings read so far that no reader has begun.
+    private var files: ArraySlice<FetchWork> = []
+    /// The listings that no reader has begun, the next one last.
+    private var listings: [String]
+    /// Whether a listing is being read: one at a time, since their order is that of the files.
+    private var isListing = false
+    private var idle: [Int]
+    /// The name of the work that began last.
+    private var lastName = ""
+    private var lostInARow = 0
+    /// Whether several listings were named, so that each gets a line.
+    let manyListings: Bool
+    /// Whether so many works were lost that no other work begins.
+    private(set) var isOutage = false
+    /// The error that makes further work pointless.
+    private(set) var stop: ProgramError?
+    private(set) var tally = FetchTally()
+
+    init(paths: [String], readers: Int) {
+        listings = paths.reversed()
+        manyListings = paths.count > 1
+        idle = Array(0..<readers)
     }
 
-    // MARK: - Results
+    /// The part of the progress that follows from the plan.
+    var progress: FetchProgress {
+        FetchProgress(
+            filesDone: tally.filesDone, filesKnown: tally.filesKnown, listingsDone: tally.listings,
+            listingsLeft: listings.count + (isListing ? 1 : 0), name: lastName)
+    }
 
-    private func take(_ result: Result) {
-        let work = result.piece.work
-        switch result.outcome {
-        case .listed(let files, let directories, let withheld):
-            tally.opened(work.group, files: files.count, withheld: withheld)
-            listed(result.piece, files: files.map(\.name), directories: directories)
-        case .elsewhere(let path):
-            schedule.add([(.listing, FetchWork(path: path, group: path))], in: result.piece)
-            schedule.succeeded(result.piece.id)
-        case .fetched(let bytes, let replaced):
-            schedule.succeeded(result.piece.id)
-            if replaced { display.tell("changed: \(LogText.escaped(work.path, limit: LogText.longestLine))") }
-            ended(work) {
-                $0.fetched += 1
-                $0.bytes = $0.bytes.adding(saturating: bytes)
+    /// The next work, and the number of the reader that begins it; nil if none may begin now.
+    mutating func begin() -> (work: FetchWork, reader: Int)? {
+        guard stop == nil, !isOutage, let reader = idle.last else { return nil }
+        let work: FetchWork
+        if let file = files.popFirst() {
+            work = file
+        } else if !isListing, let path = listings.popLast() {
+            isListing = true
+            work = FetchWork(path: path, group: path, isListing: true)
+        } else {
+            return nil
+        }
+        idle.removeLast()
+        lastName = work.path.pathNames.last ?? ""
+        return (work, reader)
+    }
+
+    /// Records the outcome of a work.
+    ///
+    /// - Returns: The lines to print: a changed file, a finished listing, an outage.
+    mutating func record(_ outcome: FetchOutcome, of work: FetchWork, by reader: Int) -> [String] {
+        idle.append(reader)
+        if work.isListing { isListing = false }
+        if case .failed = outcome { lostInARow += 1 } else { lostInARow = 0 }
+        var lines = lines(recording: outcome, of: work)
+        isOutage = isOutage || lostInARow >= Self.outage
+        let left = files.count + listings.count
+        if isOutage, left > 0 {
+            (files, listings) = ([], [])
+            tally.abandoned(left)
+            lines.append("nothing gets through any more; the rest is left for another time")
+        }
+        return lines
+    }
+
+    private mutating func lines(recording outcome: FetchOutcome, of work: FetchWork) -> [String] {
+        switch outcome {
+        case .listed(let names, let directories, let withheld):
+            func below(_ name: String) -> String {
+                name.isEmpty ? work.path : work.path.isEmpty ? name : "\(work.path)/\(name)"
             }
-        case .skipped:
-            schedule.succeeded(result.piece.id)
-            ended(work) { $0.skipped += 1 }
+            tally.opened(work.group, files: names.count, withheld: withheld)
+            files += names.map { FetchWork(path: below($0), group: work.group) }
+            listings += directories.reversed().map(below)
+            return []
+        case .elsewhere(let path):
+            listings.append(path)
+            return []
+        case .fetched(let bytes, let isReplaced):
+            let changed = "changed: \(LogText.escaped(work.path, limit: LogText.longestLine))"
+            return (isReplaced ? [changed] : [])
+                + ended(work) {
+                    $0.fetched += 1
+                    $0.bytes = $0.bytes.adding(saturating: bytes)
+                }
+        case .skipped: return ended(work) { $0.skipped += 1 }
         case .withheld:
-            schedule.succeeded(result.piece.id)
-            if result.piece.kind == .listing { return lost(result.piece, "only signed-in users see it") }
-            ended(work) { $0.withheld += 1 }
+            if work.isListing { return lost(work, "only signed-in users see it") }
+            return ended(work) { $0.withheld += 1 }
         case .missing:
-            schedule.succeeded(result.piece.id)
-            lost(result.piece, result.piece.kind == .listing ? Self.notThere : "it is gone")
-        case .failed(let failure):
-            failed(result, failure)
+            let reason = work.isListing ? "there is nothing; a day may not be published yet" : "it is gone"
+            return lost(work, reason)
+        case .failed(let failure): return lost(work, failure.text)
         case .stopped(let error):
             stop = stop ?? error
+            return []
         }
     }
 
-    private static let notThere = "there is nothing; a day may not be published yet"
-
-    private func listed(
-        _ piece: FetchSchedule<FetchWork>.Piece, files: [String], directories: [String]
-    ) {
-        let work = piece.work
-        func below(_ name: String) -> String {
-            name.isEmpty ? work.path : work.path.isEmpty ? name : "\(work.path)/\(name)"
-        }
-        let more = files.map { (FetchSchedule<FetchWork>.Kind.file, FetchWork(path: below($0), group: work.group)) }
-        let deeper = directories.map {
-            (FetchSchedule<FetchWork>.Kind.listing, FetchWork(path: below($0), group: below($0)))
-        }
-        schedule.add(more + deeper, in: piece)
-        schedule.succeeded(piece.id)
+    private mutating func lost(_ work: FetchWork, _ reason: String) -> [String] {
+        guard work.isListing else { return ended(work, loss: reason) { $0.failed += 1 } }
+        tally.lost(listing: work.path, reason)
+        return []
     }
 
-    private func failed(_ result: Result, _ failure: LocalFiles.Failure) {
-        let verdict = schedule.failed(
-            result.piece.id, unreachable: FetchReader.isUnreachable(failure), closedUntil: result.closedUntil,
-            now: WallClock.now())
-        if verdict == .givenUp { lost(result.piece, failure.text) }
-    }
-
-    private func lost(_ piece: FetchSchedule<FetchWork>.Piece, _ reason: String) {
-        if piece.kind == .listing {
-            tally.lost(listing: piece.work.path, reason)
-        } else {
-            ended(piece.work, loss: reason) { $0.failed += 1 }
+    private mutating func ended(
+        _ work: FetchWork, loss: String? = nil, _ change: (inout FetchTally.Group) -> Void
+    ) -> [String] {
+        guard let group = tally.ended(work, change, loss: loss), manyListings || tally.listings > 1 else {
+            return []
         }
-    }
-
-    private func ended(_ work: FetchWork, loss: String? = nil, _ change: (inout FetchTally.Group) -> Void) {
-        guard let group = tally.ended(work, change, loss: loss), manyListings || tally.listings > 1 else { return }
-        display.tell(FetchTally.line(work.group, group))
-    }
-
-    private func giveUp() {
-        let left = schedule.abandon()
-        guard !left.isEmpty else { return }
-        tally.abandoned(left.count)
-        display.tell("nothing gets through any more; the rest is left for another time")
-    }
-
-    // MARK: - The mailbox
-
-    /// The results on their way from the readers to the thread of the run.
-    ///
-    /// ## Concurrency
-    ///
-    /// Any thread puts, one thread takes; the semaphore only wakes it.
-    private final class Mailbox: Sendable {
-        private let results = Mutex<[Result]>([])
-        private let arrived = DispatchSemaphore(value: 0)
-
-        func put(_ result: Result) {
-            results.withLock { $0.append(result) }
-            arrived.signal()
-        }
-
-        func take() -> [Result] {
-            results.withLock { results in
-                defer { results = [] }
-                return results
-            }
-        }
-
-        /// Waits for a result, at most for a number of seconds and not beyond a time in Unix seconds.
-        func wait(_ seconds: Double, orUntil end: Int64?) {
-            var time = seconds
-            // Slightly longer, so that the clock of whole seconds has reached that time.
-            if let end { time = min(time, max(0.02, Double(end - WallClock.now()))) }
-            _ = arrived.wait(timeout: .now() + time)
-        }
+        return [FetchTally.line(work.group, group)]
     }
 }
 

@@ -28,6 +28,27 @@ struct Assignment: Hashable, Sendable {
     private static let longestShown = 80
 }
 
+/// The place where an option was given; a later case wins over an earlier one.
+enum OptionPlace: Hashable, Sendable {
+    case file(path: String, line: Int)
+    case environment(variable: String)
+    case commandLine
+
+    /// The beginning of an error text: `rankfs.conf:3: `.
+    var prefix: String {
+        switch self {
+        case .file(let path, let line): "\(path):\(line): "
+        case .environment(let variable): "\(variable): "
+        case .commandLine: ""
+        }
+    }
+
+    /// The exit status for a mistake in this place.
+    var status: ExitStatus {
+        self == .commandLine ? .usage : .configuration
+    }
+}
+
 /// The error texts for an option that does not exist.
 enum UnknownOption {
     /// One sentence, with the nearest known name as the remedy.
@@ -35,7 +56,7 @@ enum UnknownOption {
         guard !name.isEmpty else { return "an option has no name in front of its =; write NAME=VALUE." }
         let shown = LogText.escaped(name, limit: 80)
         let name = OptionTable.normalised(name)
-        let known = OptionTable.all.map(\.name) + MountOptions.passedOn + MountOptions.ownership
+        let known = OptionTable.all.map(\.name) + OptionTable.passedOn + OptionTable.ownership
         guard let nearest = nearest(to: name, among: known) else {
             return "option \(shown) is unknown; `rankfs help mount` lists all."
         }

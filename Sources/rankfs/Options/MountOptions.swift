@@ -1,5 +1,3 @@
-import Tier
-
 /// The result of parsing the items of a `-o` list.
 struct MountOptions: Hashable, Sendable {
     /// Options of the option table.
@@ -16,14 +14,8 @@ struct MountOptions: Hashable, Sendable {
     /// Whether the request concerns an existing mount.
     var remounts = false
 
-    /// Options of libfuse that have a meaning for this file system.
-    static let passedOn = ["allow_other", "allow_root", "auto_unmount", "max_read"]
-
     /// Whether the kernel admits users other than the mounting one; with `allow_root` libfuse rejects them later.
     var admitsOthers: Bool { passedOn.contains("allow_other") || passedOn.contains("allow_root") }
-
-    /// Options of this program that set the mount's owner or its serving user, or request a remount.
-    static let ownership = ["uid", "gid", "umask", "setuid", "remount"]
 
     /// Options that every mount of rankfs has; naming them changes nothing.
     private static let implied: Set<String> = [
@@ -67,14 +59,14 @@ struct MountOptions: Hashable, Sendable {
         if OptionTable.definition(named: name) != nil {
             guard let value else { throw ProgramError(.usage, "option \(normalised) needs a value: \(normalised)=…") }
             assignments.append(Assignment(name: normalised, value: value, place: .commandLine))
-        } else if Self.ownership.contains(normalised) {
+        } else if OptionTable.ownership.contains(normalised) {
             try add(ownership: normalised, value: value)
         } else if remounts, value != nil, normalised == "user_id" || normalised == "group_id" {
             // mount(8) repeats the options that the kernel's table shows.
             return
         } else if normalised == "max_read" {
             passedOn.append("max_read=\(try Self.identifier(value, of: normalised))")
-        } else if Self.passedOn.contains(normalised), value == nil {
+        } else if OptionTable.passedOn.contains(normalised), value == nil {
             passedOn.append(normalised)
         } else {
             throw ProgramError(.usage, UnknownOption.sentence(for: name))
@@ -160,54 +152,4 @@ struct MountRequest: Hashable, Sendable {
     var debug = false
     /// The descriptor on which the serving process reports that it has mounted; nil if no process waits for that.
     var readyDescriptor: Int32?
-}
-
-// MARK: - Tier options
-
-/// The options of the shared tier.
-enum TierOptions {
-    static let all: [OptionDefinition] = [
-        OptionDefinition(
-            "tier", "s3://BUCKET/PREFIX", standard: "none",
-            help: "a bucket on an object store where machines share what they download"
-        ) { settings, text, _ throws(ExpectedValue) in
-            guard text != "none" else {
-                settings.tier = nil
-                return
-            }
-            guard let address = BucketAddress(text) else {
-                throw ExpectedValue("s3://BUCKET or s3://BUCKET/PREFIX, the prefix of letters, digits, - _ . and /")
-            }
-            settings.tier = address
-        },
-        OptionDefinition(
-            "tier_url", "URL", standard: "Amazon's", help: "the object store, such as http://nas.local:8333",
-            mayHoldSecret: true
-        ) { settings, text, _ throws(ExpectedValue) in
-            let url = try OptionTable.plainOrigin(text)
-            guard url.text == url.origin || url.text.lowercased() == url.origin else {
-                throw ExpectedValue("a URL without a path, such as http://nas.local:8333")
-            }
-            settings.tierURL = url
-        },
-        OptionDefinition(
-            "tier_region", "NAME", standard: StorePlace.standardRegion, help: "what the store calls its region"
-        ) { settings, text, _ throws(ExpectedValue) in
-            guard (1...64).contains(text.utf8.count),
-                text.utf8.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 45 })
-            else { throw ExpectedValue("the name of a region, such as eu-west-1") }
-            settings.tierRegion = text
-        },
-        OptionDefinition(
-            "tier_keys", "FILE", standard: "the AWS variables",
-            help: "a file with aws_access_key_id and aws_secret_access_key, which nobody else may read",
-            mayBeSecret: true
-        ) { settings, text, context throws(ExpectedValue) in
-            settings.tierKeys = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
-        },
-        OptionDefinition(
-            "tier_private", "WORD", standard: "off",
-            help: "whether your machines share what you are shown while signed in: on or off",
-            words: [("on", true), ("off", false)], of: \.sharesPrivate),
-    ]
 }

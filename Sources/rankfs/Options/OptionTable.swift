@@ -1,4 +1,67 @@
 import Rankings
+import Tier
+
+/// The values of all options.
+struct Settings: Hashable, Sendable {
+    /// An absolute path; nil for the default of the source.
+    var cacheDirectory: String?
+    /// Bytes.
+    var cacheSize: Int64 = 2 << 30
+    /// Bytes of disk left free.
+    var cacheFree: Int64 = 1 << 30
+    /// Nil for the source's standard rendition.
+    var rendition: Rendition?
+    /// Values of the options that individual sources define.
+    var choices: [String: String] = [:]
+    /// Whether every page of a work is an entry.
+    var allPages = false
+    var filter = ListingFilter()
+    /// Whether directories list withheld entries.
+    var listsWithheld = false
+    /// Whether pictures that are read are listed in `recent/`.
+    var notesRecent = true
+    /// Whether other users with access to the mount see and may do the same as its owner.
+    var sharesAll = false
+    /// Whether file managers that open a directory find thumbnails.
+    var makesThumbnails = true
+    /// Entries of a ranking shown; nil for all.
+    var top: Int?
+    /// Recent days that a mode lists.
+    var days = 7
+    /// Pictures preloaded ahead of a reader.
+    var preload = 2
+    /// Whether the network counts as metered; on a metered network nothing is downloaded without a reader.
+    var metered = MeteredRule.auto
+    /// Whether no request may leave this machine.
+    var isOffline = false
+    var proxy: OriginURL?
+    /// Nil for the User-Agent that the source's service expects.
+    var userAgent: String?
+    /// API requests a second once the burst is spent; nil for the default of the source.
+    var rate: Double?
+    /// Picture connections to one host.
+    var connections = 16
+    /// The time limit within which every request of the kernel is answered.
+    var timeout: Duration = .seconds(30)
+    var apiURL: OriginURL?
+    var imageURL: OriginURL?
+    /// PEM file of certificates that sign those of `apiURL` and `imageURL`; absolute.
+    var certificates: String?
+    /// A file with the session cookie; absolute.
+    var cookies: String?
+    /// The bucket in which machines share pictures and answers; nil for no sharing.
+    var tier: BucketAddress?
+    /// Nil for Amazon's own store in the region.
+    var tierURL: OriginURL?
+    var tierRegion: String?
+    /// A file with the key to the store; absolute.
+    var tierKeys: String?
+    /// Whether answers for the signed-in user are shared with that user's other machines.
+    var sharesPrivate = false
+    var logLevel: LogLevel = .info
+    /// The log file besides the standard error stream; nil for the default.
+    var logFile: String?
+}
 
 /// One option: its name serves `--cache-size`, `-o cache_size=`, `cache_size =` in the file and `RANKFS_CACHE_SIZE`.
 struct OptionDefinition: Sendable {
@@ -18,6 +81,12 @@ struct OptionDefinition: Sendable {
     let words: [String]
     /// Parses a value into the settings.
     let set: @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
+
+    /// Whether the value is a path.
+    var isPath: Bool { placeholder == "DIR" || placeholder == "FILE" }
+
+    /// The flag as written on a command line: `--cache-size`.
+    var flag: String { "--" + String(name.map { $0 == "_" ? "-" : $0 }) }
 
     init(
         _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
@@ -50,6 +119,38 @@ struct OptionDefinition: Sendable {
             settings[keyPath: setting] = try ValueParsers.word(text, of: choices)
         }
     }
+
+    /// Defines an option with the path of a file or a folder.
+    init(
+        _ name: String, _ placeholder: String, standard: String, help: String, mayBeSecret: Bool = false,
+        path setting: any WritableKeyPath<Settings, String?> & Sendable
+    ) {
+        self.init(name, placeholder, standard: standard, help: help, mayBeSecret: mayBeSecret) {
+            settings, text, context throws(ExpectedValue) in
+            settings[keyPath: setting] = try ValueParsers.path(
+                text, relativeTo: context.directory, home: context.home)
+        }
+    }
+
+    /// Defines an option with a whole number.
+    init(
+        _ name: String, _ placeholder: String, standard: String, help: String, in bounds: ClosedRange<Int>,
+        of setting: any WritableKeyPath<Settings, Int> & Sendable
+    ) {
+        self.init(name, placeholder, standard: standard, help: help) { settings, text, _ throws(ExpectedValue) in
+            settings[keyPath: setting] = try ValueParsers.integer(text, in: bounds)
+        }
+    }
+
+    /// Defines an option with a size in bytes.
+    init(
+        _ name: String, standard: String, help: String, in bounds: ClosedRange<Int64>,
+        of setting: any WritableKeyPath<Settings, Int64> & Sendable
+    ) {
+        self.init(name, "SIZE", standard: standard, help: help) { settings, text, _ throws(ExpectedValue) in
+            settings[keyPath: setting] = try ValueParsers.size(text, in: bounds)
+        }
+    }
 }
 
 /// The context that parsers need besides the text.
@@ -74,32 +175,48 @@ enum OptionTable {
         String(name.map { $0 == "-" ? "_" : $0 })
     }
 
+    // MARK: Words beside the table
+
+    /// Options of libfuse that have a meaning for this file system.
+    static let passedOn = ["allow_other", "allow_root", "auto_unmount", "max_read"]
+
+    /// The words of `-o` lists beside the table that completions offer, with `=` after those that need a value.
+    static let offered = passedOn.map { $0 == "max_read" ? "max_read=" : $0 } + ["uid=", "gid=", "umask=", "setuid="]
+
+    /// Options of this program that set the mount's owner or its serving user, or request a remount.
+    static let ownership = ["uid", "gid", "umask", "setuid", "remount"]
+
+    /// The lines of help, one for each option.
+    static var help: String {
+        all.map { option in
+            let head = "  \(option.name)=\(option.placeholder)"
+            let padding = String(repeating: " ", count: max(1, 24 - head.count))
+            return head + padding + "\(option.help) (\(option.standard))"
+        }.joined(separator: "\n")
+    }
+
     /// Every option, in the order of help.
     static let all: [OptionDefinition] =
-        places + contents + SourceChoices.definitions + filters + network + session + TierOptions.all + logging
+        places + contents + choices + filters + network + tier + logging
+
+    /// The default of an option that depends on the source; help also has a table of sources.
+    static let bySource = "the source's"
 
     private static let places: [OptionDefinition] = [
         OptionDefinition(
-            "cache_dir", "DIR", standard: "~/.cache/rankfs/SOURCE", help: "where pictures and listings are stored"
-        ) { settings, text, context throws(ExpectedValue) in
-            settings.cacheDirectory = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
-        },
+            "cache_dir", "DIR", standard: "~/.cache/rankfs/SOURCE", help: "where pictures and listings are stored",
+            path: \.cacheDirectory),
+        // Below 16M one ordinary original would push everything else out.
         OptionDefinition(
-            "cache_size", "SIZE", standard: "2G", help: "bytes that stored pictures may take"
-        ) { settings, text, _ throws(ExpectedValue) in
-            // Below 16M one ordinary original would push everything else out.
-            settings.cacheSize = try ValueParsers.size(text, in: (16 << 20)...(1 << 50))
-        },
+            "cache_size", standard: "2G", help: "bytes that stored pictures may take", in: (16 << 20)...(1 << 50),
+            of: \.cacheSize),
         OptionDefinition(
-            "cache_free", "SIZE", standard: "1G", help: "bytes of disk that stay free"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.cacheFree = try ValueParsers.size(text, in: 0...(1 << 50))
-        },
+            "cache_free", standard: "1G", help: "bytes of disk that stay free", in: 0...(1 << 50), of: \.cacheFree),
     ]
 
     private static let contents: [OptionDefinition] = [
         OptionDefinition(
-            "images", "WORD", standard: OptionTexts.bySource,
+            "images", "WORD", standard: bySource,
             help: "which rendition listings show: regular, small or original",
             words: [("regular", .regular), ("small", .small), ("original", .original)], of: \.rendition),
         OptionDefinition(
@@ -111,18 +228,21 @@ enum OptionTable {
             // The service ranks 500 at most; ten times that leaves room for other services.
             settings.top = text == "all" ? nil : try ValueParsers.integer(text, in: 1...5000)
         },
+        // The service began in 2007: no mode has 10,000 days before 2035.
         OptionDefinition(
-            "days", "N", standard: "7", help: "recent days that each mode lists"
-        ) { settings, text, _ throws(ExpectedValue) in
-            // The service began in 2007: no mode has 10,000 days before 2035.
-            settings.days = try ValueParsers.integer(text, in: 1...10000)
-        },
+            "days", "N", standard: "7", help: "recent days that each mode lists", in: 1...10000, of: \.days),
         OptionDefinition(
-            "prefetch", "N", standard: "2", help: "pictures downloaded ahead of a reader, 0 to 8"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.preload = try ValueParsers.integer(text, in: 0...8)
-        },
+            "prefetch", "N", standard: "2", help: "pictures downloaded ahead of a reader, 0 to 8", in: 0...8,
+            of: \.preload),
     ]
+
+    /// The options that sources define.
+    private static let choices = SourceChoices.all.map { name, words, help in
+        OptionDefinition(
+            name, "WORD", standard: bySource, help: help, words: words.map { ($0, Optional($0)) }, of: \.choices[name])
+    }
+
+    private static let onOff = [("on", true), ("off", false)]
 
     private static let filters: [OptionDefinition] = [
         OptionDefinition(
@@ -136,12 +256,10 @@ enum OptionTable {
             settings.filter.tags = tags.wanted
             settings.filter.refusedTags = tags.refused
         },
+        // The service takes pictures of up to 20,000 pixels.
         OptionDefinition(
-            "min_width", "PIXELS", standard: "0", help: "show only works at least so wide"
-        ) { settings, text, _ throws(ExpectedValue) in
-            // The service takes pictures of up to 20,000 pixels.
-            settings.filter.minimumWidth = try ValueParsers.integer(text, in: 0...100_000)
-        },
+            "min_width", "PIXELS", standard: "0", help: "show only works at least so wide", in: 0...100_000,
+            of: \.filter.minimumWidth),
         OptionDefinition(
             "orientation", "WORD", standard: "any", help: "any, landscape, portrait or square",
             words: [("any", nil)] + ListingFilter.Orientation.allCases.map { ($0.rawValue, $0) },
@@ -152,7 +270,7 @@ enum OptionTable {
             words: [("hide", false), ("show", true)], of: \.listsWithheld),
         OptionDefinition(
             "recent", "WORD", standard: "on", help: "whether what was read last is listed in recent/: on or off",
-            words: [("on", true), ("off", false)], of: \.notesRecent),
+            words: onOff, of: \.notesRecent),
         OptionDefinition(
             "share", "WORD", standard: "public",
             help: "what allow_other opens to others: public, or all, with searches, bookmarks and commands",
@@ -160,7 +278,7 @@ enum OptionTable {
         OptionDefinition(
             "thumbnails", "WORD", standard: "on",
             help: "whether file managers find thumbnails, made from small previews: on or off",
-            words: [("on", true), ("off", false)], of: \.makesThumbnails),
+            words: onOff, of: \.makesThumbnails),
     ]
 
     private static let network: [OptionDefinition] = [
@@ -171,7 +289,7 @@ enum OptionTable {
         OptionDefinition(
             "offline", "WORD", standard: "off",
             help: "whether no request may leave, so that only what is stored is there: on or off",
-            words: [("on", true), ("off", false)], of: \.isOffline),
+            words: onOff, of: \.isOffline),
         OptionDefinition(
             "proxy", "URL", standard: "none", help: "a proxy, http:// or socks5h://; the environment is not asked",
             mayHoldSecret: true
@@ -181,21 +299,19 @@ enum OptionTable {
                 ? nil : try OriginURL(text, schemes: ["http", "https", "socks5h", "socks5", "socks4a", "socks4"])
         },
         OptionDefinition(
-            "user_agent", "TEXT", standard: OptionTexts.bySource, help: "the User-Agent of every request"
+            "user_agent", "TEXT", standard: bySource, help: "the User-Agent of every request"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.userAgent = try ValueParsers.headerText(text)
         },
         OptionDefinition(
-            "rate", "NUMBER", standard: OptionTexts.bySource,
+            "rate", "NUMBER", standard: bySource,
             help: "API requests a second once a burst is spent"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.rate = try ValueParsers.rate(text, in: 0.01...1000)
         },
         OptionDefinition(
-            "connections", "N", standard: "16", help: "picture downloads at once, 1 to 32"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.connections = try ValueParsers.integer(text, in: 1...32)
-        },
+            "connections", "N", standard: "16", help: "picture downloads at once, 1 to 32", in: 1...32,
+            of: \.connections),
         OptionDefinition(
             "timeout", "SECONDS", standard: "30",
             help: "when every request has been answered, whatever the network does"
@@ -204,26 +320,20 @@ enum OptionTable {
             settings.timeout = try ValueParsers.seconds(text, in: 2...110)
         },
         OptionDefinition(
-            "api_url", "URL", standard: OptionTexts.bySource, help: "an origin of your own for listings",
+            "api_url", "URL", standard: bySource, help: "an origin of your own for listings",
             mayHoldSecret: true
         ) { settings, text, _ throws(ExpectedValue) in
             settings.apiURL = try plainOrigin(text)
         },
         OptionDefinition(
-            "image_url", "URL", standard: OptionTexts.bySource, help: "an origin of your own for pictures",
+            "image_url", "URL", standard: bySource, help: "an origin of your own for pictures",
             mayHoldSecret: true
         ) { settings, text, _ throws(ExpectedValue) in
             settings.imageURL = try plainOrigin(text)
         },
         OptionDefinition(
             "ca_file", "FILE", standard: "none",
-            help: "certificates (PEM) that sign those of api_url, image_url and tier_url"
-        ) { settings, text, context throws(ExpectedValue) in
-            settings.certificates = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
-        },
-    ]
-
-    private static let session: [OptionDefinition] = [
+            help: "certificates (PEM) that sign those of api_url, image_url and tier_url", path: \.certificates),
         OptionDefinition(
             "cookies", "FILE", standard: "what rankfs login stored",
             help: "a cookies.txt with the session to sign in with",
@@ -233,23 +343,63 @@ enum OptionTable {
                 throw ExpectedValue("the name of a file that holds the cookie, never the cookie itself")
             }
             settings.cookies = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
-        }
+        },
     ]
 
-    static func plainOrigin(_ text: String) throws(ExpectedValue) -> OriginURL {
+    private static func plainOrigin(_ text: String) throws(ExpectedValue) -> OriginURL {
         let url = try OriginURL(text)
         if url.hasUserInfo { throw ExpectedValue("a URL without user name and password") }
         return url
     }
+
+    private static let tier: [OptionDefinition] = [
+        OptionDefinition(
+            "tier", "s3://BUCKET/PREFIX", standard: "none",
+            help: "a bucket on an object store where machines share what they download"
+        ) { settings, text, _ throws(ExpectedValue) in
+            guard text != "none" else {
+                settings.tier = nil
+                return
+            }
+            guard let address = BucketAddress(text) else {
+                throw ExpectedValue("s3://BUCKET or s3://BUCKET/PREFIX, the prefix of letters, digits, - _ . and /")
+            }
+            settings.tier = address
+        },
+        OptionDefinition(
+            "tier_url", "URL", standard: "Amazon's", help: "the object store, such as http://nas.local:8333",
+            mayHoldSecret: true
+        ) { settings, text, _ throws(ExpectedValue) in
+            let url = try plainOrigin(text)
+            guard url.text == url.origin || url.text.lowercased() == url.origin else {
+                throw ExpectedValue("a URL without a path, such as http://nas.local:8333")
+            }
+            settings.tierURL = url
+        },
+        OptionDefinition(
+            "tier_region", "NAME", standard: StorePlace.standardRegion, help: "what the store calls its region"
+        ) { settings, text, _ throws(ExpectedValue) in
+            guard (1...64).contains(text.utf8.count),
+                text.utf8.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 45 })
+            else { throw ExpectedValue("the name of a region, such as eu-west-1") }
+            settings.tierRegion = text
+        },
+        OptionDefinition(
+            "tier_keys", "FILE", standard: "the AWS variables",
+            help: "a file with aws_access_key_id and aws_secret_access_key, which nobody else may read",
+            mayBeSecret: true, path: \.tierKeys),
+        OptionDefinition(
+            "tier_private", "WORD", standard: "off",
+            help: "whether your machines share what you are shown while signed in: on or off",
+            words: onOff, of: \.sharesPrivate),
+    ]
 
     private static let logging: [OptionDefinition] = [
         OptionDefinition(
             "log", "LEVEL", standard: "info", help: "error, warning, info or debug",
             words: LogLevel.allCases.map { ($0.name, $0) }, of: \.logLevel),
         OptionDefinition(
-            "log_file", "FILE", standard: "CACHE_DIR/rankfs.log in the background", help: "where log lines go"
-        ) { settings, text, context throws(ExpectedValue) in
-            settings.logFile = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
-        },
+            "log_file", "FILE", standard: "CACHE_DIR/rankfs.log in the background", help: "where log lines go",
+            path: \.logFile),
     ]
 }

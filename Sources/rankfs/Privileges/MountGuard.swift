@@ -130,3 +130,204 @@ struct MountGuard: Sendable {
         return Array(texts.dropFirst())
     }
 }
+
+// MARK: - The guard
+
+/// The mount that a guard makes, as its command line describes it, and the guard's main function.
+struct GuardedMount: Command {
+    var source: SourceName
+    /// The path as the user gave it, made absolute.
+    var mountPoint: String
+    /// The user that must own the folder and has access to the mount.
+    var user: UInt32
+    var group: UInt32
+    /// The user's name, for error texts.
+    var name: String
+    var allowsOthers: Bool
+    /// The largest read, in bytes; 0 for the kernel's bound.
+    var longestRead: UInt32
+    /// The device number of the mount, for the second guard.
+    ///
+    /// The first guard starts the second one once it has mounted, so that the mount is removed even if one of them was killed.
+    var mounted: String?
+
+    init(_ request: MountRequest, for account: Account) {
+        source = request.source
+        mountPoint = LocalFiles.absolute(request.mountPoint)
+        user = account.user
+        group = account.group
+        name = account.name
+        allowsOthers = request.options.admitsOthers
+        let passedOn = request.options.passedOn
+        longestRead = passedOn.compactMap { $0.hasPrefix("max_read=") ? UInt32($0.dropFirst(9)) : nil }.last ?? 0
+    }
+
+    /// The name of the hidden command.
+    static let command = "mount-guard"
+
+    /// The guard's command line.
+    var arguments: [String] {
+        [
+            "rankfs", Self.command, source.rawValue, mountPoint, "\(user)", "\(group)", name, allowsOthers ? "1" : "0",
+            "\(longestRead)",
+        ] + (mounted.map { [$0] } ?? [])
+    }
+
+    /// Parses the words that follow the command's name.
+    init(words: [String]) throws(ProgramError) {
+        guard words.count == 7 || words.count == 8, let source = SourceName(rawValue: words[0]),
+            words[1].hasPrefix("/"),
+            let user = UInt32(words[2]), let group = UInt32(words[3]), let longestRead = UInt32(words[6])
+        else { throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.") }
+        self.source = source
+        mountPoint = words[1]
+        self.user = user
+        self.group = group
+        name = words[4]
+        allowsOthers = words[5] == "1"
+        self.longestRead = longestRead
+        mounted = words.count == 8 ? words[7] : nil
+        let numbers = mounted?.split(separator: ":", omittingEmptySubsequences: false).map { UInt32($0) }
+        guard numbers.map({ $0.count == 2 && !$0.contains(nil) }) ?? true else {
+            throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.")
+        }
+    }
+
+    // MARK: Its work
+
+    /// Checks the folder, mounts on request, and unmounts when the other end of the socket is closed.
+    func run() {
+        let connection = MountGuard.Inherited.connection
+        Self.leaveCaller()
+        guard mounted == nil else { return wait(connection) }
+        let folder: Int32
+        do throws(ProgramError) {
+            guard let request = MountGuard.receive(on: connection) else { return }
+            var remarks: [String] = []
+            if request == Self.bytes(.clear), clear() { remarks.append("cleared a dead mount of \(name)'s") }
+            let path = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
+            folder = try open(path)
+            MountGuard.send(MountGuard.packet([path] + remarks), on: connection)
+        } catch {
+            return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
+        }
+        guard MountGuard.receive(on: connection) == Self.bytes(.mount) else { return }
+        var waiting = self
+        do throws(ProgramError) {
+            waiting.mounted = try mount(on: folder)
+        } catch {
+            return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
+        }
+        // An automounter would not unmount a folder that is in use.
+        close(folder)
+        MountGuard.send(MountGuard.packet(), on: connection)
+        // Not before mounting: automounters let only their own process group through to the folder.
+        _ = setsid()
+        if waiting.mounted != nil {
+            let inherited = [connection, MountGuard.Inherited.device]
+            _ = try? ChildProcess.start("/proc/self/exe", waiting.arguments, inheriting: inherited)
+        }
+        waiting.wait(connection)
+    }
+
+    /// Removes the mount when the other end of the socket is closed.
+    private func wait(_ connection: Int32) {
+        while MountGuard.receive(on: connection) != nil {}
+        Self.detach(mounted)
+    }
+
+    private static func bytes(_ message: MountGuard.Message) -> [UInt8] { Array(message.rawValue.utf8) }
+
+    /// Removes a rankfs mount of this user from the folder; users may do that to their own mounts anyway.
+    private func clear() -> Bool {
+        guard let path = MountPoint.canonical(mountPoint) else { return false }
+        let bytes = Array(path.utf8)
+        return Unmounter.detach { $0.path == bytes && $0.isOwn && $0.superOptions.contains("user_id=\(user)") }
+    }
+
+    /// Makes the guard end by the socket alone: signals to the serving process's group are meant for that process.
+    private static func leaveCaller() {
+        closefrom(MountGuard.Inherited.device + 1)
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1] { _ = signal(number, SIG_IGN) }
+        unsafe _ = chdir("/")
+        let null = unsafe Glibc.open("/dev/null", O_RDWR)
+        if null >= 0 { dup2(null, 2) }
+        if null > MountGuard.Inherited.device { close(null) }
+    }
+
+    /// AUTOFS_SUPER_MAGIC of linux/magic.h: a folder that the system's automounter made as a mount point.
+    private static let autofs = 0x187
+
+    /// Opens the folder, so that the checked folder is the one that is mounted on.
+    ///
+    /// A user with write access to the path could have put a link to another folder there, and the user's mount would cover that
+    /// folder.
+    private func open(_ path: String) throws(ProgramError) -> Int32 {
+        let shown = LogText.escaped(path)
+        // Without O_DIRECTORY, which would make an automounter mount here.
+        let folder = unsafe rankfs_open_path(path)
+        var status = stat()
+        guard folder >= 0, unsafe fstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+            LocalFiles.target(ofDescriptor: folder) == path
+        else { throw ProgramError(.mountFailure, "\(shown) is not a folder any more; try again.") }
+        let isAutomounters = rankfs_file_system_type(folder) == Self.autofs
+        guard status.st_uid == user || isAutomounters else {
+            throw ProgramError(
+                .mountFailure,
+                "\(shown) does not belong to \(LogText.escaped(name, limit: 80)), who is to serve it; run `chown "
+                    + "\(LogText.escaped(name, limit: 80)) \(shown)` first.")
+        }
+        return folder
+    }
+
+    /// Mounts on the folder, with `/dev/fuse` as the connection, however the serving process has changed meanwhile.
+    ///
+    /// - Returns: The device number of the mount, which no other mount has as long as the connection lives.
+    private func mount(on folder: Int32) throws(ProgramError) -> String? {
+        let context = unsafe rankfs_mount_begin("fuse")
+        defer { if context >= 0 { close(context) } }
+        guard context >= 0, parameters.allSatisfy({ unsafe rankfs_mount_set(context, $0, $1) == 0 }) else {
+            throw mountFailure
+        }
+        let attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC
+        let root = rankfs_mount_make(context, UInt32(attributes))
+        guard root >= 0 else { throw mountFailure }
+        let mount = MountDescriptor(root)
+        guard rankfs_mount_attach(root, folder) == 0 else { throw mountFailure }
+        return mount.found?.device
+    }
+
+    /// The mount's parameters; a flag has no value.
+    private var parameters: [(name: String, value: String?)] {
+        var parameters: [(String, String?)] = [
+            ("source", source.rawValue), ("subtype", "rankfs"), ("fd", "\(MountGuard.Inherited.device)"),
+            ("rootmode", "40000"), ("user_id", "\(user)"), ("group_id", "\(group)"), ("default_permissions", nil),
+            ("ro", nil),
+        ]
+        if allowsOthers { parameters.append(("allow_other", nil)) }
+        if longestRead > 0 { parameters.append(("max_read", "\(longestRead)")) }
+        return parameters
+    }
+
+    private var mountFailure: ProgramError {
+        ProgramError(
+            .mountFailure,
+            "mounting on \(LogText.escaped(mountPoint)) failed: \(LocalFiles.Failure.last().text); `dmesg` may tell more."
+        )
+    }
+
+    /// Removes the mount if it still exists, wherever it is: its user may have renamed or exchanged folders above it.
+    private static func detach(_ mounted: String?) {
+        let device = MountGuard.Inherited.device
+        // Readers that still wait for an answer then get an error.
+        defer { close(device) }
+        guard let mounted else { return }
+        Unmounter.detach(
+            where: { $0.isOwn && $0.device == mounted },
+            // A connection that the kernel has closed is unmounted already, and its device number may be another mount's by now.
+            isConfirmed: {
+                var connection = pollfd(fd: device, events: 0, revents: 0)
+                return unsafe poll(&connection, 1, 0) == 0 || connection.revents & Int16(POLLERR) == 0
+            })
+    }
+}

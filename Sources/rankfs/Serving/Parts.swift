@@ -4,10 +4,10 @@ import Fuse
 import Glibc
 import HTTP
 import ImageCache
-import Sourcing
 import RankFS
 import Rankings
 import Render
+import Sourcing
 import Thumbnails
 import Tier
 
@@ -57,7 +57,7 @@ final class Parts: Sendable {
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
         self.settings = settings
         self.name = name
-        let choices = try SourceChoices.of(name, settings)
+        let choices = try SourceChoices.of(name, settings.choices)
         origin =
             name.isDemo && settings.apiURL == nil
             ? try EmbeddedOrigin(service: name.description.name) : nil
@@ -111,7 +111,7 @@ final class Parts: Sendable {
         for directory in [place.catalog, listings] { InheritedMarks.copy(from: place.directory, to: directory) }
         catalog = try Self.openCatalog(
             settings, directory: listings, network: bound, source: source, host: images,
-            sharedSizes: tier?.tier.sizes(needsSignIn: service.description.needsSignIn) { service.signIn },
+            sharedSizes: tier?.tier.sizes(of: service.description) { service.signIn },
             log: log)
         // Started last, because a failure above would leave it running.
         meter.start()
@@ -126,12 +126,7 @@ final class Parts: Sendable {
     var isPrivate: @Sendable (ListingKey) -> Bool {
         guard !settings.sharesPrivate else { return { _ in false } }
         return { [source] key in
-            switch key {
-            // With a session, all of them may contain entries that other users do not see.
-            case .ranking(let mode, _): source.description.needsSignIn(mode) || source.signIn != .signedOut
-            case .author, .artist, .work: source.signIn != .signedOut
-            case .search, .bookmarks, .following: true
-            }
+            key.kind.facts.sharedUnder == nil || source.description.audience(of: key, source.signIn) != .everybody
         }
     }
 

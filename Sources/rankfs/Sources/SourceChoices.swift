@@ -3,25 +3,26 @@ import Sourcing
 
 /// Options that sources define (`SourceChoice`): choices with the same name are one option, with each source's own meaning.
 enum SourceChoices {
-    /// The options of all sources, as entries of the option table.
-    static let definitions: [OptionDefinition] = names.map { name in
-        let words = SourceRegistry.all.flatMap { choice(name, of: $0.description)?.words ?? [] }
-        return OptionDefinition(
-            name, "WORD", standard: OptionTexts.bySource,
-            help: SourceRegistry.all.lazy.compactMap { choice(name, of: $0.description)?.help }.first ?? "",
-            words: unique(words).map { ($0, Optional($0)) }, of: \.choices[name])
-    }
-
-    /// Each name once.
-    private static var names: [String] { unique(SourceRegistry.all.flatMap { $0.description.choices.map(\.name) }) }
+    /// The options of all sources: each name once, with the words of all and the first help.
+    static let all: [(name: String, words: [String], help: String)] = {
+        let choices = SourceRegistry.all.flatMap(\.description.choices)
+        return unique(choices.map(\.name)).map { name in
+            let same = choices.filter { $0.name == name }
+            return (name, unique(same.flatMap(\.words)), same.first?.help ?? "")
+        }
+    }()
 
     /// The choices of a mount of a source, by the names of its options; options of other sources are ignored.
     ///
+    /// - Parameters:
+    ///   - source: The source.
+    ///   - given: The words of the options that were given, by their names.
+    /// - Returns: The words that this source knows.
     /// - Throws: usage, for a word that this source does not know.
-    static func of(_ source: SourceName, _ settings: Settings) throws(ProgramError) -> [String: String] {
+    static func of(_ source: SourceName, _ given: [String: String]) throws(ProgramError) -> [String: String] {
         var choices: [String: String] = [:]
         for choice in source.description.choices {
-            guard let word = settings.choices[choice.name] else { continue }
+            guard let word = given[choice.name] else { continue }
             guard choice.words.contains(word) else {
                 throw ProgramError(
                     .usage,
@@ -40,22 +41,10 @@ enum SourceChoices {
         }.joined(separator: ",")
     }
 
-    private static func choice(_ name: String, of source: SourceDescription) -> SourceChoice? {
-        source.choices.first { $0.name == name }
-    }
-
     private static func unique(_ words: [String]) -> [String] {
         var seen: Set<String> = []
         return words.filter { seen.insert($0).inserted }
     }
-}
-
-// MARK: - Option texts
-
-/// Help texts of options that depend on the source.
-enum OptionTexts {
-    /// The default of such an option; help also has a table of sources.
-    static let bySource = "the source's"
 }
 
 /// Detects words that may be a secret of any source.

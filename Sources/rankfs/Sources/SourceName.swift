@@ -86,6 +86,9 @@ struct SourceName: Hashable, Sendable {
 
 /// The table of sources in help, made from their descriptions.
 enum SourceTable {
+    /// The names of the sources that are external services.
+    static var names: String { SourceRegistry.all.map(\.description.name).joined(separator: ", ") }
+
     /// The lines of help, for each source.
     static var help: String {
         SourceRegistry.all.map(\.description).map { source in

@@ -26,6 +26,7 @@ import Testing
         func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
             throw .sizeNotTold
         }
+        func withdrawSizes(of entries: [ListingEntry]) {}
     }
 
     @Test func theLastPageIsStoredLast() {

@@ -62,6 +62,40 @@ import Testing
         await catalog.close()
     }
 
+    /// A stat that comes while its request is being withdrawn gets its size all the same.
+    @Test func theEndOfAWalkWithdrawsWhatHasNoWaiterAndIsNotSent() async throws {
+        let clock = ManualClock()
+        var rules = RequestQueue.Rules()
+        rules.time = TimeSource(clock)
+        let queue = RequestQueue(bench.transport, rules: rules)
+        let catalog = try bench.open(over: queue)
+        let listing = try await catalog.listings.open(Bench.key)
+        _ = try await listing.entries(reaching: .max)
+        let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        while queue.counts != (4, 496) { await Task.yield() }
+        let sent = await bench.transport.waitForRequests(4)
+        func isSent(_ index: Int) -> Bool {
+            sent.contains { $0.request.url.contains("\(listing.entries[index].picture.work.rawValue)") }
+        }
+        listing.endWalk()
+        let asker = Task { try await listing.resolveSize(at: 400, wholeListing: false) }
+        while queue.counts.queued > 2 { await Task.yield() }
+        // Each good answer allows two more: those with a waiter.
+        for held in sent { Bench.answer(held, size: 9) }
+        let count = 4 + [0, 400].count { !isSent($0) }
+        for held in await bench.transport.waitForRequests(count) { Bench.answer(held, size: 9) }
+        #expect(try await asker.value == 9)
+        #expect(try await walker.value == 9)
+        #expect(queue.counts == (0, 0) && bench.transport.requests.count == count)
+        // A size that was withdrawn is requested for the next waiter.
+        let index = try #require((1..<400).first { !isSent($0) })
+        let later = Task { try await listing.resolveSize(at: index, wholeListing: false) }
+        Bench.answer(await bench.transport.waitForRequest(at: count), size: 9)
+        #expect(try await later.value == 9)
+        #expect(bench.transport.requests.count == count + 1)
+        await catalog.close()
+    }
+
     @Test func aWalkGoesOnWithThePagesThatCome() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)

@@ -3,71 +3,61 @@ import Synchronization
 
 /// Searches, bookmarks, records and originals.
 extension FakeSource {
-    var worksPerSearchPage: Int { 60 }
-    var worksPerBookmarksPage: Int { 48 }
-
-    func searchPage(
-        _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        try await record(.search(words, page))
-        let (hits, unreadable) = state.withLock { ($0.hits[words] ?? [], $0.unreadable) }
-        return Self.page(hits, page, of: worksPerSearchPage, unreadable)
+    func otherPage(of listing: ListingKey, _ page: Int) async throws(SourceError) -> ListingPage {
+        let size = description.entries(of: listing.kind)
+        switch listing.kind {
+        case .search:
+            let words = listing.words ?? ""
+            try await record(.search(words, page))
+            let (hits, unreadable) = state.withLock { ($0.hits[words] ?? [], $0.unreadable) }
+            return Self.page(hits, page, of: size, unreadable)
+        case .bookmarks:
+            try await record(.bookmarks(listing.user, page))
+            return Self.page(state.withLock { $0.bookmarks }, page, of: size, 0)
+        case .following:
+            try await record(.followed(page))
+            let all = state.withLock { $0.followed }
+            let shown = all.dropFirst((page - 1) * size)
+            if page > 1, shown.isEmpty { throw .pastTheEnd }
+            return ListingPage(authors: Array(shown.prefix(size)), total: all.count, hasNext: shown.count > size)
+        default: throw .notFound
+        }
     }
 
-    func bookmarksPage(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        try await record(.bookmarks(user, page))
-        return Self.page(state.withLock { $0.bookmarks }, page, of: worksPerBookmarksPage, 0)
-    }
-
-    private static func page(_ numbers: [Int64], _ page: Int, of size: Int, _ unreadable: Int) -> WorkPage {
+    private static func page(_ numbers: [Int64], _ page: Int, of size: Int, _ unreadable: Int) -> ListingPage {
         let shown = numbers.dropFirst((page - 1) * size)
-        return WorkPage(
+        return ListingPage(
             works: shown.prefix(size).map { work($0, title: "Hit \($0)") }, total: numbers.count,
             hasNext: shown.count > size, unreadable: unreadable)
     }
 
-    func followedAuthors(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AuthorPage {
-        try await record(.followed(page))
-        let all = state.withLock { $0.followed }
-        let shown = all.dropFirst((page - 1) * authorsPerPage)
-        if page > 1, shown.isEmpty { throw .pastTheEnd }
-        return AuthorPage(
-            authors: Array(shown.prefix(authorsPerPage)), hasNext: shown.count > authorsPerPage, total: all.count)
-    }
-
-    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
-        try await record(.details(work))
-        let told = state.withLock { $0.records[work] }
-        return WorkDetails(work: told ?? Self.work(work.rawValue, title: "Told"), caption: "Words")
-    }
-
-    func animation(
-        of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AnimationRecord {
-        try await record(.animation(work))
-        return try state.withLock { state throws(SourceError) in
-            guard let animation = state.animations[work] else { throw .notFound }
-            return animation
+    func record(
+        of subject: RecordKey, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> SourceRecord {
+        let call: Call =
+            switch subject {
+            case .details(let work): .details(work)
+            case .animation(let work): .animation(work)
+            case .profile(let author): .profile(author)
+            case .originals(let work): .originals(work)
+            }
+        try await record(call)
+        let found = state.withLock { state -> SourceRecord? in
+            switch subject {
+            case .details(let work):
+                .details(
+                    WorkDetails(
+                        work: state.records[work] ?? Self.work(work.rawValue, title: "Told"), caption: "Words"))
+            case .animation(let work): state.animations[work].map { .animation($0) }
+            case .profile(let author):
+                .profile(
+                    state.profiles[author]
+                        ?? AuthorProfile(id: author, name: "Ann", avatar: "face/\(author.rawValue)"))
+            case .originals(let work): state.references[work].map { .originals($0) }
+            }
         }
-    }
-
-    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AuthorProfile {
-        try await record(.profile(author))
-        return state.withLock {
-            $0.profiles[author] ?? AuthorProfile(id: author, name: "Ann", avatar: "face/\(author.rawValue)")
-        }
-    }
-
-    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
-        try await record(.originals(work))
-        return try state.withLock { state throws(SourceError) in
-            guard let references = state.references[work] else { throw .notFound }
-            return references
-        }
+        guard let found else { throw .notFound }
+        return found
     }
 
     func originalCandidates(of work: Work) -> [String] {

@@ -37,7 +37,6 @@ final class FakeSource: RankingSource {
         /// By how many ranks the ranking has moved on when page 2 is asked.
         var shift = 0
         var works: [UserID: [WorkID]] = [:]
-        var modes = RankingMode.everyone
         /// Hits, newest first.
         var hits: [String: [Int64]] = [:]
         var bookmarks: [Int64] = []
@@ -52,14 +51,12 @@ final class FakeSource: RankingSource {
 
     let state: Mutex<State>
     let description: SourceDescription
-    let worksPerRequest = 100
 
     init(newest: Day, description: SourceDescription = .likePixiv) {
         self.description = description
         state = Mutex(State(newest: newest))
     }
 
-    var modes: [RankingMode] { state.withLock { $0.modes } }
     var calls: [Call] { state.withLock { $0.calls } }
     var urgencies: [Call: Urgency] { state.withLock { $0.urgencies } }
 
@@ -101,45 +98,47 @@ final class FakeSource: RankingSource {
 
     // MARK: - RankingSource
 
-    func rankingPage(
-        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> RankingPage {
-        try await record(.page(day, page))
-        return try state.withLock { state throws(SourceError) in
+    func page(
+        of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        guard case .number(let page) = part else { return try await works(part, of: listing.user) }
+        switch listing.kind {
+        case .ranking:
+            let day = listing.ranking?.day
+            try await record(.page(day, page))
+            return try rankingPage(day, page)
+        case .author:
+            try await record(.ids(listing.user))
+            guard let works = state.withLock({ $0.works[listing.user] }) else { throw .notFound }
+            return ListingPage(entries: [], further: works)
+        default: return try await otherPage(of: listing, page)
+        }
+    }
+
+    private func rankingPage(_ day: Day?, _ page: Int) throws(SourceError) -> ListingPage {
+        try state.withLock { state throws(SourceError) in
             let served = day ?? state.newest
             guard served <= state.newest else { throw .notPublished }
             let shift = page > 1 ? state.shift : 0
             let first = (page - 1) * 50 + 1
             guard first <= state.entries else { throw .pastTheEnd }
             let ranks = (first...min(first + 49, state.entries)).filter { !state.missingRanks.contains($0) }
-            return RankingPage(
-                mode: mode, day: served, page: page,
+            return ListingPage(
                 entries: ranks.map { rank in
                     let number = Int64(served.ordinal) * 1000 + Int64(rank - shift)
                     return ListedWork(
                         rank: rank, previousRank: rank + 1,
                         work: state.records[WorkID(rawValue: number)] ?? Self.work(number, title: "Title \(rank)"))
                 },
-                total: state.total, hasNext: first + 49 < state.entries, unreadable: 0)
+                day: served, total: state.total, hasNext: first + 49 < state.entries)
         }
     }
 
-    func authorWorks(_ author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [WorkID] {
-        try await record(.ids(author))
-        return try state.withLock { state throws(SourceError) in
-            guard let works = state.works[author] else { throw .notFound }
-            return works
-        }
-    }
-
-    func works(
-        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [Work] {
+    private func works(_ part: ListingPart, of author: UserID) async throws(SourceError) -> ListingPage {
+        guard case .works(let ids) = part else { throw .notFound }
         try await record(.works(ids.count, first: ids[0]))
-        return ids.map { Self.work($0.rawValue, title: "Work", author: author) }
+        return ListingPage(works: ids.map { Self.work($0.rawValue, title: "Work", author: author) })
     }
-
-    func webPage(of work: WorkID) -> String { "https://fake.test/works/\(work.rawValue)" }
 
     static func work(_ number: Int64, title: String, author: UserID = UserID(rawValue: 7)) -> Work {
         Work(

@@ -10,8 +10,9 @@ extension SourceDescription {
             calendar: RankingCalendar(
                 delay: other.calendar.delay, change: .settles(after: 7 * 86_400, then: 30 * 86_400),
                 secondsAhead: other.calendar.secondsAhead),
-            rankings: other.rankings, abilities: other.abilities, renditions: other.renditions,
+            rankings: other.rankings, listings: other.listings, abilities: other.abilities,
+            renditions: other.renditions,
             fileExtensions: other.fileExtensions, paging: other.paging, tellsSizes: other.tellsSizes,
-            access: other.access)
+            access: other.access, webPage: other.webPage)
     }
 }

@@ -1,5 +1,5 @@
-import System
 import Rankings
+import System
 
 @testable import ImageCache
 @testable import Pixiv
@@ -21,7 +21,7 @@ extension FuzzTarget {
                 try holdSettings(file: nil, options.assignments)
             }
             let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-            _ = try? CommandParser.parse(words)
+            _ = try? CommandTable.parse(words)
             _ = try? HelperArguments.parse(words)
             _ = HelperArguments.isGiven(words)
         },

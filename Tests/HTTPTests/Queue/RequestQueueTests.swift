@@ -66,6 +66,19 @@ struct RequestQueueTests {
         #expect(inner.requests.count == 10 && queue.closedUntil.isEmpty)
     }
 
+    @Test func aRequestIsWithdrawnOnlyWhileItWaits() async {
+        let queue = queue()
+        let recorders = (0..<8).map { _ in Recorder() }
+        let transfers = recorders.enumerated().map { queue.start(request("\($0.offset)"), sink: $0.element) }
+        await inner.waitForRequests(4)
+        for transfer in transfers[2...5] { transfer.withdraw() }
+        for recorder in recorders[4...5] { #expect(Kind(await recorder.end().result) == .cancelled) }
+        for index in 0..<6 { await inner.waitForRequest(at: index).respond(status: 200) }
+        for number in [0, 1, 2, 3, 6, 7] { #expect(Kind(await recorders[number].end().result) == .success) }
+        #expect(inner.urls.map { $0.last } == ["0", "1", "2", "3", "6", "7"])
+        #expect(queue.counts == (0, 0))
+    }
+
     @Test func whoHasNoTimeIsToldAtOnce() async {
         let queue = queue(closedUntil: ["i.example": 1100, "other.example": 1_000_000])
         let late = Recorder()

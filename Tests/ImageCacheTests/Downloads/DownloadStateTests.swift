@@ -237,6 +237,77 @@ import Testing
         #expect(Self.plan(&download, idle: 0, nextID: &nextID).isEmpty)
     }
 
+    /// The first answer tells the length of a picture for a copy; the rest is requested then, and of most pictures there is none.
+    @Test(arguments: [-1, 0, 1, 5_000_000] as [Int64])
+    func aCopyLearnsTheLengthFromItsFirstPart(excess: Int64) throws {
+        let total = DownloadLimits.largestCopied + excess
+        var download = Self.copied()
+        var nextID: UInt64 = 1
+        let first = Self.plan(&download, idle: 12, nextID: &nextID)
+        #expect(first.map(\.asked) == [0..<DownloadLimits.largestCopied])
+        #expect(download.answered(Self.part(of: total), to: 1, now: Self.now) == DownloadChange())
+        #expect(download.total == total)
+        let rest = Self.plan(&download, idle: 12, nextID: &nextID)
+        #expect(rest.count == (excess <= 0 ? 0 : excess < 10 ? 1 : 2))
+        let asked = rest.compactMap(\.asked)
+        #expect(asked.first.map { $0.lowerBound == DownloadLimits.largestCopied - DownloadLimits.seam } ?? true)
+        #expect(asked.last.map { $0.upperBound == total } ?? true)
+    }
+
+    /// Parts of which nothing proves that they belong together, or of which no answer tells the length, are of no use.
+    @Test(arguments: [true, false]) func aCopyRequestsTheWholeWhereNoPartIsOfUse(hasVersion: Bool) {
+        let total = 2 * DownloadLimits.largestCopied
+        var download = Self.copied()
+        var nextID: UInt64 = 1
+        _ = Self.plan(&download, idle: 12, nextID: &nextID)
+        let change = download.answered(
+            Self.part(of: total, hasVersion: hasVersion, hasTotal: !hasVersion), to: 1, now: Self.now)
+        #expect(change == DownloadChange(cancel: [1], outcome: .restart))
+        download.clear(total: nil, token: 2)
+        let whole = Self.plan(&download, idle: 12, nextID: &nextID)
+        #expect(whole.map(\.asked) == [nil])
+    }
+
+    /// A part that is the whole picture needs no version.
+    @Test func aCopyTakesAPartThatIsAll() {
+        var download = Self.copied()
+        var nextID: UInt64 = 1
+        _ = Self.plan(&download, idle: 12, nextID: &nextID)
+        let change = download.answered(Self.part(of: 5000, hasVersion: false), to: 1, now: Self.now)
+        #expect(change == DownloadChange() && download.total == 5000)
+        #expect(Self.plan(&download, idle: 12, nextID: &nextID).isEmpty)
+        note(0..<5000, 5000, &download)
+        #expect(download.wrote(0..<5000, from: 1, now: Self.now).outcome == .complete(length: 5000))
+    }
+
+    /// Until the length is known nothing else is requested, for a copy or for a viewer that comes meanwhile.
+    @Test(arguments: [true, false]) func aCopyRequestsOnePartUntilTheLengthIsKnown(isStillCopied: Bool) {
+        var download = Self.copied()
+        var nextID: UInt64 = 1
+        _ = Self.plan(&download, idle: 12, nextID: &nextID)
+        download.isCopied = isStillCopied
+        download.waiters[1] = .bytes(8 << 20..<9 << 20, id: 1)
+        #expect(Self.plan(&download, idle: 12, nextID: &nextID).isEmpty)
+    }
+
+    private static func copied() -> Download {
+        var download = Download(format: .jpeg, total: nil, now: now)
+        (download.isPreload, download.isCopied) = (true, true)
+        return download
+    }
+
+    /// The answer to the first request of a copy, of a picture of so many bytes.
+    private static func part(of total: Int64, hasVersion: Bool = true, hasTotal: Bool = true) -> HTTPAnswer {
+        let last = min(total, DownloadLimits.largestCopied) - 1
+        let version = hasVersion ? [(name: "etag", value: "\"a\"")] : []
+        return HTTPAnswer(
+            status: 206,
+            headers: version + [
+                (name: "content-type", value: "image/jpeg"), (name: "content-length", value: "\(last + 1)"),
+                (name: "content-range", value: "bytes 0-\(last)/\(hasTotal ? "\(total)" : "*")"),
+            ])
+    }
+
     @Test func anUnwantedDownloadAsksForNothing() {
         var download = Download(format: .jpeg, total: 5000, now: Self.now)
         var nextID: UInt64 = 1

@@ -205,6 +205,21 @@ import Testing
         #expect(numbers.filter { $0 < 1000 } == [0, 0, 0, 1, 1, 2] && numbers.count == 12)
     }
 
+    /// The slots that more parts would take fetch the pictures after it.
+    @Test(arguments: [false, true]) func aPictureThatIsCopiedComesInFewRequests(isAwaited: Bool) {
+        func parts(_ total: Int64?) -> [Int] {
+            var copied = Self.download(1, total: total ?? .max, isAwaited: isAwaited, hasAnswer: true)
+            (copied.isCopied, copied.total) = (true, total)
+            return Self.run(slots: 16, [copied]).pieces.map(\.piece.count)
+        }
+        let largest = DownloadLimits.largestCopied
+        #expect(parts(100_000) == [100_000])
+        #expect(parts(largest) == [Int(largest)])
+        #expect(parts(2 * largest).count == 2)
+        #expect(parts(2 * largest + 1).count == 3)
+        #expect(parts(nil).first == Int(largest))
+    }
+
     /// Idle slots help a request that was made before the length was known, but only those that nobody else needs.
     @Test func theEndOfAPlainRequestIsWorthIdleSlotsOnly() {
         var plain = Self.download(1, total: 12 << 20, hasAnswer: true)

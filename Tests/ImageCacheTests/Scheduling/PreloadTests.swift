@@ -81,7 +81,7 @@ import Testing
     /// After a program that copies nothing more is asked for ahead, but for as much as anybody has; what came is kept.
     @Test func theEndOfABulkWalkAsksForNothingMore() async throws {
         let bench = try Bench(preload: 1, connections: 4)
-        let large = Int(DownloadLimits.longestUnread) + 32_768
+        let large = Int(DownloadLimits.largestCopied) + 32_768
         @Sendable func size(_ number: Int) -> Int64 { number < 3 ? Int64(Self.size) : Int64(large) }
         for number in 1...2 {
             let neighbours = Neighbours(directory: 1, index: number, isBulk: true) {

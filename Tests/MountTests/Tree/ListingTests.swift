@@ -49,6 +49,41 @@ extension MountSuite {
             }
         }
 
+        @Test func aLongListingRequestsEachSizeOnce() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--no-chunked"])
+                let mount = try Mount(workplace, of: origin, options: ["top=60"])
+                let listed = try workplace.run("ls", "-l", mount.day())
+                #expect(listed.status == 0, "\(listed.errors)")
+                #expect(origin.pictureRequests.allSatisfy { $0.method == "HEAD" })
+                #expect(origin.pictureRequests.map(\.path).sorted() == (try readable(of: origin)).sorted())
+            }
+        }
+
+        /// The bytes of a picture tell its size: a copy waits for the sizes of the first pictures only.
+        @Test(arguments: ["cp -r", "tar -cf"]) func aCopyRequestsHardlyAnySize(program: String) async throws {
+            try await withWorkplace { workplace in
+                let options = ["--latency", "60", "--rate", "2000000", "--no-chunked"]
+                let origin = try OriginProcess(workplace, options)
+                let mount = try Mount(workplace, of: origin, options: ["top=60"])
+                let target = workplace.directory.appending(path: "copy").path
+                let words = program.split(separator: " ").map(String.init)
+                let operands = words[0] == "cp" ? [mount.day(), target] : [target, mount.day()]
+                // What is withheld is listed here, and cannot be copied.
+                _ = try workplace.run(words + operands)
+                let pictures = try readable(of: origin)
+                #expect(Set(origin.downloaded) == Set(pictures))
+                #expect(origin.downloads.count <= pictures.count + 12)
+                // `tar` has the directory open: its first stat requests all, of which the first answers let some go.
+                #expect(origin.pictureRequests.count { $0.method == "HEAD" } < 30)
+            }
+        }
+
+        /// The first sixty pictures that can be read, in the order of their ranks.
+        private func readable(of origin: OriginProcess) throws -> [String] {
+            try origin.ranking().filter { $0.rank <= 60 && !$0.isWithheld }.map(\.picture)
+        }
+
         @Test func anAuthorsWorksAreListedNewestFirst() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

@@ -12,7 +12,7 @@ struct ListAnswerTests {
         """
     }
 
-    private func search(_ entries: String, _ fields: String, page: Int) throws -> WorkPage {
+    private func search(_ entries: String, _ fields: String, page: Int) throws -> ListingPage {
         let text = "{\"illustManga\":{\"data\":[\(entries)],\(fields)}}"
         return try ListAnswers.search(JSONReader.read(Array(text.utf8)), page: page)
     }
@@ -41,7 +41,7 @@ struct ListAnswerTests {
 
     @Test("no hits are a page; no works in spite of hits, or behind a page that had some, are not")
     func empty() throws {
-        let none = WorkPage(works: [], total: 0, hasNext: false, unreadable: 0)
+        let none = ListingPage(works: [], total: 0, hasNext: false, unreadable: 0)
         #expect(try search("", "\"total\":0,\"lastPage\":1", page: 1) == none)
         #expect(try search("{\"isAdContainer\":true}", "\"total\":0", page: 1) == none)
         for (entries, fields, page) in [
@@ -83,12 +83,12 @@ struct ListAnswerTests {
 
     @Test("bookmarks: a page may be empty without being the last one")
     func bookmarks() throws {
-        func page(_ entries: String, _ total: String, _ page: Int) throws -> WorkPage {
+        func page(_ entries: String, _ total: String, _ page: Int) throws -> ListingPage {
             let text = "{\"works\":[\(entries)],\"total\":\(total)}"
             return try ListAnswers.bookmarks(JSONReader.read(Array(text.utf8)), page: page)
         }
-        #expect(try page("", "0", 1) == WorkPage(works: [], total: 0, hasNext: false, unreadable: 0))
-        #expect(try page("", "100", 2) == WorkPage(works: [], total: 100, hasNext: true, unreadable: 0))
+        #expect(try page("", "0", 1) == ListingPage(works: [], total: 0, hasNext: false, unreadable: 0))
+        #expect(try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, unreadable: 0))
         #expect(try !page("", "100", 3).hasNext)
         #expect(try page(entry(5), "null", 1).hasNext)
         #expect(throws: SourceError.pastTheEnd) { try page("", "96", 3) }
@@ -111,7 +111,7 @@ struct ListAnswerTests {
 
     @Test("followed authors: twice told counts once, without a number not at all")
     func following() throws {
-        func page(_ users: String, _ total: String, _ page: Int) throws -> AuthorPage {
+        func page(_ users: String, _ total: String, _ page: Int) throws -> ListingPage {
             let text = "{\"users\":[\(users)],\"total\":\(total)}"
             return try ListAnswers.following(JSONReader.read(Array(text.utf8)), page: page)
         }
@@ -120,7 +120,7 @@ struct ListAnswerTests {
             "25", 1)
         #expect(some.authors.map(\.name) == ["c", "a"] && some.authors.map(\.id.rawValue) == [3, 1] && some.hasNext)
         #expect(try !page("{\"userId\":3}", "48", 2).hasNext)
-        #expect(try page("", "0", 1) == AuthorPage(authors: [], hasNext: false, total: 0))
+        #expect(try page("", "0", 1) == ListingPage(authors: [], total: 0, hasNext: false))
         #expect(throws: SourceError.pastTheEnd) { try page("", "24", 2) }
         #expect(isUnreadable(#expect(throws: SourceError.self) { try page("{}", "1", 1) }))
         #expect(

@@ -129,7 +129,7 @@ struct MutationTests {
 
 @Suite("Special slots of a ranking")
 struct SlotTests {
-    private func page(_ entries: String...) throws -> RankingPage {
+    private func page(_ entries: String...) throws -> ListingPage {
         let text = "{\"contents\":[\(entries.joined(separator: ","))],\"date\":\"20220501\",\"next\":false}"
         return try RankingAnswer.page(of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
     }

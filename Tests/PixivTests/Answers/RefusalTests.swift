@@ -10,7 +10,7 @@ struct RefusalTests {
     private func ask(_ service: FakeService) async -> SourceError? {
         let source = service.source()
         return await failure { () async throws(SourceError) in
-            try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+            try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
         }
     }
 

@@ -37,7 +37,7 @@ struct SessionRuleTests {
     private func rank(_ service: FakeService, _ mode: RankingMode = .daily) async -> SourceError? {
         let source = service.source(session: keeper)
         return await failure { () async throws(SourceError) in
-            try await source.rankingPage(mode, day: day, page: 1, deadline: deadline)
+            try await source.page(of: .ranking(mode, day), 1, deadline: deadline)
         }
     }
 
@@ -60,7 +60,7 @@ struct SessionRuleTests {
             of: WorkID(rawValue: 97_973_029), picture: "2022/04/30/00/00/15/97973029", page: 0, rendition: .regular)
         #expect(location?.headers.contains { $0.contains("Cookie") } != true)
         let without = FakeService(ranking())
-        _ = try? await without.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+        _ = try? await without.source().page(of: .ranking(.daily, day), 1, deadline: deadline)
         #expect(carried(without) == [false])
     }
 
@@ -129,7 +129,7 @@ struct SessionRuleTests {
         let source = service.source()
         #expect(
             await failure { () async throws(SourceError) in
-                try await source.rankingPage(restricted, day: day, page: 1, deadline: deadline)
+                try await source.page(of: .ranking(restricted, day), 1, deadline: deadline)
             } == .needsSignIn)
         #expect(service.requests.isEmpty)
     }
@@ -161,8 +161,7 @@ struct SessionRuleTests {
             let later = script()
             #expect(
                 await failure { () async throws(SourceError) in
-                    try await later.source(session: keeper).rankingPage(
-                        restricted, day: day, page: 1, deadline: deadline)
+                    try await later.source(session: keeper).page(of: .ranking(restricted, day), 1, deadline: deadline)
                 } == .needsSignIn)
             #expect(later.requests.isEmpty)
         }
@@ -191,7 +190,7 @@ struct SessionRuleTests {
         func ask(_ service: FakeService, _ keeper: SessionKeeper) async -> SourceError? {
             let source = service.source(session: keeper)
             return await failure { () async throws(SourceError) in
-                try await source.rankingPage(restricted, day: day, page: 1, deadline: deadline)
+                try await source.page(of: .ranking(restricted, day), 1, deadline: deadline)
             }
         }
         for answers in answers {

@@ -12,7 +12,7 @@ struct VerdictTests {
     private func verdicts(_ service: FakeService) async -> [AnswerVerdict] {
         let source = service.source()
         _ = await failure { () async throws(SourceError) in
-            try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+            try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
         }
         return service.verdicts
     }
@@ -59,7 +59,7 @@ struct VerdictTests {
         }
         func ask(_ source: PixivSource, _ deadline: ContinuousClock.Instant) async -> SourceError? {
             await failure { () async throws(SourceError) in
-                try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
             }
         }
         let banned = source(closedUntil: nil, now: 1000)

@@ -2,35 +2,55 @@ import Testing
 
 @testable import rankfs
 
+/// The command that a line means, if it is of the expected type.
+func parsed<Wanted: Command>(_ words: [String]) throws -> Wanted? { try CommandTable.parse(words) as? Wanted }
+
+/// The help of a command; of all commands for nil.
+func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.map { [$0] } ?? [])) }
+
 @Suite struct CommandTests {
     @Test func mounts() throws {
-        #expect(try CommandParser.parse(["mount", "/m"]) == .mount(MountRequest(mountPoint: "/m")))
-        #expect(
-            try CommandParser.parse(["mount", "demo", "m"]) == .mount(MountRequest(source: .demo, mountPoint: "m")))
-        #expect(try CommandParser.parse(["mount", "pixiv:", "m"]) == .mount(MountRequest(mountPoint: "m")))
-        #expect(
-            try CommandParser.parse(["mount", "-f", "--", "pixiv", "-m"])
-                == .mount(MountRequest(mountPoint: "-m", foreground: true)))
-        #expect(
-            try CommandParser.parse(["mount", "/m", "-d"])
-                == .mount(MountRequest(mountPoint: "/m", foreground: true, debug: true)))
+        func request(_ words: String...) throws -> MountRequest? {
+            try (parsed(["mount"] + words) as MountingCommand?)?.request
+        }
+        #expect(try request("/m") == MountRequest(mountPoint: "/m"))
+        #expect(try request("demo", "m") == MountRequest(source: .demo, mountPoint: "m"))
+        #expect(try request("pixiv:", "m") == MountRequest(mountPoint: "m"))
+        #expect(try request("-f", "--", "pixiv", "-m") == MountRequest(mountPoint: "-m", foreground: true))
+        #expect(try request("/m", "-d") == MountRequest(mountPoint: "/m", foreground: true, debug: true))
     }
 
     @Test func others() throws {
-        #expect(try CommandParser.parse([]) == .help(topic: nil))
-        #expect(try CommandParser.parse(["help", "mount"]) == .help(topic: "mount"))
-        #expect(try CommandParser.parse(["mount", "--help"]) == .help(topic: "mount"))
-        #expect(try CommandParser.parse(["completions", "--help"]) == .help(topic: "completions"))
-        #expect(HelpText.text(for: "completions")?.hasPrefix("rankfs completions bash|zsh|fish\n") == true)
-        #expect(try CommandParser.parse(["--version"]) == .version)
-        #expect(try CommandParser.parse(["unmount", "/m"]) == .unmount(mountPoint: "/m"))
-        #expect(try CommandParser.parse(["status"]) == .status(mountPoint: nil, json: false))
-        #expect(try CommandParser.parse(["status", "--json", "/m"]) == .status(mountPoint: "/m", json: true))
-        #expect(try CommandParser.parse(["status", "--watch"]) == .watch(mountPoint: nil, json: false))
-        #expect(try CommandParser.parse(["status", "/m", "--json", "--watch"]) == .watch(mountPoint: "/m", json: true))
-        #expect(try CommandParser.parse(["demo"]) == .demo(MountRequest(source: .demo, foreground: true)))
-        #expect(try CommandParser.parse(["cache", "info", "demo"]) == .cache(.info, MountRequest(source: .demo)))
-        #expect(try CommandParser.parse(["cache", "clear"]) == .cache(.clear, MountRequest()))
+        for words in [[], ["-h"], ["--help"]] { #expect(try parsed(words) == help(nil)) }
+        for command in CommandTable.all where !["help", "version"].contains(command.name) {
+            for flag in ["-h", "--help"] { #expect(try parsed([command.name, flag]) == help(command.name)) }
+        }
+        #expect(try parsed(["tier", "warm", "--help"]) == help("tier"))
+        #expect(try help("mount")?.text.hasPrefix("rankfs mount [SOURCE] MOUNTPOINT [-o ") == true)
+        #expect(try help("completions")?.text.hasPrefix("rankfs completions bash|zsh|fish\n\n") == true)
+        #expect(try help("version")?.text == "rankfs version\n\nPrints the version.\n")
+        for words in [["--version"], ["-V"], ["version"]] {
+            #expect(try parsed(words) == PrintedText(text: "rankfs \(Version.text)\n"))
+        }
+        #expect(try parsed(["unmount", "/m"]) == UnmountCommand(mountPoint: "/m"))
+        #expect(try parsed(["umount", "/m"]) == UnmountCommand(mountPoint: "/m"))
+        #expect(try parsed(["status"]) == StatusCommand())
+        #expect(try parsed(["status", "--json", "/m"]) == StatusCommand(mountPoint: "/m", json: true))
+        #expect(try parsed(["status", "--watch"]) == StatusCommand(watch: true))
+        #expect(
+            try parsed(["status", "/m", "--json", "--watch"])
+                == StatusCommand(mountPoint: "/m", json: true, watch: true))
+        #expect(try parsed(["demo"]) == DemoCommand(request: MountRequest(source: .demo, foreground: true)))
+        #expect(
+            try parsed(["demo", "pixiv", "./demo"])
+                == DemoCommand(request: MountRequest(source: .demo, mountPoint: "./demo", foreground: true)))
+        #expect(
+            try parsed(["cache", "info", "demo"])
+                == CacheCommand(action: .info, request: MountRequest(source: .demo)))
+        #expect(try parsed(["cache", "clear"]) == CacheCommand(action: .clear, request: MountRequest()))
+        #expect(try parsed(["pin", "a", "--", "-b"]) == ActCommand(command: .pin, paths: ["a", "-b"]))
+        #expect(try parsed(["tier", "verify"]) == TierCommand.verify(MountRequest()))
+        #expect(try parsed(["tier", "warm", "a", "-n"]) == TierCommand.warm(FetchCommand(paths: ["a"], dryRun: true)))
     }
 
     @Test(arguments: [
@@ -38,12 +58,13 @@ import Testing
         ["mount", "-z", "/m"], ["mount", "/m", "-o"], ["mount", "--top"], ["mount", "--nonsense", "/m"],
         ["mount", "--ready-fd", "3", "/m"], ["mount", "--ready-fd=1", "/m"], ["demo", "a", "b"], ["unmount"],
         ["unmount", "a", "b"], ["unmount", "-x", "a"], ["status", "a", "b"], ["cache"], ["cache", "clean"],
-        ["cache", "clear", "pixiv", "demo"],
+        ["cache", "clear", "pixiv", "demo"], ["pin"], ["pin", ""], ["pin", "a", "--json"], ["status", "--json=yes"],
+        ["tier"], ["tier", "warm"], ["tier", "warm", "a", "--to", "b"], ["tier", "verify", "a"], ["help", "nonsense"],
         ["-o", "x"], ["mount-guard"], ["demo", "-o", "setuid=root"], ["login", "-o", "remount"],
     ])
     func wrongLinesAreUsageErrors(_ words: [String]) {
         do {
-            _ = try CommandParser.parse(words)
+            _ = try CommandTable.parse(words)
             Issue.record("parsed: \(words)")
         } catch {
             #expect(error.status == .usage)

@@ -38,7 +38,11 @@ private let places = Completions.Places(
 /// The candidates for a line with the cursor at its end.
 private func offered(_ line: String) -> [String] {
     let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-    return Completions.candidates(for: Array(words.dropFirst()), places).map(\.word)
+    return candidates(Array(words.dropFirst())).map(\.word)
+}
+
+private func candidates(_ words: [String]) -> [Completions.Candidate] {
+    Completions.candidates(for: words, of: CommandTable.listed, places)
 }
 
 /// What a shell completes a line to: its script, and the program in place of which a function answers.
@@ -104,11 +108,11 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
         #expect(offered("rankfs ") == CommandTable.listed.map(\.name))
         for option in OptionTable.all {
             #expect(offered("rankfs mount -o \(option.name)=").allSatisfy { $0.hasPrefix("\(option.name)=") })
-            let flags = Completions.candidates(for: ["mount", option.flag], places)
+            let flags = candidates(["mount", option.flag])
             #expect(flags.contains { $0.word == option.flag + "=" && $0.help == option.help })
         }
-        #expect(Completions.candidates(for: ["moun"], places).first?.help.isEmpty == false)
-        #expect(Completions.candidates(for: [], places) == [])
+        #expect(candidates(["moun"]).first?.help.isEmpty == false)
+        #expect(candidates([]) == [])
     }
 
     @Test func theProgramIsGivenTheLineUpToTheCursor() throws {
@@ -142,7 +146,7 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
         let options = OptionTable.all.filter { $0.placeholder == "WORD" || $0.placeholder == "LEVEL" }
         #expect(options.count > 4)
         for option in options {
-            #expect(option.words.contains(option.standard) || option.standard == OptionTexts.bySource)
+            #expect(option.words.contains(option.standard) || option.standard == OptionTable.bySource)
             var settings = Settings()
             for word in option.words {
                 try option.set(&settings, word, OptionContext(directory: "/", home: nil))
@@ -151,13 +155,11 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
     }
 
     @Test func synopsesAreReadFromTheTable() throws {
-        let synopses = Synopsis.all
-        #expect(synopses.map(\.command) == CommandTable.listed.map(\.name))
+        let synopses = CommandTable.listed.map(\.synopsis)
         let mount = try #require(synopses.first)
-        #expect(mount.operands == [.source, .folder] && mount.takesOptions && !mount.help.isEmpty)
+        #expect(mount.operands == [.source, .folder] && mount.takesOptions)
         #expect(synopses.first { $0.command == "unmount" }?.operands == [.mounted])
-        let made = Synopsis(
-            command: "unpin", help: "", written: "[--all] PATH… [--to DIR]")
+        let made = Synopsis(command: "unpin", written: "[--all] PATH… [--to DIR]")
         #expect(made.operands == [.file])
         #expect(
             made.flags == [Synopsis.Flag(name: "--all", value: nil), Synopsis.Flag(name: "--to", value: .folder)])
@@ -165,11 +167,11 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
     }
 
     @Test func theCommandNamesOneShell() throws {
-        #expect(try CommandParser.parse(["completions", "zsh"]) == .completions(.zsh))
-        #expect(try CommandParser.parse(["complete", "mount", "-h"]) == .complete(words: ["mount", "-h"]))
+        #expect(try parsed(["completions", "zsh"]) == PrintedText(text: Completions.script(for: .zsh)))
+        #expect(try parsed(["complete", "mount", "-h"]) == CommandTable.Completion(words: ["mount", "-h"]))
         for words in [["completions"], ["completions", "csh"], ["completions", "zsh", "bash"]] {
             do {
-                _ = try CommandParser.parse(words)
+                _ = try CommandTable.parse(words)
                 Issue.record("parsed: \(words)")
             } catch {
                 #expect(error.status == .usage)

@@ -1,8 +1,8 @@
 import Foundation
 import Rankings
 import Render
-import System
 import Sourcing
+import System
 import Testing
 
 @testable import rankfs
@@ -301,16 +301,17 @@ import Testing
     }
 
     @Test func commandLines() throws {
-        #expect(try CommandParser.parse(["doctor"]) == .doctor(DoctorRequest()))
+        #expect(try parsed(["doctor"]) == DoctorCommand())
         #expect(
-            try CommandParser.parse(["doctor", "demo", "--fix", "--json"])
-                == .doctor(DoctorRequest(mount: MountRequest(source: .demo), fixes: true, json: true)))
-        let request = try #require(
-            { if case .doctor(let request) = $0 { request } else { nil as DoctorRequest? } }(
-                try CommandParser.parse(["doctor", "-o", "cache_dir=/c,allow_other"])))
-        #expect(request.mount.options.passedOn == ["allow_other"])
-        for words in [["doctor", "a"], ["doctor", "pixiv", "demo"], ["doctor", "--fixx"]] {
-            #expect(throws: ProgramError.self) { try CommandParser.parse(words) }
+            try parsed(["doctor", "demo", "--fix", "--json"])
+                == DoctorCommand(mount: MountRequest(source: .demo), fixes: true, json: true))
+        let command: DoctorCommand = try #require(
+            try parsed(["doctor", "-o", "cache_dir=/c,allow_other,setuid=alice"]))
+        #expect(command.mount.options.passedOn == ["allow_other"])
+        for words in [
+            ["doctor", "a"], ["doctor", "pixiv", "demo"], ["doctor", "--fixx"], ["doctor", "--fix", "--service"],
+        ] {
+            #expect(throws: ProgramError.self) { try CommandTable.parse(words) }
         }
     }
 }

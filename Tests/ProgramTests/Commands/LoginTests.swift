@@ -13,34 +13,24 @@ private let cookie = "123_" + secret
     private let home = Home(variables: ["HOME": "/home/me"], userID: 1000, passwdHome: nil)
 
     @Test func lines() throws {
-        #expect(try CommandParser.parse(["login"]) == .login(MountRequest(), file: nil))
-        #expect(try CommandParser.parse(["login", "-"]) == .login(MountRequest(), file: "-"))
-        #expect(try CommandParser.parse(["login", "cookies.txt"]) == .login(MountRequest(), file: "cookies.txt"))
-        #expect(try CommandParser.parse(["logout"]) == .logout(MountRequest()))
-        guard
-            case .login(let request, "c.txt") = try CommandParser.parse(["login", "c.txt", "-o", "api_url=http://a:1"])
-        else {
-            Issue.record("options of login")
-            return
-        }
-        #expect(request.options.assignments.map(\.name) == ["api_url"])
-        guard case .login(let other, "c.txt") = try CommandParser.parse(["login", "konachan", "c.txt"]),
-            case .logout(let same) = try CommandParser.parse(["logout", "konachan"])
-        else {
-            Issue.record("source of login")
-            return
-        }
-        #expect(other.source.rawValue == "konachan" && same.source == other.source)
+        #expect(try parsed(["login"]) == LoginCommand())
+        #expect(try parsed(["login", "-"]) == LoginCommand(file: "-"))
+        #expect(try parsed(["login", "cookies.txt"]) == LoginCommand(file: "cookies.txt"))
+        #expect(try parsed(["logout"]) == LogoutCommand())
+        let own: LoginCommand = try #require(try parsed(["login", "c.txt", "-o", "api_url=http://a:1"]))
+        #expect(own.file == "c.txt" && own.request.options.assignments.map(\.name) == ["api_url"])
+        let other: LoginCommand = try #require(try parsed(["login", "konachan", "c.txt"]))
+        #expect(other.file == "c.txt" && other.request.source.rawValue == "konachan")
+        #expect(try parsed(["logout", "konachan"]) == LogoutCommand(request: other.request))
         for words in [
             ["login", "a", "b"], ["login", ""], ["logout", "a"], ["login", "-o", "nonsense=1"], ["logout", "-x"],
         ] {
-            #expect(throws: ProgramError.self) { try CommandParser.parse(words) }
+            #expect(throws: ProgramError.self) { try CommandTable.parse(words) }
         }
         for topic in ["login", "logout"] {
-            #expect(HelpText.text(for: topic)?.contains("cookies.txt") == true)
-            #expect(try CommandParser.parse([topic, "--help"]) == .help(topic: topic))
+            #expect(try help(topic)?.text.contains("cookies.txt") == true)
         }
-        #expect(HelpText.text(for: nil)?.contains("rankfs login") == true)
+        #expect(try help(nil)?.text.contains("rankfs login") == true)
     }
 
     /// Whoever writes the cookie on the command line hears so, and does not read it again.
@@ -56,7 +46,7 @@ private let cookie = "123_" + secret
     ])
     func neverOnTheCommandLine(_ words: [String]) {
         do {
-            _ = try CommandParser.parse(words)
+            _ = try CommandTable.parse(words)
             Issue.record("parsed")
         } catch {
             #expect(error.status == .usage)

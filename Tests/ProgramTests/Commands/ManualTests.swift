@@ -31,7 +31,7 @@ import TestSupport
             #expect(parts[1].contains("\n.It Cm \(command)"), "entry of \(command)")
         }
         let synopses = parts[0].components(separatedBy: "\n.Nm\n.Cm ").dropFirst()
-        for synopsis in Synopsis.all {
+        for synopsis in CommandTable.listed.map(\.synopsis) {
             let written = try #require(
                 synopses.first { $0.prefix { $0 != "\n" } == synopsis.command }, "synopsis of \(synopsis.command)")
             let flags = synopsis.flags.map(\.name).filter { $0.hasPrefix("--") } + (synopsis.takesOptions ? ["o"] : [])

@@ -253,11 +253,11 @@ import Testing
     }
 
     @Test func theFolderIsNamedWithTheService() throws {
-        let wanted = Command.doctor(DoctorRequest(asksService: true, recordFolder: "/d"))
+        let wanted = DoctorCommand(asksService: true, recordFolder: "/d")
         for words in [["--record", "/d"], ["--record=/d"]] {
-            #expect(try CommandParser.parse(["doctor", "--service"] + words) == wanted)
-            #expect(throws: ProgramError.self) { try CommandParser.parse(["doctor"] + words) }
+            #expect(try parsed(["doctor", "--service"] + words) == wanted)
+            #expect(throws: ProgramError.self) { try CommandTable.parse(["doctor"] + words) }
         }
-        #expect(throws: ProgramError.self) { try CommandParser.parse(["doctor", "--service", "--record"]) }
+        #expect(throws: ProgramError.self) { try CommandTable.parse(["doctor", "--service", "--record"]) }
     }
 }

@@ -1,7 +1,7 @@
 import Fuse
 import Glibc
-import System
 import Rankings
+import System
 import Testing
 
 @testable import rankfs
@@ -167,10 +167,10 @@ import Testing
 
     @Test func arguments() throws {
         #expect(
-            try CommandParser.parse(["fetch", "a", "--to", "d", "b", "--sidecars", "-n", "--", "-c"])
-                == .fetch(FetchRequest(paths: ["a", "b", "-c"], target: "d", sidecars: true, dryRun: true)))
-        #expect(try CommandParser.parse(["fetch", "a", "--to=d"]) == .fetch(FetchRequest(paths: ["a"], target: "d")))
-        #expect(try CommandParser.parse(["fetch", "--help"]) == .help(topic: "fetch"))
+            try parsed(["fetch", "a", "--to", "d", "b", "--sidecars", "-n", "--", "-c"])
+                == FetchCommand(paths: ["a", "b", "-c"], target: "d", sidecars: true, dryRun: true))
+        #expect(try parsed(["fetch", "a", "--to=d"]) == FetchCommand(paths: ["a"], target: "d"))
+        #expect(try parsed(["fetch", "a", "--dry-run"]) == FetchCommand(paths: ["a"], dryRun: true))
     }
 
     @Test(arguments: [
@@ -178,6 +178,6 @@ import Testing
         ["fetch", "a", "--json"],
     ])
     func wrongArguments(_ words: [String]) {
-        #expect { try CommandParser.parse(words) } throws: { ($0 as? ProgramError)?.status == .usage }
+        #expect { try CommandTable.parse(words) } throws: { ($0 as? ProgramError)?.status == .usage }
     }
 }

@@ -179,10 +179,6 @@ import Testing
         #expect(
             [EACCES, ENOENT, EIO, ETIMEDOUT, EHOSTUNREACH, EINTR, ENOTCONN].map(name)
                 == ["withheld", "missing", "again", "again", "again", "again", "stopped"])
-        #expect(
-            [EIO, ETIMEDOUT, EHOSTUNREACH].map { FetchReader.isUnreachable(LocalFiles.Failure(code: $0)) } == [
-                false, true, true,
-            ])
     }
 
     @Test func onlySizeAndTimeMakeAFileTheSame() {

@@ -73,6 +73,6 @@ import Testing
         let arguments = Launcher.arguments(for: request)
         request.foreground = true
         request.readyDescriptor = 3
-        #expect(try CommandParser.parse(Array(arguments.dropFirst())) == .mount(request))
+        #expect(try parsed(Array(arguments.dropFirst())) == MountingCommand(request: request))
     }
 }

@@ -1,6 +1,6 @@
-import Tier
 import Rankings
 import Testing
+import Tier
 
 @testable import rankfs
 
@@ -56,8 +56,8 @@ private func load(
 }
 
 private func onCommandLine(_ words: [String]) throws -> [Assignment] {
-    guard case .mount(let request) = try CommandParser.parse(["mount"] + words + ["/m"]) else { return [] }
-    return request.options.assignments
+    let command: MountingCommand? = try parsed(["mount"] + words + ["/m"])
+    return command?.request.options.assignments ?? []
 }
 
 private func error(_ work: () throws -> Void) -> ProgramError? {
@@ -175,8 +175,8 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
     }
 
     @Test func helpNamesEveryOption() throws {
-        let help = try #require(HelpText.text(for: "mount"))
-        for option in OptionTable.all { #expect(help.contains("  \(option.name)=\(option.placeholder)")) }
-        for command in CommandTable.listed.map(\.name) { #expect(HelpText.text(for: command) != nil) }
+        let mounting = try #require(try help("mount")).text
+        for option in OptionTable.all { #expect(mounting.contains("  \(option.name)=\(option.placeholder)")) }
+        for command in CommandTable.listed.map(\.name) { #expect(try help(command) != nil) }
     }
 }

@@ -17,20 +17,20 @@ enum SourcesPage {
         ),
         (
             "`\(TreePath.users.text)/<id>/`",
-            { $0.can(.authors) ? "all works" + ($0.can(.profiles) ? ", profile, portrait" : "") : nil }
+            { $0.has(.author) ? "all works" + ($0.can(.profiles) ? ", profile, portrait" : "") : nil }
         ),
-        ("`\(TreePath.artists.text)/<name>/`", { $0.can(.artists) ? "all works" : nil }),
+        ("`\(TreePath.artists.text)/<name>/`", { $0.has(.artist) ? "all works" : nil }),
         (
             "`\(TreePath.works.text)/<id>/`",
             {
-                $0.can(.works)
+                $0.has(.work)
                     ? ($0.can(.animations) ? "pages, animations, record" : "original, sample, record") : nil
             }
         ),
-        ("`\(TreePath.searches.text)/<words>/`", { $0.can(.search) ? "newest first" : nil }),
+        ("`\(TreePath.searches.text)/<words>/`", { $0.has(.search) ? "newest first" : nil }),
         (
             "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",
-            { $0.can(.signIn) && $0.can(.bookmarks) ? "signed in" : nil }
+            { $0.can(.signIn) && $0.has(.bookmarks) ? "signed in" : nil }
         ),
         ("links to the same work elsewhere", { $0.can(.origins) ? "`user.rankfs.source`, and a symlink" : nil }),
         ("`images`, the default first", { $0.renditions.map(rendition).joined(separator: ", ") }),

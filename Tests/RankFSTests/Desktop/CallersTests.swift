@@ -382,13 +382,13 @@ import Testing
     /// Whether the requests of sizes in directories, one after the other, are for all sizes.
     private func areWhole(_ callers: Machine, _ directories: ListingKey...) -> [Bool] {
         directories.map { key in
-            callers.at(0) { callers, _ in callers.requestedSize(in: key, isGlance: false).isWhole }
+            callers.at(0) { callers, _ in callers.requestedSize(in: key, by: 1, isGlance: false).isWhole }
         }
     }
 
     private func isBackground(_ callers: Machine, isGlance: Bool, in key: ListingKey? = nil) -> Bool {
         callers.at(0) { callers, _ in
-            callers.requestedSize(in: key ?? listing, isGlance: isGlance).isBackground
+            callers.requestedSize(in: key ?? listing, by: 1, isGlance: isGlance).isBackground
         }
     }
 
@@ -437,5 +437,60 @@ import Testing
         #expect(!isBackground(callers, isGlance: false), "another program's name while one counts")
         read(callers, .preview, ends: true)
         #expect(!isBackground(callers, isGlance: true))
+    }
+
+    // MARK: Copies
+
+    private func requestsAll(_ callers: Machine, by thread: Int32, in key: ListingKey? = nil) -> Bool {
+        callers.at(0) { callers, _ in
+            callers.requestedSize(in: key ?? listing, by: thread, isGlance: false).isWhole
+        }
+    }
+
+    /// Whether the open of a picture to copy it ends the walk over sizes.
+    private func endsWalk(_ callers: Machine, by thread: Int32, in key: ListingKey? = nil) -> Bool {
+        callers.at(0) { callers, _ in callers.beganCopying(from: key ?? listing, by: thread) }
+    }
+
+    /// `cp` queries a size, opens the picture, and queries the next size; most are told by preloads.
+    @Test func aCopyRequestsTheSizesThatItWaitsForAlone() {
+        let callers = Machine()
+        for isSizeKnown in [false, false, true, false, true, true, false] {
+            if !isSizeKnown { #expect(!requestsAll(callers, by: 1)) }
+            _ = endsWalk(callers, by: 1)
+        }
+        // Another program is none of the copy.
+        #expect(!requestsAll(callers, by: 2) && requestsAll(callers, by: 2))
+        #expect(!endsWalk(callers, by: 1), "the other one needs the sizes")
+        #expect(!requestsAll(callers, by: 1))
+    }
+
+    /// `tar` has the directory open while it copies, so that its first query looks like one of `ls -l`.
+    @Test func aWalkOverSizesEndsWithTheCopy() {
+        let callers = Machine()
+        read(callers, .ordinary)
+        #expect(requestsAll(callers, by: 1))
+        #expect(endsWalk(callers, by: 1))
+        #expect(!endsWalk(callers, by: 1), "once")
+        #expect(!requestsAll(callers, by: 1))
+        #expect(requestsAll(callers, by: 2), "ls -l beside it")
+        #expect(!endsWalk(callers, by: 1))
+        #expect(endsWalk(callers, by: 2))
+        #expect(!endsWalk(callers, by: 1, in: author))
+    }
+
+    /// Pictures in an order that no preload follows: each size costs a wait, and one request for all costs less.
+    @Test func aCopyThatNoPreloadServesRequestsAllSizes() {
+        let callers = Machine()
+        var asked: [Bool] = []
+        for _ in 0..<Callers.mostAskedOfACopy + 3 {
+            asked.append(requestsAll(callers, by: 1))
+            #expect(!endsWalk(callers, by: 1) || asked.count == 1)
+        }
+        #expect(asked.firstIndex(of: true) == Callers.mostAskedOfACopy + 1 && asked.last == true)
+        // Two queries without a picture between them are of no copy.
+        let other = Machine()
+        _ = endsWalk(other, by: 1)
+        #expect((0..<3).map { _ in requestsAll(other, by: 1) } == [false, false, true])
     }
 }

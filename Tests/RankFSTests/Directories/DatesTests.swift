@@ -166,7 +166,7 @@ import Testing
             let path = "by-date/daily/2024/05/2024-05-01"
             let link = try await bench.stat(path).inode
             func sight(_ key: ListingKey) -> [String] {
-                bench.fileSystem.thumbnails.sight(of: DirectoryKinds.directory(showing: key))
+                bench.fileSystem.thumbnails.sight(of: key.directory())
             }
             #expect(sight(key) == ["ranking/daily/2024-05-01"])
             _ = await bench.readLink(link)

@@ -209,7 +209,7 @@ import Testing
         try await withDay { bench in
             let inode = try await bench.stat(path(2)).inode
             let expected = [
-                "user.xdg.origin.url": "https://fake.test/artworks/1002",
+                "user.xdg.origin.url": "https://www.pixiv.net/artworks/1002",
                 "user.xdg.referrer.url": "https://fake.test/", "user.dublincore.title": "Title 1002",
                 "user.dublincore.creator": "Author", "user.xdg.tags": "a,b，c", "user.mime_type": "image/jpeg",
                 "user.rankfs.work": "1002", "user.rankfs.page": "0", "user.rankfs.type": "illustration",

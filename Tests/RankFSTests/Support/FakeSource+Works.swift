@@ -9,64 +9,50 @@ extension FakeSource {
 
     var signIn: SignIn { state.withLock { $0.signIn } }
 
-    /// What members see as well, as long as the service takes the session.
-    var modes: [RankingMode] {
-        if case .signedIn = signIn { return RankingMode.everyone + RankingMode.signedIn }
-        return RankingMode.everyone
+    func otherPage(of listing: ListingKey, _ page: Int) throws(SourceError) -> ListingPage {
+        let size = description.entries(of: listing.kind)
+        switch listing.kind {
+        case .search:
+            let words = listing.words ?? ""
+            try note("search \(words) \(page)")
+            return Self.page(state.withLock { $0.hits[words] ?? [] }, page, of: size)
+        case .bookmarks:
+            try note("bookmarks \(listing.user.rawValue) \(page)")
+            guard case .signedIn = signIn else { throw .needsSignIn }
+            return Self.page(state.withLock { $0.bookmarks }, page, of: size)
+        case .following:
+            try note("followed \(listing.user.rawValue) \(page)")
+            guard case .signedIn = signIn else { throw .needsSignIn }
+            return ListingPage(authors: state.withLock { $0.followed }, total: nil, hasNext: false)
+        default: throw .notFound
+        }
     }
 
-    func searchPage(
-        _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        try note("search \(words) \(page)")
-        return Self.page(state.withLock { $0.hits[words] ?? [] }, page, of: worksPerSearchPage)
-    }
-
-    var worksPerSearchPage: Int { 60 }
-
-    func bookmarksPage(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkPage {
-        try note("bookmarks \(user.rawValue) \(page)")
-        guard case .signedIn = signIn else { throw .needsSignIn }
-        return Self.page(state.withLock { $0.bookmarks }, page, of: 48)
-    }
-
-    private static func page(_ works: [Work], _ page: Int, of size: Int) -> WorkPage {
+    private static func page(_ works: [Work], _ page: Int, of size: Int) -> ListingPage {
         let shown = works.dropFirst((page - 1) * size)
-        return WorkPage(
-            works: Array(shown.prefix(size)), total: works.count, hasNext: shown.count > size, unreadable: 0)
+        return ListingPage(works: Array(shown.prefix(size)), total: works.count, hasNext: shown.count > size)
     }
 
-    func followedAuthors(
-        of user: UserID, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AuthorPage {
-        try note("followed \(user.rawValue) \(page)")
-        guard case .signedIn = signIn else { throw .needsSignIn }
-        return AuthorPage(authors: state.withLock { $0.followed }, hasNext: false)
-    }
-
-    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
-        try note("details \(work.rawValue)")
-        return try state.withLock { state throws(SourceError) in
-            guard let record = state.records[work] else { throw .notFound }
-            return WorkDetails(work: record, caption: "Words — “ü”")
+    func record(
+        of subject: RecordKey, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> SourceRecord {
+        switch subject {
+        case .details(let work):
+            try note("details \(work.rawValue)")
+            guard let record = state.withLock({ $0.records[work] }) else { throw .notFound }
+            return .details(WorkDetails(work: record, caption: "Words — “ü”"))
+        case .animation(let work):
+            try note("animation \(work.rawValue)")
+            guard let animation = state.withLock({ $0.animations[work] }) else { throw .notFound }
+            return .animation(animation)
+        case .originals(let work):
+            try note("originals \(work.rawValue)")
+            let pages = state.withLock { $0.records[work]?.pageCount } ?? 1
+            return .originals((0..<pages).map { "\(work.rawValue)\($0).png" })
+        case .profile(let author):
+            try note("profile \(author.rawValue)")
+            return .profile(AuthorProfile(id: author, name: "Author", avatar: state.withLock { $0.avatar }))
         }
-    }
-
-    func animation(
-        of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AnimationRecord {
-        try note("animation \(work.rawValue)")
-        return try state.withLock { state throws(SourceError) in
-            guard let animation = state.animations[work] else { throw .notFound }
-            return animation
-        }
-    }
-
-    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AuthorProfile {
-        try note("profile \(author.rawValue)")
-        return AuthorProfile(id: author, name: "Author", avatar: state.withLock { $0.avatar })
     }
 
     func originalCandidates(of work: Work) -> [String] {
@@ -80,6 +66,4 @@ extension FakeSource {
             1_600_000_000
         )
     }
-
-    func webPage(of author: UserID) -> String { "https://fake.test/users/\(author.rawValue)" }
 }

@@ -26,7 +26,6 @@ final class FakeSource: RankingSource {
 
     let state = Mutex(State())
     let description = SourceDescription.likePixiv
-    let worksPerRequest = 100
 
     /// What was asked, oldest first.
     var asked: [String] { state.withLock { $0.asked } }
@@ -93,42 +92,40 @@ final class FakeSource: RankingSource {
         }
     }
 
-    func rankingPage(
-        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> RankingPage {
+    func page(
+        of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> ListingPage {
+        guard case .number(let page) = part else { return try works(part, of: listing.user) }
+        switch listing.kind {
+        case .ranking: return try await rankingPage(of: listing, page)
+        case .author:
+            try note("author \(listing.user.rawValue)")
+            await waitIfHeld(0)
+            guard let works = state.withLock({ $0.authors[listing.user] }) else { throw .notFound }
+            return ListingPage(entries: [], further: works.map(\.id))
+        default: return try otherPage(of: listing, page)
+        }
+    }
+
+    private func rankingPage(of listing: ListingKey, _ page: Int) async throws(SourceError) -> ListingPage {
+        guard let mode = listing.mode else { throw .notFound }
+        let day = listing.ranking?.day
         try note("\(mode.rawValue) \(day?.description ?? "newest") \(page)")
         await waitIfHeld(page)
         let rankings = state.withLock { $0.rankings }
-        let days = rankings.keys.compactMap { key -> Day? in
-            if case .ranking(mode, let day) = key { day } else { nil }
-        }
+        let days = rankings.keys.compactMap { key in key.ranking.flatMap { $0.mode == mode ? $0.day : nil } }
         guard let served = day ?? days.max(), let all = rankings[.ranking(mode, served)] else { throw .notPublished }
         let start = (page - 1) * Self.perPage
         guard start < all.count || page == 1 else { throw .pastTheEnd }
         let entries = Array(all[start..<min(all.count, start + Self.perPage)])
-        return RankingPage(
-            mode: mode, day: served, page: page, entries: entries, total: all.count,
-            hasNext: start + entries.count < all.count, unreadable: 0)
+        return ListingPage(
+            entries: entries, day: served, total: all.count, hasNext: start + entries.count < all.count)
     }
 
-    func authorWorks(_ author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [WorkID] {
-        try note("author \(author.rawValue)")
-        await waitIfHeld(0)
-        guard let works = state.withLock({ $0.authors[author] }) else { throw .notFound }
-        return works.map(\.id)
-    }
-
-    func works(
-        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [Work] {
+    private func works(_ part: ListingPart, of author: UserID) throws(SourceError) -> ListingPage {
+        guard case .works(let ids) = part else { throw .notFound }
         try note("works of \(author.rawValue)")
-        return state.withLock { $0.authors[author] ?? [] }.filter { ids.contains($0.id) }
-    }
-
-    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
-        try note("originals \(work.rawValue)")
-        let pages = state.withLock { $0.records[work]?.pageCount } ?? 1
-        return (0..<pages).map { "\(work.rawValue)\($0).png" }
+        return ListingPage(works: state.withLock { $0.authors[author] ?? [] }.filter { ids.contains($0.id) })
     }
 
     /// Originals and archives are had under references that tell the format.
@@ -141,10 +138,6 @@ final class FakeSource: RankingSource {
                 fileExtension: String(format))
         default: return Self.place(of: work)
         }
-    }
-
-    func webPage(of work: WorkID) -> String {
-        "https://fake.test/artworks/\(work.rawValue)"
     }
 
     private static func place(of work: WorkID) -> PictureLocation {

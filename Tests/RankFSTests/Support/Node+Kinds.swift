@@ -5,7 +5,7 @@ import Rankings
 /// Nodes by short names.
 extension Node {
     static let rankings = Node.directory(RankingsDirectory())
-    static let users = Node.directory(UsersDirectory())
+    static let users = Node.directory(FolderDirectory(.author))
     static let helpers = Node.directory(HelpersDirectory())
 
     static func mode(_ mode: RankingMode) -> Node { .directory(ModeDirectory(mode)) }

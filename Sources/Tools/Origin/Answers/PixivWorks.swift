@@ -140,8 +140,6 @@ extension Pixiv.Call {
     /// The answer to an invalid number or parameter, or to a route for signed-in users without a session.
     static let badRequest = Response.failure("不正なリクエストです。", status: 400)
     private static let unknown = Response.failure("", status: 404)
-    /// The service's answer to a request past the end of the rankings.
-    static let outOfRange = Response.json(.object([("error", "ランキング集計の範囲外です")]), status: 404)
     private static let perPage = 50
 
     /// The facts about a work.
@@ -188,7 +186,7 @@ extension Pixiv.Call {
         let name = request.value("mode") ?? "daily"
         let content = request.value("content").flatMap { $0.isEmpty ? nil : $0 } ?? "all"
         guard let mode = Mode.named(name), content == "all" || mode.contents.contains(content) else {
-            return Self.outOfRange
+            return Response.outOfRange
         }
         if mode.needsSignIn, !viewer.isSignedIn { return .html("403 Forbidden", status: 403) }
         let newest = universe.newest(at: now)
@@ -196,7 +194,7 @@ extension Pixiv.Call {
         let page = request.value("p").map { Int($0) ?? 0 } ?? 1
         guard let day = date.map({ Day(compact: $0) }) ?? newest, mode.firstDay <= day, day <= newest,
             (1...mode.ranks).contains(page), let (entries, total) = entries(mode, day, content, page)
-        else { return Self.outOfRange }
+        else { return Response.outOfRange }
         let bookmarked = viewer.user.map { user in
             Set(universe.bookmarks(of: user, now: now).filter { !$0.isGone }.map(\.slot))
         }

@@ -62,7 +62,7 @@ struct RecordedWorks: Sendable {
         // Without a date, the newest ranking is returned.
         let newest = answers.keys.filter { $0.hasPrefix(ranking) }.max() ?? ""
         let date = value("date") ?? newest.dropFirst(ranking.count).prefix(8).description
-        return answers["\(ranking)\(date) \(value("p") ?? "1")"].map(Self.verbatim) ?? Pixiv.Call.outOfRange
+        return answers["\(ranking)\(date) \(value("p") ?? "1")"].map(Self.verbatim) ?? Response.outOfRange
     }
 
     /// A generated envelope around recorded records, since this answer was not recorded.

@@ -63,6 +63,9 @@ struct Response: Sendable {
         return Response(status: status, headers: [("Content-Type", "text/html")], body: .bytes(Array(page.utf8)))
     }
 
+    /// The answer to a request past the end of pixiv's rankings.
+    static let outOfRange = json(.object([("error", "ランキング集計の範囲外です")]), status: 404)
+
     /// The answer of an `/ajax` route: an envelope around a body, `{"error":false,"message":"","body":…}`.
     static func envelope(_ body: JSONText) -> Response {
         json(Shapes.fill("envelope", ["body": body]))

@@ -1,24 +1,5 @@
 import Rankings
 
-/// An author of pixiv's with a given number of works, for tests.
-struct SpecialAuthor: Sendable {
-    let id: Int64
-    let name: String
-    let works: Int
-    /// One work in this many is a comic.
-    let mangaEvery: Int
-
-    /// The authors; the index of each is part of its works' numbers: append only.
-    static let all = Landmarks.list["authors"].elements.map { author in
-        SpecialAuthor(
-            id: author["id"].number ?? 0, name: author["name"].string ?? "", works: Int(author["works"].number ?? 0),
-            mangaEvery: Int(author["mangaEvery"].number ?? 1000))
-    }
-
-    /// The index of an author in ``all``.
-    static func place(_ id: Int64) -> Int? { all.firstIndex { $0.id == id } }
-}
-
 /// The mapping between pixiv's authors and works, computed in both directions without storage.
 ///
 /// A multiplication scatters the slots of all rankings; neighbours in the scattered order share an author: of 256 slots half belong

@@ -1,50 +1,6 @@
 import Rankings
 import Synchronization
 
-/// A ranking of pixiv's by its `mode=`, with the values of `content=` that can limit it.
-struct Mode: Sendable {
-    let name: String
-    let contents: [String]
-    /// The index of the mode, which is a part of works' numbers.
-    fileprivate(set) var index = 0
-
-    /// Whether the mode is for signed-in users only.
-    var needsSignIn: Bool { name.contains("r18") }
-    /// Whether the mode ranks works made with AI, which the service has had since 2022 only.
-    var isAI: Bool { name.hasSuffix("_ai") }
-    /// The number of its ranks.
-    var ranks: Int { name == "r18g" ? 50 : needsSignIn ? 100 : 500 }
-    /// The first ranked day; for the AI rankings 2022-10-31.
-    var firstDay: Day { isAI ? Day(ordinal: 19_296) : Service.pixiv.firstDay }
-
-    private static let all3 = ["illust", "manga", "ugoira"]
-    private static let some = ["illust", "manga"]
-
-    /// All modes by their index, which is packed into works' numbers: append only.
-    static let all: [Mode] = [
-        ("daily", all3), ("weekly", all3), ("monthly", some), ("male", some), ("female", some), ("rookie", some),
-        ("original", []), ("daily_ai", []), ("daily_r18", all3), ("weekly_r18", all3), ("male_r18", some),
-        ("female_r18", some), ("r18g", []), ("daily_r18_ai", []),
-    ].enumerated().map { Mode(name: $1.0, contents: $1.1, index: $0) }
-
-    /// The mode of a name.
-    static func named(_ name: String) -> Mode? { all.first { $0.name == name } }
-
-    private static let rankBits = 9
-
-    /// The mode and the rank at which a work first appeared; nil for a work that never was ranked.
-    static func place(_ slot: Slot) -> (mode: Mode, rank: Int)? {
-        let (index, rank) = (slot.number >> rankBits, slot.number & (1 << rankBits - 1))
-        guard slot.author == nil, index < all.count, (1...all[index].ranks).contains(rank) else { return nil }
-        return (all[index], rank)
-    }
-
-    /// The slot of a rank on a day, with days counted from the first one.
-    func slot(_ day: Int, _ rank: Int) -> Slot {
-        Slot(day: day, number: index << Self.rankBits | rank)
-    }
-}
-
 /// One entry of a ranking.
 struct RankedWork: Sendable {
     let rank: Int
@@ -101,12 +57,6 @@ extension Universe {
         guard day >= back, case let slot = Mode.all[0].slot(day - back, source), !isGap(slot) else { return nil }
         return (slot, isDaily ? source : 0)
     }
-}
-
-/// A work that searches can find, with its tags as indices.
-struct SearchedWork: Sendable {
-    let work: Post
-    let tags: [Int]
 }
 
 extension Universe {

@@ -1,4 +1,4 @@
-/// The synopsis of a command, parsed from the table of commands, which is the only source for help and for shells.
+/// The synopsis of a command, by which its words are parsed, completed, and shown in help.
 struct Synopsis: Hashable, Sendable {
     /// The placeholder of a value.
     enum Operand: Hashable, Sendable {
@@ -21,22 +21,17 @@ struct Synopsis: Hashable, Sendable {
     }
 
     let command: String
-    /// One line that describes the command; empty if help has none.
-    let help: String
+    /// The words after the command's name, as help shows them.
+    let written: String
     /// Whether the command takes the options of the table and `-o`.
     let takesOptions: Bool
     let flags: [Flag]
     let operands: [Operand]
 
-    /// The synopses of every command, in the order of help.
-    static let all: [Synopsis] = CommandTable.listed.map {
-        Synopsis(command: $0.name, help: $0.summary ?? "", written: $0.words)
-    }
-
     /// Parses the text after a command's name.
-    init(command: String, help: String, written: String) {
+    init(command: String, written: String) {
         self.command = command
-        self.help = help
+        self.written = written
         var flags: [Flag] = []
         var operands: [Operand] = []
         var takesOptions = false
@@ -76,19 +71,4 @@ struct Synopsis: Hashable, Sendable {
         default: .file
         }
     }
-}
-
-/// Properties of an option that completions need.
-extension OptionDefinition {
-    /// Whether the value is a path.
-    var isPath: Bool { placeholder == "DIR" || placeholder == "FILE" }
-
-    /// The flag as written on a command line: `--cache-size`.
-    var flag: String { "--" + String(name.map { $0 == "_" ? "-" : $0 }) }
-}
-
-/// Words that every `-o` list takes besides those of the table.
-extension MountOptions {
-    /// The options of libfuse, with `=` after those that need a value.
-    static let offered = passedOn.map { $0 == "max_read" ? "max_read=" : $0 } + ["uid=", "gid=", "umask=", "setuid="]
 }

@@ -1,0 +1,40 @@
+import Catalog
+import System
+import Thumbnails
+
+/// Finds entries of listings by the digests in the names of their shared thumbnails.
+///
+/// The first query makes the digests of a whole listing: three thousand for a day, a millisecond or two.
+struct SharedThumbnailNames: Sendable {
+    private struct Names {
+        var listing: Listing
+        /// The number of entries of the listing that were known.
+        var count: Int
+        var indices: [String: Int]
+    }
+
+    /// The number of listings with kept digests: a person views one directory, and came from another.
+    private static let mostListings = 4
+
+    /// The kept listings, the most recently used last.
+    private var kept: [Names] = []
+
+    /// Finds the entry with the digest in the name of its shared thumbnail, and the address that has the digest.
+    mutating func find(_ digest: String, in listing: Listing) -> (index: Int, address: String)? {
+        let entries = listing.entries
+        var names = Names(listing: listing, count: 0, indices: [:])
+        if let place = kept.firstIndex(where: { $0.listing === listing }) { names = kept.remove(at: place) }
+        if names.count != entries.count {
+            names.count = entries.count
+            names.indices = [:]
+            for (index, entry) in entries.enumerated() {
+                for address in SharedAddress.all(of: entry.name) { names.indices[MD5.hex(address.utf8)] = index }
+            }
+        }
+        kept.append(names)
+        if kept.count > Self.mostListings { kept.removeFirst() }
+        guard let index = names.indices[digest] else { return nil }
+        let address = SharedAddress.all(of: entries[index].name).first { MD5.hex($0.utf8) == digest }
+        return address.map { (index, $0) }
+    }
+}

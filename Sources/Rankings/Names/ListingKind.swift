@@ -1,0 +1,193 @@
+/// A kind of listing: all that distinguishes it from other kinds is its row (`facts`).
+///
+/// The order of the cases is that of their directories in the root.
+package enum ListingKind: CaseIterable, Hashable, Sendable {
+    case ranking
+    case author
+    case artist
+    case work
+    case search
+    case bookmarks
+    case following
+
+    /// The row of the kind.
+    package var facts: ListingFacts {
+        switch self {
+        case .ranking: .ranking
+        case .author: .author
+        case .artist: .artist
+        case .work: .work
+        case .search: .search
+        case .bookmarks: .bookmarks
+        case .following: .following
+        }
+    }
+}
+
+extension ListingFacts {
+    fileprivate static let ranking = ListingFacts(
+        "ranking", by: .day, at: .rankings, order: .ranked, freshness: .calendar, sharedUnder: "days")
+
+    /// The works of an author.
+    ///
+    /// Three requests ahead, because five thousand works are fifty requests.
+    fileprivate static let author = ListingFacts(
+        "author", by: .number, at: .folder("users"), isIndexed: true, ahead: 3, most: 5000, freshness: .halfDay,
+        sharedUnder: "authors", mayBeAbsent: true, seen: .author)
+
+    /// The works of an artist known by name alone.
+    fileprivate static let artist = ListingFacts(
+        "artists", by: .name, at: .folder("artists"), freshness: .halfDay, sharedUnder: "artists", mayBeAbsent: true)
+
+    /// The pages of one work, as the author uploaded them; its answers are records.
+    fileprivate static let work = ListingFacts(
+        "work", by: .number, at: .folder("works"), order: .given, contents: .pages, most: 1, freshness: .halfDay,
+        sharedUnder: "works", mayBeAbsent: true, seen: .work)
+
+    /// The results of a search by the user, independent of the spelling of its words.
+    fileprivate static let search = ListingFacts("search", by: .name, at: .folder("search"), audience: .owner)
+
+    /// The public bookmarks of a user.
+    fileprivate static let bookmarks = ListingFacts(
+        "bookmarks", by: .number, at: .inside(.author, "bookmarks"), ownName: "bookmarks", order: .given,
+        audience: .session)
+
+    /// The authors that a user follows.
+    ///
+    /// Three requests ahead, because two thousand authors are eighty-four.
+    fileprivate static let following = ListingFacts(
+        "following", by: .number, at: .root, ownName: "following", order: .given, contents: .authors, ahead: 3,
+        audience: .session)
+}
+
+/// The row of a kind of listing: its facts, which tree, catalogue, tier and program read.
+package final class ListingFacts: Sendable {
+    /// The parameter that distinguishes the listings of a kind.
+    package enum SubjectForm: Hashable, Sendable {
+        /// A ranking and a day of it.
+        case day
+        /// The number of a work or a user.
+        case number
+        /// A text.
+        case name
+    }
+
+    /// The place of the listings' directories.
+    package enum Place: Hashable, Sendable {
+        /// Below `ranking/`, by ranking and day.
+        case rankings
+        /// In a directory of this name in the root, each under its subject; the directory lists those that were opened.
+        case folder(String)
+        /// Under this name in the directory of another kind with the same subject.
+        case inside(ListingKind, String)
+        /// In the root alone, under `ownName`.
+        case root
+    }
+
+    package enum Order: Hashable, Sendable {
+        /// By rank, which begins each name.
+        case ranked
+        /// Newest first: further entries have lower numbers.
+        case newestFirst
+        /// The order of the service, which says nothing about entries to come.
+        case given
+    }
+
+    package enum Contents: Hashable, Sendable {
+        case works
+        /// The pages of one work.
+        case pages
+        /// Authors, whose numbers take the place of works' numbers.
+        case authors
+    }
+
+    /// The time for which a stored listing is shown without a comparison with the service's.
+    package enum Freshness: Hashable, Sendable {
+        /// By the age of the ranking's day (`RankingCalendar.Change`).
+        case calendar
+        case seconds(Int64)
+
+        /// Six hours, for a few requests a day.
+        static let halfDay = Freshness.seconds(6 * 3600)
+        /// An hour, since users open these listings for their new entries.
+        static let hour = Freshness.seconds(3600)
+    }
+
+    /// The entries of the kind's directory besides the listings that were opened.
+    package enum Seen: Hashable, Sendable {
+        /// The authors of the pictures that were read last.
+        case author
+        /// The works of the pictures that were read last.
+        case work
+    }
+
+    /// The beginning of keys in databases; never changes.
+    package let word: String
+    package let form: SubjectForm
+    package let place: Place
+    /// The name in the root under which the signed-in user's own listing stands; nil for none.
+    package let ownName: String?
+    package let order: Order
+    package let contents: Contents
+    /// Whether the first answer names all works, whose records are then requested by number.
+    package let isIndexed: Bool
+    /// Requests at once for a reader that continues after the first page; rankings have those of their source.
+    package let ahead: Int
+    /// An upper bound of the pages.
+    package let most: Int
+    package let freshness: Freshness
+    package let audience: Audience
+    /// The beginning of the names of its documents on the tier; nil if its answers are for this user alone.
+    package let sharedUnder: String?
+    /// Whether only an answer of the service shows that a listing exists; an empty first page then means that it does not.
+    package let mayBeAbsent: Bool
+    package let seen: Seen?
+
+    fileprivate init(
+        _ word: String, by form: SubjectForm, at place: Place, ownName: String? = nil, order: Order = .newestFirst,
+        contents: Contents = .works, isIndexed: Bool = false, ahead: Int = 1, most: Int = 1000,
+        freshness: Freshness = .hour, audience: Audience = .everybody, sharedUnder: String? = nil,
+        mayBeAbsent: Bool = false, seen: Seen? = nil
+    ) {
+        self.word = word
+        self.form = form
+        self.place = place
+        self.ownName = ownName
+        self.order = order
+        self.contents = contents
+        self.isIndexed = isIndexed
+        self.ahead = ahead
+        self.most = most
+        self.freshness = freshness
+        self.audience = audience
+        self.sharedUnder = sharedUnder
+        self.mayBeAbsent = mayBeAbsent
+        self.seen = seen
+    }
+}
+
+/// The users that can see a node on a mount that other users can access.
+package enum Audience: Hashable, Sendable {
+    case everybody
+    /// The owner and root.
+    case owner
+    /// The owner and root; the name is not listed for other users, since a session adds it to a directory that they can see.
+    case session
+}
+
+extension ListingKind {
+    /// The name of the directory in the root that has these listings; nil if there is none.
+    package var folder: String? {
+        if case .folder(let name) = facts.place { name } else { nil }
+    }
+
+    /// The kinds with directories in the directory of this kind, with the names of these.
+    package var inside: [(kind: ListingKind, name: String)] {
+        Self.allCases.compactMap { kind in
+            if case .inside(self, let name) = kind.facts.place { (kind, name) } else { nil }
+        }
+    }
+
+    /// Whether the entries are pictures.
+    package var showsPictures: Bool { facts.contents != .authors }
+}

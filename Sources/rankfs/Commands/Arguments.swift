@@ -1,0 +1,120 @@
+/// The words after a command's name, parsed by its synopsis, without side effects.
+struct Arguments {
+    /// The words that are no flags, in the order given.
+    private(set) var positions: [String] = []
+    /// The flags of the command without a value.
+    private(set) var flags: Set<String> = []
+    /// The flags of the command with a value.
+    private(set) var values: [String: String] = [:]
+    /// The options of a mount, if the command takes them.
+    private(set) var request = MountRequest()
+    private(set) var wantsHelp = false
+    private var words: ArraySlice<String>
+
+    /// Commands for which the options may name the serving user, or an existing mount.
+    private static let takingAccounts: Set<String> = ["mount", "doctor"]
+
+    /// - Parameters:
+    ///   - words: The words after the command's name.
+    ///   - synopsis: The synopsis of the command.
+    ///   - short: Short names of its flags.
+    /// - Throws: `.usage`, for a word that the command does not take.
+    init(_ words: ArraySlice<String>, of synopsis: Synopsis, short: [String: String]) throws(ProgramError) {
+        self.words = words
+        if synopsis.takesOptions { try refuseCookies() }
+        while let word = self.words.popFirst() {
+            if !word.hasPrefix("-") || word == "-" {
+                positions.append(word)
+            } else if word == "--" {
+                positions += self.words
+                break
+            } else if word == "-h" || word == "--help" {
+                wantsHelp = true
+            } else if try takesFlag(short[word] ?? word, of: synopsis) {
+                continue
+            } else if synopsis.takesOptions {
+                try parseMountFlag(word)
+            } else {
+                throw ProgramError(.usage, "\(LogText.escaped(word, limit: 80)) is not an option of this command.")
+            }
+        }
+        guard
+            wantsHelp || Self.takingAccounts.contains(synopsis.command)
+                || (request.options.account == nil && !request.options.remounts)
+        else { throw ProgramError(.usage, "setuid and remount are for `rankfs mount`; leave them out.") }
+    }
+
+    /// Takes a source in front of the other positions; a file or folder named like a source is written ./NAME.
+    mutating func takeSource() {
+        guard let source = positions.first.flatMap({ try? SourceName(argument: $0) }) else { return }
+        request.source = source
+        positions.removeFirst()
+    }
+
+    /// Parses a flag of the command alone; false for another word.
+    private mutating func takesFlag(_ word: String, of synopsis: Synopsis) throws(ProgramError) -> Bool {
+        let name = String(word.prefix { $0 != "=" })
+        guard let flag = synopsis.flags.first(where: { $0.name == name && $0.name.hasPrefix("--") }) else {
+            return false
+        }
+        if flag.value == nil {
+            guard name == word else { return false }
+            flags.insert(name)
+        } else if name == word {
+            guard let value = words.popFirst() else { throw ProgramError(.usage, "\(name) needs a folder behind it.") }
+            values[name] = value
+        } else {
+            values[name] = String(word.dropFirst(name.count + 1))
+        }
+        return true
+    }
+
+    private mutating func parseMountFlag(_ word: String) throws(ProgramError) {
+        switch word {
+        case "-f", "--foreground": request.foreground = true
+        case "-d", "--debug":
+            request.debug = true
+            request.foreground = true
+        case "-o": try request.options.add(list: try value(of: word))
+        case _ where word.hasPrefix("-o"): try request.options.add(list: String(word.dropFirst(2)))
+        case _ where word.hasPrefix("--"): try parseLongFlag(word)
+        default: throw ProgramError(.usage, UnknownOption.sentence(for: word))
+        }
+    }
+
+    /// `--name=value` or `--name value`.
+    private mutating func parseLongFlag(_ word: String) throws(ProgramError) {
+        let flag = word.dropFirst(2)
+        let name = String(flag.prefix { $0 != "=" })
+        let given = flag.count > name.count ? String(flag.dropFirst(name.count + 1)) : nil
+        if name == "ready-fd" {
+            guard let descriptor = given.flatMap({ Int32($0) }), descriptor > 2 else {
+                throw ProgramError(.usage, "--ready-fd is for rankfs itself; leave it out.")
+            }
+            request.readyDescriptor = descriptor
+            return
+        }
+        guard OptionTable.definition(named: name) != nil else {
+            throw ProgramError(.usage, UnknownOption.sentence(for: name))
+        }
+        let text: String
+        if let given { text = given } else { text = try value(of: word) }
+        request.options.assignments.append(
+            Assignment(name: OptionTable.normalised(name), value: text, place: .commandLine))
+    }
+
+    private mutating func value(of flag: String) throws(ProgramError) -> String {
+        guard let value = words.popFirst() else { throw ProgramError(.usage, "\(flag) needs a value behind it.") }
+        return value
+    }
+
+    /// Refuses words that may be a cookie, without repeating them: every process can read them, and shells keep them.
+    private func refuseCookies() throws(ProgramError) {
+        guard !words.contains(where: Secrets.mayBe) else {
+            throw ProgramError(
+                .usage,
+                "a cookie may not stand on the command line, where every process can read it; `rankfs login` asks for it, "
+                    + "`rankfs login FILE` takes it from a cookies.txt, `rankfs login -` from the standard input.")
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Glibc
+import Testing
+
+@testable import rankfs
+
+/// The decisions of a fetch: the order of its works, its attempts, and its end; the clock is a number here.
+@Suite struct FetchPlanTests {
+    /// All works that may begin now, with their readers.
+    private func beginAll(_ plan: inout FetchPlan) -> [(work: FetchWork, reader: Int)] {
+        var begun: [(work: FetchWork, reader: Int)] = []
+        while let next = plan.begin() { begun.append(next) }
+        return begun
+    }
+
+    private func record(
+        _ outcome: FetchOutcome, _ begun: (work: FetchWork, reader: Int), in plan: inout FetchPlan
+    )
+        -> [String]
+    {
+        plan.record(outcome, of: begun.work, by: begun.reader)
+    }
+
+    private let failed = FetchOutcome.failed(LocalFiles.Failure(code: EIO))
+
+    @Test func worksBeginInTheOrderOfListings() {
+        var plan = FetchPlan(paths: ["1", "2"], readers: 4)
+        let first = beginAll(&plan)
+        #expect(first.map(\.work) == [FetchWork(path: "1", group: "1", isListing: true)], "one listing at a time")
+        _ = record(.listed(files: ["a", "c"], directories: ["x", "y"]), first[0], in: &plan)
+        let second = beginAll(&plan)
+        #expect(second.map(\.work.path) == ["1/a", "1/c", "1/x"], "a directory in the place of its parent")
+        #expect(second.map(\.work.isListing) == [false, false, true])
+        #expect(plan.progress.listingsLeft == 3 && plan.progress.name == "x")
+        #expect(record(.skipped, second[0], in: &plan) == [], "a file is left")
+        #expect(record(.skipped, second[1], in: &plan) == ["1: 2 there already"])
+        _ = record(.listed(files: ["f"], directories: []), second[2], in: &plan)
+        let third = beginAll(&plan)
+        #expect(third.map(\.work.path) == ["1/x/f", "1/y"])
+        _ = record(.elsewhere("z"), third[1], in: &plan)
+        let fourth = beginAll(&plan)
+        #expect(fourth.map(\.work.path) == ["z"])
+        _ = record(.listed(files: [""], directories: []), fourth[0], in: &plan)
+        #expect(plan.begin()?.work == FetchWork(path: "z", group: "z"), "a file that was named itself")
+    }
+
+    @Test func noMoreFilesThanReaders() {
+        var plan = FetchPlan(paths: [""], readers: 2)
+        let first = beginAll(&plan)
+        _ = record(.listed(files: ["a", "b", "c"], directories: []), first[0], in: &plan)
+        let begun = beginAll(&plan)
+        #expect(begun.map(\.work.path) == ["a", "b"] && Set(begun.map(\.reader)) == [0, 1])
+        _ = record(.fetched(5, replaced: true), begun[1], in: &plan)
+        #expect(beginAll(&plan).map(\.reader) == [begun[1].reader])
+        #expect(plan.tally.total.bytes == 5)
+    }
+
+    @Test func threeLostInARowAreAnOutage() {
+        var plan = FetchPlan(paths: ["1", "2"], readers: 8)
+        let first = beginAll(&plan)
+        _ = record(.listed(files: (0..<12).map(String.init), directories: ["d"]), first[0], in: &plan)
+        let begun = beginAll(&plan)
+        #expect(begun.count == 8)
+        _ = record(failed, begun[0], in: &plan)
+        _ = record(failed, begun[1], in: &plan)
+        #expect(record(.withheld, begun[2], in: &plan) == [])
+        _ = record(failed, begun[3], in: &plan)
+        _ = record(failed, begun[4], in: &plan)
+        #expect(!plan.isOutage && plan.tally.untried == 0)
+        let lines = record(failed, begun[5], in: &plan)
+        #expect(plan.isOutage && lines.last?.hasPrefix("nothing gets through") == true)
+        #expect(plan.tally.untried == 6 && plan.tally.losses.count == 5, "four files and two listings")
+        #expect(plan.begin() == nil)
+        #expect(record(.skipped, begun[6], in: &plan) == [] && plan.begin() == nil)
+    }
+
+    @Test func aListingThatComesAfterAnOutageIsLeftToo() {
+        var plan = FetchPlan(paths: ["1", "2"], readers: 5)
+        let first = beginAll(&plan)
+        _ = record(.listed(files: ["a", "b", "c"], directories: []), first[0], in: &plan)
+        let begun = beginAll(&plan)
+        for file in begun.prefix(3) { _ = record(failed, file, in: &plan) }
+        #expect(plan.isOutage && plan.tally.untried == 0)
+        _ = record(.listed(files: ["a", "b"], directories: []), begun[3], in: &plan)
+        #expect(plan.begin() == nil && plan.tally.untried == 2)
+    }
+
+    @Test func anErrorOfAllStopsTheRest() {
+        var plan = FetchPlan(paths: ["1", "2"], readers: 2)
+        let first = beginAll(&plan)
+        _ = record(.stopped(ProgramError(.unavailable, "gone")), first[0], in: &plan)
+        #expect(plan.begin() == nil && plan.stop?.message == "gone")
+    }
+
+    @Test func aListingIsLostForItsReason() {
+        var plan = FetchPlan(paths: ["1", "2", "3"], readers: 1)
+        for outcome in [FetchOutcome.withheld, .missing, failed] {
+            if let next = plan.begin() { _ = record(outcome, next, in: &plan) }
+        }
+        #expect(plan.tally.losses.map(\.path) == ["1", "2", "3"] && plan.tally.listings == 3)
+        #expect(plan.tally.losses[0].reason == "only signed-in users see it" && plan.begin() == nil)
+    }
+
+    @Test func attemptsComeAfterLongerAndLongerPauses() {
+        var attempts = FetchAttempts()
+        var pauses: [Int64] = []
+        while let pause = attempts.pause(closedUntil: nil, now: 0) {
+            #expect(!pause.isCoolDown)
+            pauses.append(pause.seconds)
+        }
+        #expect(pauses == [2, 4, 8, 16, 32, 60, 60] && pauses.count + 1 == FetchAttempts.most)
+    }
+
+    @Test func aCoolDownIsNoAttempt() {
+        var attempts = FetchAttempts()
+        for _ in 0..<6 { _ = attempts.pause(closedUntil: 9, now: 10) }
+        for _ in 0..<20 {
+            let pause = attempts.pause(closedUntil: 130, now: 100)
+            #expect(pause?.isCoolDown == true && pause?.seconds == 31, "the mount is ready first")
+        }
+        #expect(attempts.pause(closedUntil: nil, now: 131)?.seconds == 2)
+    }
+}
