@@ -24,6 +24,12 @@ package protocol BooruEngine: Sendable {
     /// - Returns: A term for `list`.
     func term(for days: Range<Day>) -> String
 
+    /// The terms that find a user's favourites, the last one first.
+    ///
+    /// - Parameter user: The user's name, percent-encoded.
+    /// - Returns: Terms for `list`.
+    func favorites(of user: String) -> [String]
+
     /// Whether the search reads a word, in lower case, as syntax instead of a tag: a metatag, or a part of its grammar.
     func isSyntax(_ word: String) -> Bool
 

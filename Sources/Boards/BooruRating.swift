@@ -69,7 +69,9 @@ package enum BooruRankings {
     }
 
     /// The further listings: artists are names alone.
-    package static func listings(perPage: Int) -> [ListingKind: Int] { [.artist: perPage, .search: perPage, .work: 1] }
+    package static func listings(perPage: Int) -> [ListingKind: Int] {
+        [.artist: perPage, .search: perPage, .family: perPage, .favorites: perPage, .work: 1]
+    }
 
     /// The further abilities: there is no signing in.
     package static let abilities: Set<SourceAbility> = [.origins]
@@ -81,6 +83,8 @@ package enum BooruRankings {
 package enum BooruLimits {
     /// The most tags of a post that are kept; the largest board's posts have about 30, few more than 200.
     package static let tags = 512
+    /// The most generations of a family that are looked up, as many as a board admits (`post.rb`).
+    static let generations = 4
     /// The most bytes of a tag; services allow 170 to 255 characters.
     package static let tagBytes = 512
     /// The most tags of one kind in a name; further ones are counted.

@@ -74,6 +74,11 @@ extension BooruSource {
         case .ranking: return try await rankingPage(of: listing, page, deadline: deadline)
         case .search: return try await searchPage(listing.words ?? "", page: page, deadline: deadline)
         case .artist: return try await artistPage(listing.words ?? "", page: page, deadline: deadline)
+        case .family: return try await family(of: listing.work, deadline: deadline)
+        case .favorites:
+            let user = Self.spelled(listing.words ?? "")
+            guard Self.isTag(user) else { throw .notFound }
+            return try await works(engine.favorites(of: PercentCoding.encode(user)), page: page, deadline: deadline)
         default: throw .notFound
         }
     }
@@ -126,6 +131,23 @@ extension BooruSource {
         let tag = Self.spelled(artist)
         guard Self.isTag(tag), !engine.isSyntax(tag.lowercased()) else { throw .notFound }
         return try await works([PercentCoding.encode(tag)], page: page, deadline: deadline)
+    }
+
+    /// The family of a post: the first of its ancestors, and that one's children, which records of posts name.
+    private func family(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> ListingPage {
+        func field(_ name: String, of post: WorkDetails) -> JSON { post.more.first { $0.name == name }?.value ?? .null }
+        var eldest = try await details(work, deadline: deadline)
+        for _ in 1..<BooruLimits.generations {
+            guard let parent = field("parent", of: eldest).number, parent > 0 else { break }
+            eldest = try await details(WorkID(rawValue: parent), deadline: deadline)
+        }
+        guard field("has_children", of: eldest).flag == true else {
+            if let reason = eldest.work.withheld { throw .withheld(reason) }
+            return ListingPage(works: [eldest.work])
+        }
+        let page = try await works(["parent:\(eldest.work.id.rawValue)"], page: 1, deadline: deadline)
+        if page.entries.isEmpty, page.unreadable == 0 { throw .withheld(Withholding.rating) }
+        return page
     }
 
     package func record(

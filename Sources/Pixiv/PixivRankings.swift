@@ -72,8 +72,9 @@ package enum PixivLimits {
     static let entriesPerPage = 50
     /// The most works in one request of `profile/illusts`; the service answers a longer request with an error.
     package static let worksPerRequest = 100
-    /// Entries of a full page of a search, of bookmarks and of followed authors, as the service's own pages request them.
+    /// Entries of a full page of a search, a series, bookmarks and followed authors, as the service's own pages request them.
     static let worksPerSearchPage = 60
+    static let worksPerSeriesPage = 12
     static let worksPerBookmarksPage = 48
     static let authorsPerPage = 24
     /// The accepted numbers of pages of a search; the service reports 10 without an account and 1000 with one.

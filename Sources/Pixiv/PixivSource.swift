@@ -77,6 +77,7 @@ extension PixivSource {
     /// The kinds of listings besides rankings, with the entries on a full page.
     static let listings: [ListingKind: Int] = [
         .author: PixivLimits.worksPerRequest, .work: 1, .search: PixivLimits.worksPerSearchPage,
+        .series: PixivLimits.worksPerSeriesPage,
         .bookmarks: PixivLimits.worksPerBookmarksPage, .following: PixivLimits.authorsPerPage,
     ]
 
@@ -96,6 +97,9 @@ extension PixivSource {
             guard let words = listing.words, !words.isEmpty, words != ".", words != ".." else { throw .notFound }
             let body = try await api(forPage: page).body(PixivRoutes.search(words, page: page), deadline: deadline)
             return try ListAnswers.search(body, page: page)
+        case .series:
+            let path = PixivRoutes.series(listing.work, page: page)
+            return try ListAnswers.series(await api(forPage: page).body(path, deadline: deadline), page: page)
         case .bookmarks:
             let path = PixivRoutes.bookmarks(of: listing.user, page: page)
             return try ListAnswers.bookmarks(await api(forPage: page).body(path, deadline: deadline), page: page)
@@ -184,6 +188,9 @@ enum PixivRoutes {
         let encoded = PercentCoding.encode(words)
         return "/ajax/search/artworks/\(encoded)?word=\(encoded)&order=date_d&mode=all&p=\(page)&s_mode=s_tag&type=all"
     }
+
+    /// The works of a series; the service refuses a request without a page.
+    static func series(_ series: WorkID, page: Int) -> String { "/ajax/series/\(series.rawValue)?p=\(page)" }
 
     static func bookmarks(of user: UserID, page: Int) -> String {
         let range =

@@ -16,11 +16,13 @@ import Testing
         (15, "cache: a part that begins like the picture itself leaves the bytes of readers out of doubt"),
         (60, "sizes: requests that a copy does not need are withdrawn before they are sent"),
         (26, "cache: the first part of a picture for a copy tells its length, and of most it is all"),
+        (70, "doors: series of authors, families of posts, favourites of users"),
     ]
 
     /// The same for what is no part of the product.
     static let tools: [Allowance] = [
         (4_479, "one universe of posts, printed by a thin renderer for each service"),
+        (51, "series, families and favourites, as the services answer them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

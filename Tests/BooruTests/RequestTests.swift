@@ -33,6 +33,40 @@ import Testing
             ])
     }
 
+    @Test func aFamilyIsThatOfTheEldest() async throws {
+        let board = FakeBoard(
+            try text(danbooruPost(7, ["parent_id": 5, "has_children": false])),
+            try text(danbooruPost(5, ["parent_id": NSNull(), "has_children": true])),
+            try text([danbooruPost(7), danbooruPost(5)]))
+        let family = try await board.source().page(of: ListingKey(.family, 7), 1, deadline: deadline)
+        #expect(family.works.map(\.id.rawValue) == [7, 5] && !family.hasNext)
+        #expect(
+            board.urls == [
+                "https://safebooru.donmai.us/posts/7.json", "https://safebooru.donmai.us/posts/5.json",
+                "https://safebooru.donmai.us/posts.json?tags=parent:5+rating:g&limit=200&page=1",
+            ])
+        // The record of a post without a family says so.
+        let alone = FakeBoard(try text(danbooruPost(9, ["parent_id": NSNull(), "has_children": false])))
+        #expect(
+            try await alone.source().page(of: ListingKey(.family, 9), 1, deadline: deadline).works.map(\.id.rawValue)
+                == [9])
+        #expect(alone.urls.count == 1)
+    }
+
+    @Test func favouritesAreInTheOrderOfTheService() async throws {
+        let key = try #require(ListingKey(text: "favorites/Some One"))
+        let (board, other) = (FakeBoard(try page(2)), FakeBoard(try text([moebooruPost()])))
+        let spaced = await #expect(throws: SourceError.self) {
+            try await board.source().page(of: key, 1, deadline: deadline)
+        }
+        #expect(spaced == .notFound && board.urls.isEmpty)
+        let name = try #require(ListingKey(text: "favorites/some_one"))
+        #expect(try await board.source().page(of: name, 1, deadline: deadline).works.map(\.id.rawValue) == [1, 2])
+        _ = try await other.source(yandere).page(of: name, 1, deadline: deadline)
+        #expect(board.urls.first?.contains("tags=ordfav:some_one+rating:g&") == true)
+        #expect(other.urls.first?.contains("tags=vote:3:some_one+order:vote+rating:s&") == true)
+    }
+
     @Test func requestsAreHonestAndPlain() async throws {
         let board = FakeBoard(try page(1), try page(1))
         let source = board.source()

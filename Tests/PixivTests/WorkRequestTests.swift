@@ -129,6 +129,7 @@ struct WorkRequestTests {
         #expect(
             PixivRoutes.bookmarks(of: user, page: 3)
                 == "/ajax/user/7/illusts/bookmarks?tag=&offset=96&limit=48&rest=show")
+        #expect(PixivRoutes.series(WorkID(rawValue: 9), page: 1) == "/ajax/series/9?p=1")
         #expect(PixivRoutes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
     }
 }

@@ -22,6 +22,9 @@ package struct DanbooruEngine: BooruEngine {
             ? "date:\(days.lowerBound)" : "date:\(days.lowerBound)...\(days.upperBound)"
     }
 
+    /// An empty answer may mean that the user hides the list (`post_query_builder.rb`).
+    package func favorites(of user: String) -> [String] { ["ordfav:\(user)"] }
+
     package func isSyntax(_ word: String) -> Bool {
         ["and", "or"].contains(word) || DanbooruFacts.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")
     }

@@ -25,6 +25,9 @@ package struct MoebooruEngine: BooruEngine {
         return days.lowerBound == last ? "date:\(last)" : "date:\(days.lowerBound)..\(last)"
     }
 
+    /// A favourite is a vote of three (`post/sql_methods.rb`).
+    package func favorites(of user: String) -> [String] { ["vote:3:\(user)", "order:vote"] }
+
     /// Whether a word is syntax; a letter alone is a rating.
     package func isSyntax(_ word: String) -> Bool {
         ["q", "s", "e"].contains(word) || Self.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")

@@ -137,8 +137,9 @@ struct NumberedPages: ListingPages {
 
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
         switch key.kind.facts.order {
-        // Only older works are still to come.
-        case .newestFirst: number < last?.picture.work.rawValue ?? .max
+        // Only older works are still to come, and lower places of a series.
+        case .newestFirst:
+            number < last.map { $0.rank > 0 ? Int64($0.rank) : $0.picture.work.rawValue } ?? .max
         // Names come from listings, and works of such a list are in no order: a search through all of them for a name that was
         // never listed would cost a request a page. Authors are few.
         case .given: key.listsAuthors

@@ -51,6 +51,38 @@ package enum ListAnswers {
         return ListingPage(works: list.works, total: list.total, hasNext: hasNext, unreadable: list.unreadable)
     }
 
+    /// Decodes a page of `/ajax/series/<id>`: works by their number in the series, the last one first.
+    ///
+    /// The page names its works and their numbers; the records beside it include works of other pages and lack those that this
+    /// reader may not see, so numbers have gaps. The total counts these too.
+    ///
+    /// - Throws: `.pastTheEnd` after the last page; `.refused` if the service shows no work of the series to this reader.
+    package static func series(_ body: JSON, page: Int) throws(SourceError) -> ListingPage {
+        let places = body["page"]["series"]
+        guard places.isArray else {
+            throw .unreadable("pixiv's series has no list of works; pixiv may have changed it.")
+        }
+        let list = try readable(WorkList(entries: body["thumbnails"]["illust"].elements))
+        let works = Dictionary(list.works.map { ($0.id, $0) }) { first, _ in first }
+        let named = places.elements.compactMap { place -> (place: Int64, work: WorkID)? in
+            guard let work = place["workId"].number, let number = place["order"].number(in: PixivLimits.ranks) else {
+                return nil
+            }
+            return (number, WorkID(rawValue: work))
+        }
+        let entries = named.compactMap { place, work in
+            works[work].map { ListedWork(rank: Int(place), previousRank: nil, work: $0) }
+        }
+        let total = body["page"]["total"].count
+        if page > 1, places.elements.isEmpty { throw .pastTheEnd }
+        let hasNext = try hasNext(page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty)
+        if page == 1, entries.isEmpty, !hasNext, total ?? named.count > 0 {
+            throw .refused("pixiv shows none of this series' works to this reader; an account may see them")
+        }
+        return ListingPage(
+            entries: entries, total: total, hasNext: hasNext, unreadable: places.elements.count - named.count)
+    }
+
     /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
     ///
     /// - Throws: `.pastTheEnd` after the last page.

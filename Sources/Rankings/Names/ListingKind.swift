@@ -7,6 +7,9 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case artist
     case work
     case search
+    case series
+    case family
+    case favorites
     case bookmarks
     case following
 
@@ -18,6 +21,9 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
         case .artist: .artist
         case .work: .work
         case .search: .search
+        case .series: .series
+        case .family: .family
+        case .favorites: .favorites
         case .bookmarks: .bookmarks
         case .following: .following
         }
@@ -46,6 +52,20 @@ extension ListingFacts {
 
     /// The results of a search by the user, independent of the spelling of its words.
     fileprivate static let search = ListingFacts("search", by: .name, at: .folder("search"), audience: .owner)
+
+    /// A series of an author's works, each under its number in the series; the last ones come first.
+    fileprivate static let series = ListingFacts(
+        "series", by: .number, at: .folder("series"), freshness: .halfDay, sharedUnder: "series", mayBeAbsent: true)
+
+    /// The posts that belong together: a post without a parent and its children.
+    ///
+    /// One page holds any family.
+    fileprivate static let family = ListingFacts(
+        "family", by: .number, at: .folder("family"), most: 1, sharedUnder: "family", mayBeAbsent: true)
+
+    /// The posts that a user of a board likes, the last one that was liked first.
+    fileprivate static let favorites = ListingFacts(
+        "favorites", by: .name, at: .folder("favorites"), order: .given, audience: .owner)
 
     /// The public bookmarks of a user.
     fileprivate static let bookmarks = ListingFacts(

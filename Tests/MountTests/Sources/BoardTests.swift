@@ -200,6 +200,33 @@ extension MountSuite {
             }
         }
 
+        @Test(arguments: Service.boards) func aFamilyAndTheFavouritesOfAUserHaveADoor(service: Service) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin)
+                func numbers(_ directory: String) throws -> [Int64] {
+                    try mount.names(directory).compactMap { Int64($0.prefix { $0 != "-" }) }
+                }
+                func parent(of post: OriginPost) -> Int64? { (post.fields["parent_id"] as? NSNumber)?.int64Value }
+                let posts = try origin.posts("2024-04-30").filter { $0.picture != nil }
+                let child = try #require(posts.first { child in posts.contains { $0.id == parent(of: child) } })
+                let parent = try #require(parent(of: child))
+                for member in [child.id, parent] {
+                    #expect(try numbers("\(mount.path)/family/\(member)") == [child.id, parent])
+                }
+                #expect(Set(try mount.names("\(mount.path)/family")) == ["\(child.id)", "\(parent)"])
+                #expect(list("\(mount.path)/family/999999999999").errno == ENOENT)
+                let picture = "\(mount.path)/family/\(parent)/\(try mount.names("\(mount.path)/family/\(parent)")[0])"
+                #expect(try Self.md5(picture, workplace) == child.md5)
+                let favourites = try numbers("\(mount.path)/favorites/some_one")
+                #expect(favourites.count > 5 && favourites != favourites.sorted(by: >), "as the service orders them")
+                // A hidden list looks like an empty one.
+                #expect(try numbers("\(mount.path)/favorites/hidden") == [])
+                origin.stop()
+                #expect(try numbers("\(mount.path)/favorites/some_one") == favourites)
+            }
+        }
+
         @Test(arguments: Service.boards) func artistsSearchesAndWorksAreThereAndWhatIsLackingIsNot(
             service: Service
         ) async throws {
@@ -207,7 +234,7 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin)
                 let top = try workplace.run("ls", mount.path).lines
-                #expect(top == ["artists", "by-date", "random.jpg", "ranking", "recent", "search", "works"])
+                #expect(top == service.top)
                 #expect(try workplace.run("ls", "\(mount.path)/ranking").lines == ["day", "month", "week"])
                 for name in ["users", "bookmarks", "following"] {
                     #expect(access("\(mount.path)/\(name)", F_OK) == -1 && errno == ENOENT)

@@ -92,8 +92,10 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     /// What stands in a mount for somebody who is not signed in.
     var top: [String] {
         let authors = self == .pixiv ? ["users"] : []
-        let artists = self == .pixiv ? [] : ["artists"]
-        return artists + ["by-date", "random.jpg", "ranking", "recent", "search"] + authors + ["works"]
+        let boards = self == .pixiv ? [] : ["artists", "family", "favorites"]
+        let series = self == .pixiv ? ["series"] : []
+        return (boards + ["by-date", "random.jpg", "ranking", "recent", "search"] + series + authors + ["works"])
+            .sorted()
     }
 
     /// A search that finds few works.

@@ -37,6 +37,27 @@ extension MountSuite {
             }
         }
 
+        @Test func aSeriesIsABookInTheOrderOfItsNames() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["pages=all"])
+                let names = try mount.names("\(mount.path)/series/1006")
+                let places = Set(names.compactMap { Int($0.prefix { $0 != "-" }) })
+                #expect(places.count > 12 && places == Set(1...places.count), "every work, on more than one page")
+                #expect(
+                    origin.requests.filter { $0.path.hasPrefix("/ajax/series/1006") }.count == (places.count + 11) / 12)
+                #expect(names.contains { $0.contains("_p1.") })
+                #expect(list("\(mount.path)/series/999999999").errno == ENOENT)
+                let last = try #require(names.sorted().last)
+                let bytes = try read("\(mount.path)/series/1006/\(last)").get()
+                #expect(bytes.count == Int(try status(of: "\(mount.path)/series/1006/\(last)").st_size))
+                #expect(try mount.names("\(mount.path)/series") == ["1006"])
+                origin.stop()
+                #expect(try mount.names("\(mount.path)/series/1006") == names)
+                #expect(try read("\(mount.path)/series/1006/\(last)").get() == bytes)
+            }
+        }
+
         @Test func aSearchIsFoundAgainInEverySpelling() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

@@ -81,6 +81,47 @@ struct ListAnswerTests {
         #expect(try !ListAnswers.bookmarks(bookmarks, page: 76).hasNext)
     }
 
+    @Test("a series is numbered by its own list, whatever records come with it")
+    func recordedSeries() throws {
+        let body = try Envelope.body(of: Payload("ajax-series/Magelon-png-PixivApi-p1").json)
+        let page = try ListAnswers.series(body, page: 1)
+        #expect(page.entries.compactMap(\.rank) == (7...18).reversed() && page.total == 18 && page.hasNext)
+        let named = body["page"]["series"].elements.map { $0["workId"].number }
+        #expect(page.works.map { Optional($0.id.rawValue) } == named && page.unreadable == 0)
+    }
+
+    @Test("a series has gaps where works are withheld, and no other end than an empty page or its total")
+    func series() throws {
+        func page(_ numbers: ClosedRange<Int>, _ known: [Int], total: Int, _ page: Int) throws -> ListingPage {
+            let places = numbers.reversed().map { "{\"workId\":\"\($0 + 100)\",\"order\":\($0)}" }
+            let records = known.map { entry($0 + 100) }
+            let text =
+                "{\"page\":{\"series\":[\(places.joined(separator: ","))],\"total\":\(total)},"
+                + "\"thumbnails\":{\"illust\":[\(records.joined(separator: ","))]}}"
+            return try ListAnswers.series(JSONReader.read(Array(text.utf8)), page: page)
+        }
+        let gaps = try page(1...4, [9, 4, 1], total: 4, 1)
+        #expect(gaps.entries.map(\.rank) == [4, 1] && gaps.works.map(\.id.rawValue) == [104, 101] && !gaps.hasNext)
+        #expect(try page(2...13, Array(2...13), total: 13, 1).hasNext)
+        #expect(try !page(1...1, [1], total: 13, 2).hasNext)
+        let none = "{\"page\":{\"series\":[],\"total\":40},\"thumbnails\":{\"illust\":[]}}"
+        #expect(throws: SourceError.pastTheEnd) {
+            try ListAnswers.series(JSONReader.read(Array(none.utf8)), page: 2)
+        }
+        // Works that this reader may not see are no reason to call the series gone.
+        let hidden = #expect(throws: SourceError.self) { try page(1...4, [], total: 4, 1) }
+        guard case .refused = hidden else {
+            Issue.record("\(String(describing: hidden))")
+            return
+        }
+        for text in ["{}", "[]", "{\"page\":{}}", "{\"page\":{\"series\":{}}}"] {
+            let error = #expect(throws: SourceError.self) {
+                try ListAnswers.series(JSONReader.read(Array(text.utf8)), page: 1)
+            }
+            #expect(isUnreadable(error))
+        }
+    }
+
     @Test("bookmarks: a page may be empty without being the last one")
     func bookmarks() throws {
         func page(_ entries: String, _ total: String, _ page: Int) throws -> ListingPage {

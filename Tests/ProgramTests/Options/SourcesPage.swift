@@ -28,6 +28,9 @@ enum SourcesPage {
             }
         ),
         ("`\(TreePath.searches.text)/<words>/`", { $0.has(.search) ? "newest first" : nil }),
+        ("`series/<id>/`", { $0.has(.series) ? "works by their number in the series" : nil }),
+        ("`family/<id>/`", { $0.has(.family) ? "a post, its parent and children" : nil }),
+        ("`favorites/<name>/`", { $0.has(.favorites) ? "as the service orders them" : nil }),
         (
             "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",
             { $0.can(.signIn) && $0.has(.bookmarks) ? "signed in" : nil }

@@ -12,7 +12,7 @@ import Testing
         try await Workbench.with { bench in
             #expect(
                 try await bench.names("") == [
-                    ".", "..", "ranking", "by-date", "users", "works", "search", "recent", "random.jpg",
+                    ".", "..", "ranking", "by-date", "users", "works", "search", "series", "recent", "random.jpg",
                 ])
             #expect(try await bench.names("ranking") == [".", ".."] + RankingMode.everyone.map(\.rawValue))
             let days = try await bench.names("ranking/daily")

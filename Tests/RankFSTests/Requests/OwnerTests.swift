@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func whatTheSessionAddsIsNotListedForOthers() async throws {
-        let everyone = [".", "..", "ranking", "by-date", "users", "works", "search", "recent", "random.jpg"]
+        let everyone = [".", "..", "ranking", "by-date", "users", "works", "search", "series", "recent", "random.jpg"]
         try await Self.withSignedIn { bench async throws in
             #expect(try await bench.names("") == everyone + ["bookmarks", "following"])
             #expect(try await bench.names("ranking").contains("daily_r18"))

@@ -8,7 +8,9 @@ import Testing
 /// What is shown signed in, signed out, and with a session that the service no longer takes.
 @Suite(.timeLimit(.minutes(1))) struct SessionTests {
     private static let user = UserID(rawValue: 5)
-    private let everyone = [".", "..", "ranking", "by-date", "users", "works", "search", "recent", "random.jpg"]
+    private let everyone = [
+        ".", "..", "ranking", "by-date", "users", "works", "search", "series", "recent", "random.jpg",
+    ]
 
     @Test func theRootShowsWhatTheSessionAllows() async throws {
         try await Workbench.with { bench async throws in

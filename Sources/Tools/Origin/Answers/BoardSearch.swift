@@ -15,7 +15,10 @@ struct BoardSearch {
     /// The days to search, both included; nil for the newest ones.
     private var days: ClosedRange<Day>?
     private var id: Int64?
+    private var parent: Int64?
     private var isByScore = false
+    /// Whether the posts are a user's favourites, in the order in which they became that.
+    private var isByFavorite = false
     /// The open parentheses: for each the alternatives between its `or`s; a post has to meet all conditions of one alternative.
     private var open: [[[Condition]]] = [[[]]]
 
@@ -42,6 +45,8 @@ struct BoardSearch {
     func posts(now: Int64) -> [Post] {
         guard open.count == 1 else { return [] }
         if let recorded = universe.recorded { return recorded.filter { id == nil || $0.id == id } }
+        let ownDay = parent.flatMap { universe.post($0, now: now) }.map(day)
+        let days = ownDay.map { $0...$0 } ?? days
         let last = min(days?.upperBound ?? Day(ordinal: .max), universe.newest(at: now))
         let first = days?.lowerBound ?? last.advanced(by: 1 - universe.service.searchedDays)
         let all =
@@ -51,8 +56,14 @@ struct BoardSearch {
             }
         // Moebooru's lists omit deleted posts, except in a search by number.
         let found = all.filter { (isDanbooru || id != nil || !$0.flags.contains(.deleted)) && Self.met(open[0])($0) }
+        if isByFavorite { return found.sorted { Self.place($0) < Self.place($1) } }
         return isByScore ? found.sorted { ($0.score, $0.id) > ($1.score, $1.id) } : found.reversed()
     }
+
+    private func day(of post: Post) -> Day { universe.service.firstDay.advanced(by: post.slot.day) }
+
+    /// The place of a post among the favourites of a user.
+    private static func place(_ post: Post) -> Int64 { post.id &* 2_654_435_761 % 1_000_003 }
 
     private static func met(_ parts: [[Condition]]) -> Condition {
         { post in parts.contains { $0.allSatisfy { $0(post) } } }
@@ -94,6 +105,17 @@ struct BoardSearch {
         case "id":
             id = Int64(value) ?? 0
             return { _ in true }
+        case "parent":
+            guard let number = Int64(value) else { return { _ in false } }
+            parent = number
+            return { $0.id == number || $0.parent == number }
+        case "ordfav" where isDanbooru, "vote" where !isDanbooru && value.hasPrefix("3:"):
+            isByFavorite = true
+            let user = isDanbooru ? value : value.dropFirst(2)
+            // The list of a user of this name is hidden, which looks as if it were empty.
+            guard user != "hidden" else { return { _ in false } }
+            let choice = user.utf8.reduce(0) { $0 + Int64($1) } % 50
+            return { $0.id % 50 == choice }
         case "rating":
             // Ratings are recognised by their first letter; Danbooru's `safe` was renamed to "sensitive".
             let letters = value.lowercased().split(separator: "," as Character).compactMap(\.first)

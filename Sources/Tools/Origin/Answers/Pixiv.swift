@@ -96,6 +96,7 @@ final class Pixiv: ServedAPI {
         case "user": return call.profile()
         case "user/profile/all": return call.allWorks()
         case "user/profile/illusts": return call.briefWorks()
+        case "series": return call.series()
         case "illust": return call.details()
         case "illust/pages": return call.pages()
         case "illust/ugoira_meta": return call.animation()

@@ -115,6 +115,46 @@ extension Pixiv.Call {
         }
     }
 
+    // MARK: - Series
+
+    private static let worksOfSeries = 12
+
+    /// `/ajax/series/<id>?p=N`: each author with manga has one series of all of them, under the author's number.
+    ///
+    /// The last works come first; records of the newest ones come with every page, and another series is named beside this one.
+    func series() -> Response {
+        guard let page = request.number("p"), page >= 1 else { return Self.badRequest }
+        let all = (universe.works(of: id, now: now, for: viewer) ?? []).map(universe.post).filter { $0.kind == .manga }
+        guard !all.isEmpty else { return .failure("該当作品は削除されたか、存在しない作品IDです。", status: 404) }
+        let before = (page - 1) * Self.worksOfSeries
+        let shown = all.dropFirst(before).prefix(Self.worksOfSeries)
+        let newest = all.prefix(2)
+        func title(_ id: Int64) -> JSONText {
+            .object([
+                ("id", .text("\(id)")), ("userId", .text("\(self.id)")), ("title", .text("series \(id)")),
+                ("total", .int(all.count)),
+            ])
+        }
+        let places = shown.enumerated().map { place, work -> JSONText in
+            .object([("workId", .text("\(work.id)")), ("order", .int(all.count - before - place))])
+        }
+        let briefs = (shown + newest.filter { new in !shown.contains { $0.id == new.id } }).map { facts($0).brief }
+        return .envelope(
+            .object([
+                ("illustSeries", .list([title(id), title(id + 1)])),
+                ("thumbnails", .object([("illust", .list(briefs)), ("novel", .list([]))])),
+                (
+                    "page",
+                    .object([
+                        ("series", .list(places)), ("isSetCover", true), ("seriesId", .integer(id)),
+                        ("otherSeriesId", .text("\(id + 1)")),
+                        ("recentUpdatedWorkIds", .list(newest.map { .integer($0.id) })), ("total", .int(all.count)),
+                        ("isWatched", false), ("isNotifying", false),
+                    ])
+                ), ("tagTranslation", .list([])), ("requests", .list([])), ("users", .list([])),
+            ]))
+    }
+
     // MARK: - Search
 
     /// Slots on a page, of which an advertisement takes one on every other page.
