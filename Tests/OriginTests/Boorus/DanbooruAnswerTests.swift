@@ -129,7 +129,9 @@ import Testing
         let id = Landmarks.id("zip", .danbooru)
         let answer = try Booru.danbooru.json("/posts/\(id).json?only=media_metadata")
         #expect(answer.keys == ["media_metadata"])
-        let delays = answer["media_metadata"]?["metadata"]?["Ugoira:FrameDelays"]?.children.count
-        #expect(delays == Model.frames)
+        let metadata = answer["media_metadata"]?["metadata"]
+        #expect(metadata?["Ugoira:FrameDelays"]?.children.count == Model.frames)
+        // By this field gallery-dl names the frames.
+        #expect(metadata?["Ugoira:FrameMimeType"]?.string == "image/jpeg")
     }
 }

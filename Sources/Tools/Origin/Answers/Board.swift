@@ -102,10 +102,13 @@ struct Board: ServedAPI {
         }
     }
 
-    /// The answer to `only=media_metadata`: the delays of an animation's frames.
+    /// The answer to `only=media_metadata`: the delays and the format of an animation's frames.
     private func metadata(_ post: Post) -> JSONText {
-        let delays: Members = [("Ugoira:FrameDelays", .list(universe.delays(of: post).map { .int($0) }))]
-        return .object([("media_metadata", .object([("metadata", .object(post.format == .zip ? delays : []))]))])
+        let frames: Members = [
+            ("Ugoira:FrameDelays", .list(universe.delays(of: post).map { .int($0) })),
+            ("Ugoira:FrameMimeType", "image/jpeg"),
+        ]
+        return .object([("media_metadata", .object([("metadata", .object(post.format == .zip ? frames : []))]))])
     }
 
     /// The facts about a post, by their names in `shapes.json`.
