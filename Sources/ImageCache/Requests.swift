@@ -112,7 +112,7 @@ extension Download {
         return gaps.first { containing ? $0.contains(offset) : $0.upperBound > offset }
     }
 
-    /// The bytes that are present or under way; until an answer tells the length, one request counts as bringing all.
+    /// The bytes that are present or under way; until the length is known, one request counts as bringing all.
     var covered: ByteSet {
         var covered = present
         for segment in segments.values {
@@ -328,7 +328,7 @@ enum DownloadLimits {
     ///
     /// The parts come one after the other, as many at once as there are connections.
     static let unreadPart: Int64 = 1 << 20
-    /// The largest number of bytes of one request for a copy, of which the first tells the length: 0.66 s at 4 MiB/s.
+    /// The largest number of bytes of one request for a copy, the first of which gets the length: 0.66 s at 4 MiB/s.
     ///
     /// In that time the other connections bring the pictures of the widest window, and the copy comes to this one after them.
     static let largestCopied: Int64 = 2688 << 10

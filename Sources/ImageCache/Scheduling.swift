@@ -179,7 +179,7 @@ struct DownloadScheduler: Sendable {
         guard piece.isDivisible else { return piece }
         if download.isCopied {
             let largest = DownloadLimits.largestCopied
-            // The first answer tells the length.
+            // The length comes with the first answer.
             guard download.total != nil else { return piece.prefix(largest) }
             return piece.prefix(Self.part(of: piece.length, (piece.length - 1) / largest + 1))
         }

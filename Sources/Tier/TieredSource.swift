@@ -196,7 +196,7 @@ extension SharedDocuments {
 }
 
 extension ListingKey {
-    /// The name of the only part of a page's document, with the text of a listing whose document is named by its hash.
+    /// The name of the only part of a page's document, with the text of a listing that has its document under a hash.
     fileprivate var partName: String { words.map { "page/\($0)" } ?? "page" }
 }
 

@@ -22,7 +22,7 @@ import Testing
     /// The same for what is no part of the product.
     static let tools: [Allowance] = [
         (4_479, "one universe of posts, printed by a thin renderer for each service"),
-        (51, "series, families and favourites, as the services answer them"),
+        (54, "series, families and favourites, as the services answer them; the format of frames"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

@@ -91,7 +91,7 @@ package final class Listing: Sendable {
         try await owner.resolveSize(in: self, at: index, wholeListing: wholeListing)
     }
 
-    /// Ends a walk over sizes, whose program goes on to copy the pictures: their bytes tell the further sizes.
+    /// Ends a walk over sizes by a program that goes on to copy the pictures: further sizes arrive with their bytes.
     ///
     /// Requests for sizes that have no waiter and have not gone to the network are withdrawn.
     package func endWalk() {

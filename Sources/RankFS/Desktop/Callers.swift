@@ -27,8 +27,8 @@ import Rankings
 /// need every further size of the directory too.
 ///
 /// `cp -r` and `tar` stat an entry and read it before they stat the next one; `rsync` stats all entries and then reads them. The
-/// bytes of a picture tell its size, and further pictures are preloaded: from the first picture that such a program opens, only the
-/// sizes are requested that it waits for.
+/// size of a picture arrives with its bytes, and further pictures are preloaded: from the first picture that such a program opens,
+/// only the sizes are requested that it waits for.
 ///
 /// A pure state machine without clock or access to processes.
 struct Callers: Sendable {
@@ -92,9 +92,9 @@ struct Callers: Sendable {
     private struct Copy {
         let directory: ListingKey
         /// The number of pictures in a row with sizes that had to be requested.
-        var asked = 0
+        var requests = 0
         /// Whether a size had to be requested since the last picture was opened.
-        var asksNow = false
+        var isWaiting = false
     }
 
     private struct Round {
@@ -125,8 +125,8 @@ struct Callers: Sendable {
     /// The maximum number of remembered ways; a program that reads all links of a month (`ls -l`) takes them all.
     static let mostWays = 64
 
-    /// The sizes that a copy requests one after the other: more of them show that no preload tells them.
-    static let mostAskedOfACopy = 3
+    /// The sizes that a copy requests one after the other: more of them show that no preload brings them.
+    static let mostRequestsOfACopy = 3
 
     /// The maximum number of values in each table.
     private let most: Int
@@ -407,10 +407,10 @@ struct Callers: Sendable {
     mutating func requestedSize(
         in directory: ListingKey, by thread: Int32, isGlance: Bool
     ) -> (isWhole: Bool, isBackground: Bool) {
-        if var copy = copies[thread], copy.directory == directory, !copy.asksNow {
-            (copy.asked, copy.asksNow) = (copy.asked + 1, true)
+        if var copy = copies[thread], copy.directory == directory, !copy.isWaiting {
+            (copy.requests, copy.isWaiting) = (copy.requests + 1, true)
             copies[thread] = copy
-            return (copy.asked > Self.mostAskedOfACopy, false)
+            return (copy.requests > Self.mostRequestsOfACopy, false)
         }
         copies[thread] = nil
         let isSecond = lastSize?.directory == directory
@@ -426,8 +426,8 @@ struct Callers: Sendable {
     mutating func beganCopying(from directory: ListingKey, by thread: Int32) -> Bool {
         var copy = copies[thread] ?? Copy(directory: directory)
         if copy.directory != directory { copy = Copy(directory: directory) }
-        if !copy.asksNow { copy.asked = 0 }
-        copy.asksNow = false
+        if !copy.isWaiting { copy.requests = 0 }
+        copy.isWaiting = false
         copies[thread] = copy
         guard let last = lastSize, last == (directory, thread) else { return false }
         lastSize = nil

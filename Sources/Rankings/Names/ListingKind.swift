@@ -117,7 +117,7 @@ package final class ListingFacts: Sendable {
         case works
         /// The pages of one work.
         case pages
-        /// Authors, whose numbers take the place of works' numbers.
+        /// Authors; their numbers take the place of works' numbers.
         case authors
     }
 
@@ -149,7 +149,7 @@ package final class ListingFacts: Sendable {
     package let ownName: String?
     package let order: Order
     package let contents: Contents
-    /// Whether the first answer names all works, whose records are then requested by number.
+    /// Whether the first answer names all works; their records are then requested by number.
     package let isIndexed: Bool
     /// Requests at once for a reader that continues after the first page; rankings have those of their source.
     package let ahead: Int

@@ -268,7 +268,7 @@ package struct ListingKey: Hashable, Sendable {
         }
     }
 
-    /// The listing of a kind whose subject has this text; nil for a text that is none.
+    /// The listing of a kind by the text of its subject; nil for a text that is none.
     private init?(_ kind: ListingKind, named text: String) {
         switch kind.facts.form {
         case .day:

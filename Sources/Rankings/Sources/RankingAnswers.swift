@@ -10,7 +10,7 @@ package enum ListingPart: Hashable, Sendable {
 package struct ListingPage: Hashable, Codable, Sendable {
     /// In the order of the listing, gaps left out; authors in the place of works where the listing has authors.
     package var entries: [ListedWork]
-    /// Works of an indexed listing whose records are not among the entries; nil for other kinds.
+    /// Works of an indexed listing without a record among the entries; nil for other kinds.
     package var further: [WorkID]?
     /// The day of a ranking that the service really served.
     package var day: Day?

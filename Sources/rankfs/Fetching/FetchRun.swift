@@ -131,7 +131,7 @@ struct FetchAttempts {
 
 // MARK: - Fetch plan
 
-/// The works of a fetch in the order of their listings, and what became of them; pure.
+/// The works of a fetch in the order of their listings, and the outcome of each; pure.
 struct FetchPlan: Sendable {
     /// Works lost in a row that show that the rest would fail too.
     static let outage = 3

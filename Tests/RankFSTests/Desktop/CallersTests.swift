@@ -483,11 +483,11 @@ import Testing
     @Test func aCopyThatNoPreloadServesRequestsAllSizes() {
         let callers = Machine()
         var asked: [Bool] = []
-        for _ in 0..<Callers.mostAskedOfACopy + 3 {
+        for _ in 0..<Callers.mostRequestsOfACopy + 3 {
             asked.append(requestsAll(callers, by: 1))
             #expect(!endsWalk(callers, by: 1) || asked.count == 1)
         }
-        #expect(asked.firstIndex(of: true) == Callers.mostAskedOfACopy + 1 && asked.last == true)
+        #expect(asked.firstIndex(of: true) == Callers.mostRequestsOfACopy + 1 && asked.last == true)
         // Two queries without a picture between them are of no copy.
         let other = Machine()
         _ = endsWalk(other, by: 1)
