@@ -63,7 +63,7 @@ struct TieredSource: RankingSource {
         ask: @Sendable () async throws(SourceError) -> ListingPage
     ) async throws(SourceError) -> ListingPage {
         guard let document = share.documents.document(of: listing, part) else { return try await ask() }
-        let answer = try await document.value(listing.partName) { asked, now in
+        let answer = try await document.value(listing.name(of: part)) { asked, now in
             AnswerAge.isFresh(listing, description.days, asked: asked, now: now)
         } mayKeep: {
             stillHolds(share)
@@ -105,7 +105,7 @@ struct TieredSource: RankingSource {
             told.page.withLock { $0 = found }
             let listing = ListingKey.ranking(mode, day)
             if stillHolds(share), let document = share.documents.document(of: listing, part) {
-                await document.offer(listing.partName, PageAnswer(page: found))
+                await document.offer(listing.name(of: part), PageAnswer(page: found))
             }
             return day.ordinal
         }
@@ -168,9 +168,11 @@ private final class ToldPage: Sendable {
 extension SharedDocuments {
     /// Returns the document of a part of a listing; nil for a listing that is not shared.
     ///
-    /// A document is a page, so that a long listing is not written anew with each of its pages. Records of works are named by a hash of
-    /// their numbers: the same works are requested together wherever the list is the same.
+    /// A document is a page, so that a long listing is not written anew with each of its pages. The first pages of a day share one
+    /// document with its sizes: many machines open a day at the same moment, and each of them waits for one object in place of ten.
+    /// Records of works are named by a hash of their numbers: the same works are requested together wherever the list is the same.
     func document(of listing: ListingKey, _ part: ListingPart) -> SharedDocument? {
+        if listing.isTogether(part) { return sizes(of: listing) }
         let name =
             switch part {
             case .number(let number): "\(number)"
@@ -179,7 +181,7 @@ extension SharedDocuments {
         return Self.place(of: listing, page: "-\(name)").flatMap { document($0) }
     }
 
-    /// Returns the document of the sizes of a day's pictures.
+    /// Returns the document of a day's first pages and of the sizes of its pictures.
     func sizes(of listing: ListingKey) -> SharedDocument? { Self.place(of: listing).flatMap { document($0) } }
 
     /// Returns the name of a listing's document.
@@ -196,8 +198,20 @@ extension SharedDocuments {
 }
 
 extension ListingKey {
-    /// The name of the only part of a page's document, with the text of a listing that has its document under a hash.
-    fileprivate var partName: String { words.map { "page/\($0)" } ?? "page" }
+    /// The number of a day's pages in one document: a ranking of pixiv has ten, a month of a board a hundred.
+    private static let mostTogether = 10
+
+    /// Returns whether a page is stored in one document with others.
+    fileprivate func isTogether(_ part: ListingPart) -> Bool {
+        guard ranking != nil, case .number(let number) = part else { return false }
+        return number <= Self.mostTogether
+    }
+
+    /// Returns the name of a page in its document, with the text of a listing that has its document under a hash.
+    fileprivate func name(of part: ListingPart) -> String {
+        if case .number(let number) = part, isTogether(part) { return "page/\(number)" }
+        return words.map { "page/\($0)" } ?? "page"
+    }
 }
 
 // MARK: - Answers that are not shared

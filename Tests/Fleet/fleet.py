@@ -138,6 +138,8 @@ def together(fleet, origin, machines, look, rules):
         tiers = [status(mount)['tier'] for mount in fleet.mounts]
         total = {name: sum(tier[name] for tier in tiers) for name in ('reads', 'writes', 'uploads', 'hits', 'awaited', 'misses')}
         print('  store: ' + ', '.join(f'{count} {name}' for name, count in total.items()))
+        for reason, count in collections.Counter(tier['reason'] for tier in tiers if tier.get('reason')).items():
+            print(f'  left alone by {count}: {reason}')
     if rules:
         print('  relay: ' + kinds(rules.log))
 
