@@ -336,6 +336,8 @@ struct PreloadPolicy: Sendable {
     /// The window that a bulk walk comes to at once: a picture for each slot that preloads may use.
     let wide: Int
     /// The largest window: while a large picture holds up the reader, slots that are done with the next ones fetch more.
+    ///
+    /// A wider one makes a copy no quicker, and fetches more beyond its end.
     let widest: Int
     private var walks: [UInt64: Walk] = [:]
     /// The last picture of each directory of which only the first bytes had been read when it was closed.
@@ -344,7 +346,7 @@ struct PreloadPolicy: Sendable {
 
     init(ordinary: Int, slots: TransferSlots) {
         wide = slots.ahead
-        widest = 2 * wide
+        widest = wide + max(1, wide / 3)
         self.ordinary = min(max(0, ordinary), widest)
     }
 

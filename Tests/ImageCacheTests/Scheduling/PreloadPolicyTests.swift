@@ -54,7 +54,8 @@ import Testing
         var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let widths = walk(Array(1...40), pause: .milliseconds(5), wasThere: false, policy: &policy).map(width)
         #expect(widths.prefix(9) == [2, 4, 8, 12, 12, 12, 12, 12, 12])
-        #expect(widths[13] == 13 && widths[20] == 20)
+        #expect(widths[13] == 13 && widths[15] == 15)
+        #expect(policy.widest == 16)
         #expect(widths.max() == policy.widest && widths.last == policy.widest)
     }
 
