@@ -153,9 +153,11 @@ class Run:
                  and (seed == 1 or kind.chance) and (self.service.is_proven or not kind.proof)
                  # The service's way to say that it is asked too often: it is left alone for longer than a run waits.
                  and (kind.rule.get("status") not in self.service.limits or "retry_after" in kind.rule)]
-        day, names, entries = self.fresh_day()
-        cases = []
+        ordinary, cases = self.fresh_day(), []
+        # Sizes of a whole day are asked for together, and an answer to one of these quiets the host for all.
+        apart = self.fresh_day() if any(kind.name == "503/1" for kind in kinds) else None
         for kind, order in itertools.product(kinds, [*ORDERS, "listing"]):
+            day, names, entries = apart if kind.name == "503/1" else ordinary
             rule = dict(kind.rule, **(kind.chance(chance) if kind.chance else {}))
             case = Case(kind, order, rule)
             if order == "listing":
