@@ -159,10 +159,8 @@ final class CurlLoop {
         var all: [NameNeeds.Place: [String]] = [:]
         for place in names.places(for: flight.target) {
             let (transfer, name, mailbox) = (flight.transfer, place.host, mailbox)
-            let known = means.resolver.addresses(of: name) { result in
-                var trouble: NameTrouble?
-                if case .failure(let error) = result { trouble = error }
-                _ = mailbox.post { [trouble] loop in loop.resolved(transfer, name, trouble) }
+            let known = means.resolver.addresses(of: name) { found in
+                _ = mailbox.post { loop in loop.resolved(transfer, name, found) }
             }
             guard let known else {
                 flight.awaitedName = name
@@ -174,12 +172,12 @@ final class CurlLoop {
     }
 
     /// Handles the end of a look-up; a name that the transfer no longer waits for is ignored.
-    private func resolved(_ transfer: Transfer, _ name: String, _ trouble: NameTrouble?) {
+    private func resolved(_ transfer: Transfer, _ name: String, _ found: [String]?) {
         guard let flight = flights[ObjectIdentifier(transfer)], flight.awaitedName == name else { return }
         flight.awaitedName = nil
-        guard let trouble else { return begin(flight) }
+        if let found, !found.isEmpty { return begin(flight) }
         let isProxy = name != flight.target.host
-        finish(flight, .failure(CurlFailure.error(trouble, name: name, isProxy: isProxy)))
+        finish(flight, .failure(CurlFailure.error(ofName: name, exists: found == nil, isProxy: isProxy)))
     }
 
     /// Begins a flight again; its sink has seen nothing so far.

@@ -109,7 +109,7 @@ extension Finding {
         }
         switch check {
         case .success(let damage): return damage.map(damaged) ?? .ok(subject, "\(name) is sound.")
-        case .failure(let error) where error.code.meansDamage: return damaged(error.description)
+        case .failure(let error) where error.code.meansUnusable: return damaged(error.description)
         case .failure(let error):
             return .wrong(
                 subject,
