@@ -1,3 +1,4 @@
+package import Rankings
 import CCurl
 import Glibc
 import Synchronization
@@ -106,7 +107,7 @@ final class CurlLoop {
     func begin(_ transfer: Transfer) {
         guard !isEnding else { return transfer.end(.failure(.cancelled)) }
         let request = transfer.request
-        do throws(HTTPError) {
+        do throws(Failure) {
             try RequestRule.check(request)
             let target = try means.book.target(request.url)
             let flight = CurlExchange(transfer, target: target, ledger: means.ledger, observer: means.observer)
@@ -141,7 +142,7 @@ final class CurlLoop {
         nextCheck = min(nextCheck, meter.nextLook)
         flight.beginExchange(easy: easy, pool: pool, meter: meter, proxied: !means.options.proxy.isEmpty, now: now)
         guard means.options.apply(flight, addresses: addresses, to: easy) else {
-            return finish(flight, .failure(.refused(Self.lackingOptions)))
+            return finish(flight, .failure(.unsendable(Self.lackingOptions)))
         }
         flying[easy.id] = flight
         pool.begin(easy, now: now)
@@ -201,7 +202,7 @@ final class CurlLoop {
         if spares.count < Self.spareLimit { spares.append(easy) }
     }
 
-    private func finish(_ flight: CurlExchange, _ result: Result<Void, HTTPError>) {
+    private func finish(_ flight: CurlExchange, _ result: Result<Void, Failure>) {
         detach(flight)
         flights[ObjectIdentifier(flight.transfer)] = nil
         if case .failure(let error) = result, flight.wasSent {
@@ -229,7 +230,7 @@ final class CurlLoop {
     }
 
     private func follow(_ flight: CurlExchange, _ location: String) {
-        do throws(HTTPError) {
+        do throws(Failure) {
             guard flight.hops < Self.hopsLimit else {
                 throw .redirectRefused("\(flight.target.host): too many redirects.")
             }
@@ -264,7 +265,7 @@ final class CurlLoop {
     }
 
     /// Sends a request once more, on a new connection; the sink has seen nothing of the first try.
-    private func goOnAfresh(_ flight: CurlExchange, _ error: HTTPError) {
+    private func goOnAfresh(_ flight: CurlExchange, _ error: Failure) {
         retire(flight.pool)
         means.ledger.count(flight.request.purpose) { $0.failed(error) }
         flight.hasGoneAgain = true
@@ -410,18 +411,18 @@ package final class CurlTransport: Transport {
     /// - Parameters:
     ///   - configuration: The limits and rules.
     ///   - observer: The observer of every request.
-    /// - Throws: `.refused` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the file of
+    /// - Throws: `.unsendable` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the file of
     ///   certificates cannot be read or holds none.
     package convenience init(
         _ configuration: Configuration, observer: (any TransferObserver)? = nil
-    ) throws(HTTPError) {
+    ) throws(Failure) {
         try self.init(configuration, resolver: NameResolver(), observer: observer)
     }
 
     /// Makes a transport with a resolver of its own, for tests.
     init(
         _ configuration: Configuration, resolver: NameResolver, observer: (any TransferObserver)? = nil
-    ) throws(HTTPError) {
+    ) throws(Failure) {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
         limits = configuration.limits
@@ -432,7 +433,7 @@ package final class CurlTransport: Transport {
                 connectTimeout: configuration.connectTimeout, certificates: configuration.certificates),
             stallTimeout: configuration.stallTimeout, resolver: resolver, observer: observer)
         bulk = try CurlWorker(.bulk, connections: limits.bodies.all, means)
-        do throws(HTTPError) {
+        do throws(Failure) {
             metadata = try CurlWorker(.metadata, connections: limits.connections, means)
         } catch {
             bulk.shutdown()
@@ -488,14 +489,14 @@ final class CurlWorker: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Throws: `.refused` if libcurl or the thread cannot be started.
-    init(_ transferClass: TransferClass, connections: Int, _ means: CurlLoop.Means) throws(HTTPError) {
+    /// - Throws: `.unsendable` if libcurl or the thread cannot be started.
+    init(_ transferClass: TransferClass, connections: Int, _ means: CurlLoop.Means) throws(Failure) {
         guard Self.isCurlReady, let loop = CurlLoop(transferClass, connections: connections, means) else {
-            throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
+            throw .unsendable("libcurl cannot be started; is memory or the number of open files exhausted?")
         }
         let mailbox = loop.mailbox
         guard let thread = OwnThread.startJoinable({ loop.run() }) else {
-            throw .refused("No thread can be started for the network; is the limit of processes reached?")
+            throw .unsendable("No thread can be started for the network; is the limit of processes reached?")
         }
         self.mailbox = mailbox
         self.thread = Mutex(thread)

@@ -1,3 +1,4 @@
+import Rankings
 import CCurl
 import Glibc
 import Synchronization
@@ -371,7 +372,7 @@ enum CurlFailure {
     }
 
     /// Translates the end of an exchange.
-    static func error(_ evidence: Evidence) -> HTTPError {
+    static func error(_ evidence: Evidence) -> Failure {
         let host = evidence.host
         if evidence.proxyStatus >= 300 { return .unreachable(refusal(evidence.proxyStatus, host: host)) }
         switch evidence.code {
@@ -401,7 +402,7 @@ enum CurlFailure {
         case CURLE_BAD_CONTENT_ENCODING:
             return .invalidAnswer("\(host): the body cannot be decompressed.")
         case CURLE_URL_MALFORMAT:
-            return .refused("\(host): the URL cannot be asked.")
+            return .unsendable("\(host): the URL cannot be asked.")
         default:
             return evidence.headSeen
                 ? .broken("\(host): the connection ended in the middle of the answer.")
@@ -410,7 +411,7 @@ enum CurlFailure {
     }
 
     /// The error of a name without addresses, which may exist if it could not be looked up.
-    static func error(ofName name: String, exists: Bool, isProxy: Bool) -> HTTPError {
+    static func error(ofName name: String, exists: Bool, isProxy: Bool) -> Failure {
         switch (exists, isProxy) {
         case (false, false):
             .unreachable("\(name): there is no host of this name; is it spelled right, and is the network up?")

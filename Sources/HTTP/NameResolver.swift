@@ -1,3 +1,4 @@
+import Rankings
 import CCurl
 import Glibc
 import Synchronization
@@ -263,13 +264,13 @@ struct AddressBook: Sendable {
     private let hosts: Set<String>
     private let trustedOrigins: Set<String>
 
-    /// - Throws: `.refused` if an origin does not parse.
-    init(hosts: Set<String>, trustedOrigins: Set<String>) throws(HTTPError) {
+    /// - Throws: `.unsendable` if an origin does not parse.
+    init(hosts: Set<String>, trustedOrigins: Set<String>) throws(Failure) {
         self.hosts = hosts
         var origins: Set<String> = []
         for text in trustedOrigins {
             guard let parsed = Self.parse(text, base: nil) else {
-                throw .refused("An origin is not an http or https URL; write it as http://host:port.")
+                throw .unsendable("An origin is not an http or https URL; write it as http://host:port.")
             }
             origins.insert(parsed.origin)
         }
@@ -277,13 +278,13 @@ struct AddressBook: Sendable {
     }
 
     /// The target of a request's own URL.
-    func target(_ url: String) throws(HTTPError) -> Target {
+    func target(_ url: String) throws(Failure) -> Target {
         guard var parsed = Self.parse(url, base: nil) else {
-            throw .refused("The URL is not one that may be asked; it must be plain http or https.")
+            throw .unsendable("The URL is not one that may be asked; it must be plain http or https.")
         }
         parsed.isTrusted = trustedOrigins.contains(parsed.origin)
         guard parsed.isTrusted || isListed(parsed) else {
-            throw .refused("\(parsed.host): this host is not on the list of hosts that may be asked.")
+            throw .unsendable("\(parsed.host): this host is not on the list of hosts that may be asked.")
         }
         return parsed
     }
@@ -291,7 +292,7 @@ struct AddressBook: Sendable {
     /// The target of a `Location:` header, relative to the URL that sent it.
     ///
     /// A trusted origin is reachable by redirect only from itself, so that no other host can lead to it.
-    func redirect(_ location: String, from origin: Target) throws(HTTPError) -> Target {
+    func redirect(_ location: String, from origin: Target) throws(Failure) -> Target {
         guard var parsed = Self.parse(location, base: origin.url) else {
             throw .redirectRefused("\(origin.host): the redirect leads to something that is not plain http or https.")
         }

@@ -71,8 +71,8 @@ actor SharedDocument {
         _ name: String, isFresh: @Sendable (_ asked: Int64, _ now: Int64) -> Bool,
         isPossible: @Sendable (_ value: Value, _ now: Int64) -> Bool = { _, _ in true },
         mayKeep: @Sendable () -> Bool = { true },
-        ask: @Sendable () async throws(SourceError) -> Value
-    ) async throws(SourceError) -> Value {
+        ask: @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         let end = store.time.now() + Self.patience
         await look(since: nil, until: end)
         while !isOfLaterVersion, store.rests(.read) == nil, store.time.now() < end {
@@ -100,7 +100,7 @@ actor SharedDocument {
         }
         store.count { $0.answersAsked += 1 }
         asking += 1
-        do throws(SourceError) {
+        do throws(Failure) {
             let value = try await ask()
             asking -= 1
             if mayKeep() { keep(name, value) } else { giveLeaseBack() }

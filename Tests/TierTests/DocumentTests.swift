@@ -155,8 +155,8 @@ import Testing
 
     @Test func aQuestionThatFailsLetsOthersAsk() async throws {
         let (first, _) = try machine("1")
-        await #expect(throws: SourceError.timedOut) {
-            try await first.value("a", isFresh: { _, _ in true }) { () async throws(SourceError) -> String in
+        await #expect(throws: Failure.timedOut) {
+            try await first.value("a", isFresh: { _, _ in true }) { () async throws(Failure) -> String in
                 throw .timedOut
             }
         }

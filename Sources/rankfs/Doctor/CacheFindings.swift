@@ -42,7 +42,7 @@ extension Finding {
             return [
                 .wrong(
                     subject,
-                    "\(shown) cannot be written (\(LocalFiles.Failure(code: code).text)): change its rights, or set cache_dir."
+                    "\(shown) cannot be written (\(SystemError(code: code).text)): change its rights, or set cache_dir."
                 )
             ]
         case .silent:

@@ -23,7 +23,7 @@ extension FuzzTarget {
             try hold(DocumentText.bytes("d", again) == written, "a document has two texts")
         },
         FuzzTarget(name: "objects", longest: 8192, seeds: []) { bytes in
-            let error = StoreError(status: 400 + Int(bytes.first ?? 0), body: bytes).text
+            let error = Failure(status: 400 + Int(bytes.first ?? 0), body: bytes).cause
             try hold(error.utf8.count < 200, "an error is too long: \(error)")
             try hold(error.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "an error breaks its line: \(error)")
             guard let answer = ObjectListReader.read(bytes) else { return }
