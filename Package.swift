@@ -79,7 +79,7 @@ let package = Package(
 
         library("Rankings", []),
         library("System", ["CLinux", "CSQLite", "CCrypto", "CXXHash"]),
-        library("HTTP", ["System", "CCurl"]),
+        library("HTTP", ["System", "Rankings", "CCurl"]),
         library("Sourcing", ["System", "Rankings", "HTTP"]),
         library("Pixiv", ["System", "Rankings", "HTTP", "Sourcing"]),
         library("Boards", ["System", "Rankings", "HTTP", "Sourcing"]),
@@ -119,7 +119,7 @@ let package = Package(
             name: "rankfs-render", dependencies: ["Media", "Render", "System", "CLinux"], swiftSettings: settings),
         tool("rankfs-bench", ["System", "CLinux"]),
         // Mounted by FuseTests in a process of its own, and an example of the library.
-        tool("fuse-example", ["Fuse"]),
+        tool("fuse-example", ["Fuse", "System"]),
         tool("rankfs-origin", ["Origin", "Rankings"], resources: [.embedInCode("Resources/help.txt")]),
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
@@ -140,13 +140,13 @@ let package = Package(
         tests("ArchitectureTests", []),
         tests("PosixTests", ["System"]),
         tests("RankingsTests", ["Rankings", "TestSupport"]),
-        tests("HTTPTests", ["HTTP", "TestSupport"]),
+        tests("HTTPTests", ["HTTP", "Rankings", "TestSupport"]),
         tests("SQLiteTests", ["System", "CSQLite"]),
         tests("PixivTests", ["Pixiv", "Sourcing", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests(
             "BooruTests", ["Boards", "Sourcing", "Rankings", "HTTP", "TestSupport"],
             resources: [.copy("Payloads")]),
-        tests("ObjectStoreTests", ["Tier", "HTTP", "TestSupport"]),
+        tests("ObjectStoreTests", ["Tier", "HTTP", "Rankings", "TestSupport"]),
         tests(
             "TierTests", ["Tier", "HTTP", "Rankings", "System", "TestSupport"]),
         tests("ImageHostTests", ["Sourcing", "Rankings", "HTTP", "TestSupport"]),
@@ -160,7 +160,7 @@ let package = Package(
         tests(
             "ThumbnailsTests",
             ["Thumbnails", "Rankings", "System", "HTTP", "Sourcing", "Media", "Render", "rankfs-render", "TestSupport"]),
-        tests("FuseTests", ["Fuse", "CLinux", "fuse-example", "TestSupport"]),
+        tests("FuseTests", ["Fuse", "System", "CLinux", "fuse-example", "TestSupport"]),
         tests(
             "RankFSTests",
             [

@@ -21,10 +21,10 @@ struct BooruAPI: Sendable {
     ///   - page: The number of the requested page; further pages come after directories that the user opens.
     ///   - deadline: The time at which the request fails.
     /// - Returns: The answer, and its time by the service's clock, in Unix seconds; nil if the service does not state it.
-    /// - Throws: `SourceError`; after a limit no request is sent for a while.
+    /// - Throws: `Failure`; after a limit no request is sent for a while.
     func answer(
         _ path: String, page: Int = 1, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> (json: JSON, moment: Int64?) {
+    ) async throws(Failure) -> (json: JSON, moment: Int64?) {
         var api = api
         api.priority = page > 1 ? .shown : .reader
         api.finalStatuses = engine.finalStatuses
@@ -39,7 +39,7 @@ struct BooruAPI: Sendable {
             if status != 200 { throw refusal(response, nil) }
             throw .unreadable(
                 JSONReader.looksLikeObject(response.body) || response.body.first == UInt8(ascii: "[")
-                    ? "\(title)'s answer is broken at byte \(error.offset): \(error.reason)."
+                    ? "\(title)'s answer is \(error.cause)."
                     : "\(title) answered with something else than JSON; asking again may help.")
         }
         guard status == 200, json["success"].flag != false else { throw refusal(response, json) }
@@ -57,7 +57,7 @@ struct BooruAPI: Sendable {
         }
     }
 
-    private func refusal(_ response: HTTPResponse, _ json: JSON?) -> SourceError {
+    private func refusal(_ response: HTTPResponse, _ json: JSON?) -> Failure {
         let message = json.flatMap { $0["message"].words ?? $0["reason"].words } ?? ""
         let refusal = BooruRefusal(
             status: response.head.status, kind: json?["error"].words ?? "",
@@ -74,7 +74,7 @@ struct BooruAPI: Sendable {
 
 extension BooruRefusal {
     /// The error for answers that both engines give; the service's name begins the sentence.
-    package func usual(of service: String) -> SourceError {
+    package func usual(of service: String) -> Failure {
         switch status {
         case 404 where isOwn: .notFound
         case 500...: .troubled("\(service) is in trouble (status \(status))\(reason); try again later.")

@@ -48,7 +48,7 @@ package protocol BooruEngine: Sendable {
     /// The entries of a list.
     ///
     /// - Throws: `.unreadable` for an answer without a list.
-    func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry]
+    func entries(in answer: JSON, hosts: PictureHosts) throws(Failure) -> [PostEntry]
 
     /// Compares the objects of a list's answer with the known fields of each kind.
     ///
@@ -61,13 +61,13 @@ package protocol BooruEngine: Sendable {
     /// - Throws: `.notFound` if the service has no such post.
     func record(
         in answer: JSON, hosts: PictureHosts
-    ) throws(SourceError) -> (entry: PostEntry, fields: PostFields)
+    ) throws(Failure) -> (entry: PostEntry, fields: PostFields)
 
     /// Statuses of a server in trouble that mean a refusal here.
     var finalStatuses: Set<Int> { get }
 
     /// The error for an answer of another status than 200.
-    func refusal(_ refusal: BooruRefusal) -> SourceError
+    func refusal(_ refusal: BooruRefusal) -> Failure
 }
 
 /// The fields that only a post's own record has.

@@ -68,7 +68,7 @@ package struct BooruSource: RankingSource {
 extension BooruSource {
     package func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard case .number(let page) = part else { throw .notFound }
         switch listing.kind {
         case .ranking: return try await rankingPage(of: listing, page, deadline: deadline)
@@ -85,7 +85,7 @@ extension BooruSource {
 
     private func rankingPage(
         of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard let mode = listing.mode, let facts = description[mode] else { throw .notFound }
         let days = description.days(of: mode)
         // A relative date would follow the service's own today, which begins and ends at another time than its days.
@@ -119,7 +119,7 @@ extension BooruSource {
 
     private func searchPage(
         _ words: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         let terms = Self.spelled(words).split(whereSeparator: \.isWhitespace).map { PercentCoding.encode(String($0)) }
         guard !terms.isEmpty, words.utf8.count <= BooruLimits.wordBytes else { throw .notFound }
         return try await works(terms, page: page, deadline: deadline)
@@ -127,14 +127,14 @@ extension BooruSource {
 
     private func artistPage(
         _ artist: String, page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         let tag = Self.spelled(artist)
         guard Self.isTag(tag), !engine.isSyntax(tag.lowercased()) else { throw .notFound }
         return try await works([PercentCoding.encode(tag)], page: page, deadline: deadline)
     }
 
     /// The family of a post: the first of its ancestors, and that one's children, which records of posts name.
-    private func family(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> ListingPage {
+    private func family(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> ListingPage {
         func field(_ name: String, of post: WorkDetails) -> JSON { post.more.first { $0.name == name }?.value ?? .null }
         var eldest = try await details(work, deadline: deadline)
         for _ in 1..<BooruLimits.generations {
@@ -152,7 +152,7 @@ extension BooruSource {
 
     package func record(
         of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SourceRecord {
+    ) async throws(Failure) -> SourceRecord {
         switch subject {
         case .details(let work): return .details(try await details(work, deadline: deadline))
         case .originals(let work):
@@ -161,7 +161,7 @@ extension BooruSource {
         }
     }
 
-    private func details(_ work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
+    private func details(_ work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
         guard work.rawValue > 0 else { throw .notFound }
         let answer = try await api.answer(engine.record(of: work), deadline: deadline).json
         let (entry, fields) = try engine.record(in: answer, hosts: hosts)
@@ -183,7 +183,7 @@ extension BooruSource {
     /// A page of works without ranks, newest first, the service's order of unsorted lists.
     private func works(
         _ terms: [String], page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
         let entries = try await list(terms, page: page, deadline: deadline).entries
         guard !entries.isEmpty || page == 1 else { throw .pastTheEnd }
@@ -197,7 +197,7 @@ extension BooruSource {
     /// The entries of a page, and the time of the answer by the service's clock.
     private func list(
         _ terms: [String], page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> (entries: [PostEntry], moment: Int64?) {
+    ) async throws(Failure) -> (entries: [PostEntry], moment: Int64?) {
         let all = step?.tag.map { engine.joined(terms) + [$0] } ?? terms
         let answer = try await api.answer(engine.list(all, page: page), page: page, deadline: deadline)
         // A service with longer pages than requested would shift all further ranks.

@@ -32,7 +32,7 @@ package final class Catalog: Sendable {
         _ configuration: CatalogConfiguration, source: any RankingSource, host: ImageHost,
         sharedSizes: (any SharedSizes)? = nil,
         report: @escaping @Sendable (CatalogEvent) -> Void
-    ) throws(CatalogError) {
+    ) throws(Failure) {
         var configuration = configuration
         configuration.view.learn(source.description)
         let (context, overview) = try Self.open(configuration, source, report)
@@ -63,7 +63,7 @@ package final class Catalog: Sendable {
     private static func open(
         _ configuration: CatalogConfiguration, _ source: any RankingSource,
         _ report: @escaping @Sendable (CatalogEvent) -> Void
-    ) throws(CatalogError) -> (CatalogContext, StoredOverview) {
+    ) throws(Failure) -> (CatalogContext, StoredOverview) {
         let path = configuration.directory + "/catalog.sqlite"
         let opened: OpenedDatabase
         var overview: StoredOverview

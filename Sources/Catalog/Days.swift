@@ -25,15 +25,15 @@ package final class Days: Sendable {
     package func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
 
     /// The newest published day of a mode: from memory, or requested once after each day is due; offline, the newest stored day.
-    package func newest(of mode: RankingMode) async throws(CatalogError) -> Day {
+    package func newest(of mode: RankingMode) async throws(Failure) -> Day {
         if let remembered = rememberedNewest(of: mode), remembered.isCurrent { return remembered.day }
         let now = context.now
         return try await flights.value(for: mode) { [self] in
-            do throws(SourceError) {
+            do throws(Failure) {
                 return .success(try await ask(mode))
             } catch {
                 if let day = told.failed(mode, at: now, stored: stored(of: mode).last) { return .success(day) }
-                return .failure(CatalogError(listing: error))
+                return .failure(error.ofListing)
             }
         }
     }
@@ -47,10 +47,10 @@ package final class Days: Sendable {
     }
 
     /// The newest published day, requested now, independent of the known days.
-    package func refreshNewest(of mode: RankingMode) async throws(CatalogError) -> Day {
-        do throws(SourceError) {
+    package func refreshNewest(of mode: RankingMode) async throws(Failure) -> Day {
+        do throws(Failure) {
             return try await ask(mode)
-        } catch { throw CatalogError(listing: error) }
+        } catch { throw error.ofListing }
     }
 
     /// The days that a mode's directory shows, oldest first: the recent days, the stored ones, and those that are being opened.
@@ -78,7 +78,7 @@ package final class Days: Sendable {
         flights.close()
     }
 
-    private func ask(_ mode: RankingMode) async throws(SourceError) -> Day {
+    private func ask(_ mode: RankingMode) async throws(Failure) -> Day {
         let source = context.source
         guard source.has(mode) else { throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound }
         let isKnown = told[mode] != nil || !stored(of: mode).isEmpty

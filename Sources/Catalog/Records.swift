@@ -25,9 +25,9 @@ package final class Records: Sendable {
     ///   - pages: The file names of its pages.
     /// - Returns: The text, unchanged for as long as the listing of the work is unchanged.
     /// - Throws: The error of the source, if nothing is stored.
-    package func details(of work: WorkID, pages: [String]) async throws(CatalogError) -> StoredText {
+    package func details(of work: WorkID, pages: [String]) async throws(Failure) -> StoredText {
         let source = context.source
-        return try await text(.details(work), seconds: nil) { deadline async throws(SourceError) in
+        return try await text(.details(work), seconds: nil) { deadline async throws(Failure) in
             let details = try await source.details(of: work, deadline: deadline)
             return details.json(pages: pages, webPage: source.webPage(of: work))
         }
@@ -56,7 +56,7 @@ package final class Records: Sendable {
     }
 
     /// The whole record of an entry, from the database.
-    package func record(of entry: ListingEntry, in listing: Listing) async throws(CatalogError) -> ListedWork {
+    package func record(of entry: ListingEntry, in listing: Listing) async throws(Failure) -> ListedWork {
         await context.outbox.flush()
         if let record = context.outbox.unstoredRecord(of: entry, in: listing.key) { return record }
         do throws(DatabaseError) {
@@ -66,15 +66,15 @@ package final class Records: Sendable {
     }
 
     /// The frames of an animation and the reference to its archive.
-    package func animation(of work: WorkID) async throws(CatalogError) -> AnimationRecord {
+    package func animation(of work: WorkID) async throws(Failure) -> AnimationRecord {
         let isWhole: @Sendable (String) -> Bool = { AnimationRecord(stored: $0) != nil }
         let source = context.source
         let text = try await text(.animation(work), seconds: nil, accepts: isWhole) {
-            deadline async throws(SourceError) in
+            deadline async throws(Failure) in
             try await source.animation(of: work, deadline: deadline).storedText
         }.text
         guard let animation = AnimationRecord(stored: text) else {
-            throw .source(.unreadable("the frames of work \(work.rawValue) make no sense"))
+            throw .unreadable("the frames of work \(work.rawValue) make no sense")
         }
         return animation
     }
@@ -87,17 +87,17 @@ package final class Records: Sendable {
     // MARK: - Authors
 
     /// The profile of an author as JSON, requested again after some hours.
-    package func profile(of author: UserID) async throws(CatalogError) -> StoredText {
+    package func profile(of author: UserID) async throws(Failure) -> StoredText {
         try await text(.profile(author), seconds: Freshness.profileSeconds) {
-            [self] deadline async throws(SourceError) in
+            [self] deadline async throws(Failure) in
             try await askProfile(of: author, deadline: deadline).json
         }
     }
 
     /// The source's reference to an author's picture; nil for an author without one.
-    package func avatar(of author: UserID) async throws(CatalogError) -> String? {
+    package func avatar(of author: UserID) async throws(Failure) -> String? {
         let reference = try await text(.avatar(author), seconds: Freshness.profileSeconds) {
-            [self] deadline async throws(SourceError) in
+            [self] deadline async throws(Failure) in
             try await askProfile(of: author, deadline: deadline).avatar
         }.text
         return reference.isEmpty ? nil : reference
@@ -114,7 +114,7 @@ package final class Records: Sendable {
     /// Requests a profile; one answer yields both texts, and both are kept whichever is needed.
     private func askProfile(
         of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> (json: String, avatar: String) {
+    ) async throws(Failure) -> (json: String, avatar: String) {
         let profile = try await context.source.profile(of: author, deadline: deadline)
         let (json, avatar) = (
             profile.json(webPage: context.source.description.authorPage(author)), profile.avatar ?? ""
@@ -150,13 +150,13 @@ package final class Records: Sendable {
     /// - Throws: The error of the source, if nothing is stored.
     private func text(
         _ key: TextKey, seconds: Int64?, accepts: @escaping @Sendable (String) -> Bool = { _ in true },
-        ask: @escaping @Sendable (ContinuousClock.Instant) async throws(SourceError) -> String
-    ) async throws(CatalogError) -> StoredText {
+        ask: @escaping @Sendable (ContinuousClock.Instant) async throws(Failure) -> String
+    ) async throws(Failure) -> StoredText {
         try await flights.value(for: key) { [self] in
             let stored = await stored(key).flatMap { accepts($0.text) ? $0 : nil }
             if let stored, holds(stored, key, seconds: seconds) { return .success(stored) }
             let limit = stored == nil ? context.timeout : context.shortTimeout
-            do throws(SourceError) {
+            do throws(Failure) {
                 var text = StoredText(try await ask(limit.deadline), now: context.now)
                 unanswered.end(key)
                 context.outbox.add([.text(key, text)])
@@ -167,7 +167,7 @@ package final class Records: Sendable {
                     unanswered.begin(key, now: context.now)
                     return .success(stored)
                 }
-                return .failure(CatalogError(listing: error))
+                return .failure(error.ofListing)
             }
         }
     }

@@ -1,3 +1,5 @@
+import Rankings
+
 /// Parses the lines of one answer's head, and checks head and body against the request.
 ///
 /// libcurl reports success for several answers that contradict themselves (two lengths, an encoding or a range that was not
@@ -59,7 +61,7 @@ struct AnswerCheck {
     }
 
     /// Takes one header line as received, line end included.
-    mutating func line(_ raw: some BidirectionalCollection<UInt8>) throws(HTTPError) -> Event {
+    mutating func line(_ raw: some BidirectionalCollection<UInt8>) throws(Failure) -> Event {
         headerBytes += raw.count
         headerLines += 1
         guard headerBytes <= Self.headerBytesLimit, headerLines <= Self.headerLinesLimit else {
@@ -91,7 +93,7 @@ struct AnswerCheck {
     }
 
     /// Counts bytes of the body, after decoding; false for bytes of an error after the limit, which need not be read.
-    mutating func body(_ count: Int) throws(HTTPError) -> Bool {
+    mutating func body(_ count: Int) throws(Failure) -> Bool {
         received += Int64(count)
         if isError { return received <= Self.errorBodyLimit }
         // libcurl enforces the Content-Length; a part may come without one, and without an end.
@@ -104,7 +106,7 @@ struct AnswerCheck {
     ///
     /// - Parameter transferred: The bytes of the body on the wire, before decoding.
     /// - Throws: `.broken` if bytes are missing or too many, or the head is incomplete.
-    func end(transferred: Int64) throws(HTTPError) {
+    func end(transferred: Int64) throws(Failure) {
         guard headSeen else { throw cutOff }
         guard method != .head, let promised else { return }
         let count = isEncoded ? transferred : received
@@ -113,15 +115,15 @@ struct AnswerCheck {
         }
     }
 
-    private var cutOff: HTTPError {
+    private var cutOff: Failure {
         .broken("\(host): the connection ended within the headers.")
     }
 
-    private func invalid(_ reason: String) -> HTTPError {
+    private func invalid(_ reason: String) -> Failure {
         .invalidAnswer("\(host): \(reason).")
     }
 
-    private mutating func status(_ line: some Collection<UInt8>) throws(HTTPError) -> Int {
+    private mutating func status(_ line: some Collection<UInt8>) throws(Failure) -> Int {
         let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard words.count >= 2, words[0].starts(with: "HTTP/".utf8), words[1].count == 3,
             let status = Int(String(decoding: words[1], as: UTF8.self)), status >= 100
@@ -130,7 +132,7 @@ struct AnswerCheck {
         return status
     }
 
-    private func header(_ line: some Collection<UInt8>) throws(HTTPError) -> (name: String, value: String) {
+    private func header(_ line: some Collection<UInt8>) throws(Failure) -> (name: String, value: String) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw invalid("a header has no name") }
         let name = line[..<colon]
         guard !name.isEmpty, name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
@@ -143,7 +145,7 @@ struct AnswerCheck {
         return (String(decoding: lowered, as: UTF8.self), String(decoding: value, as: UTF8.self))
     }
 
-    private mutating func headEnded(_ status: Int) throws(HTTPError) -> Event {
+    private mutating func headEnded(_ status: Int) throws(Failure) -> Event {
         phase = .body
         let answer = HTTPAnswer(status: status, headers: headers, version: version)
         if case .contradiction(let reason) = answer.length { throw invalid(reason) }
@@ -160,7 +162,7 @@ struct AnswerCheck {
     }
 
     /// The length of a part, which must match the requested range, shortened only by the end of the whole.
-    private func part(of answer: HTTPAnswer) throws(HTTPError) -> Int64 {
+    private func part(of answer: HTTPAnswer) throws(Failure) -> Int64 {
         guard let range else { throw invalid("a part came where the whole was asked") }
         guard let part = answer.part.value else { throw invalid("a part came without telling which") }
         let (last, end) = (part.upperBound - 1, answer.total ?? part.upperBound)

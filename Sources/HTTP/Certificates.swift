@@ -1,3 +1,4 @@
+package import Rankings
 import CCurl
 import Glibc
 import System
@@ -10,7 +11,7 @@ enum CertificateFile {
     /// Checks that the file can be read and holds a certificate.
     ///
     /// - Throws: `.untrusted` with a sentence that does not name the file, because its name comes from outside.
-    static func check(_ path: String) throws(HTTPError) {
+    static func check(_ path: String) throws(Failure) {
         let descriptor = Descriptors.own.open(path, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw .untrusted("The file of certificates cannot be read: \(unsafe String(cString: strerror(errno))).")
@@ -72,7 +73,7 @@ package enum CertificateProbe {
     /// - Throws: The reason why the host is not to be trusted or cannot be reached.
     package static func ask(
         _ origin: String, certificates: String?, proxy: String, patience: Duration
-    ) throws(HTTPError) -> ServerCertificate? {
+    ) throws(Failure) -> ServerCertificate? {
         guard let easy = CurlEasy() else { throw .unreachable("libcurl is out of memory.") }
         easy.set(CURLOPT_URL, origin)
         easy.set(CURLOPT_PROTOCOLS_STR, "https")
@@ -83,7 +84,7 @@ package enum CertificateProbe {
         easy.set(CURLOPT_PROXY, proxy)
         easy.set(CURLOPT_NOPROXY, "")
         if let certificates { easy.set(CURLOPT_CAINFO, certificates) }
-        guard easy.isSafe else { throw .refused("libcurl does not take what the request needs.") }
+        guard easy.isSafe else { throw .unsendable("libcurl does not take what the request needs.") }
         let code = unsafe curl_easy_perform(easy.pointer)
         guard code == CURLE_OK else {
             throw CurlFailure.error(CurlFailure.Evidence(code, host: "the host", headSeen: false, from: easy))

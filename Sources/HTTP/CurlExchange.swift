@@ -1,3 +1,4 @@
+import Rankings
 import CCurl
 import Glibc
 import System
@@ -45,7 +46,7 @@ final class CurlExchange {
     private var lastSent: ContinuousClock.Instant?
 
     /// The error with which this side ended the transfer.
-    private(set) var failure: HTTPError?
+    private(set) var failure: Failure?
     /// The target of a redirect.
     private(set) var location: String?
     /// Whether an address was refused; this is the reason if no other address could be reached.
@@ -113,7 +114,7 @@ final class CurlExchange {
         if unsafe line.starts(with: "HTTP/".utf8) {
             pool?.answered(target.origin, isHTTP2: unsafe line.starts(with: "HTTP/2".utf8))
         }
-        do throws(HTTPError) {
+        do throws(Failure) {
             switch unsafe try check.line(line) {
             case .none: break
             case .redirect(let location):
@@ -142,7 +143,7 @@ final class CurlExchange {
             redirectBody += Int64(bytes.count)
             return redirectBody <= Self.redirectBodyLimit
         }
-        do throws(HTTPError) {
+        do throws(Failure) {
             guard check.headSeen else { throw .invalidAnswer("\(target.host): a body came without headers.") }
             guard try check.body(bytes.count) else {
                 isCutShort = true
@@ -165,7 +166,7 @@ final class CurlExchange {
             rebasing: buffer.prefix(Int(min(Int64(buffer.count), content.length - sent))))
         // Fewer bytes than announced are an error.
         guard let count = unsafe content.read(sent, room), count > 0 else {
-            failure = .refused("What was to be sent can no longer be read.")
+            failure = .unsendable("What was to be sent can no longer be read.")
             return nil
         }
         sent += Int64(count)
@@ -230,9 +231,9 @@ final class CurlExchange {
     // MARK: - The end
 
     /// Reports the end to the observer and the sink, as the last call for this transfer.
-    func finish(_ result: Result<Void, HTTPError>) {
+    func finish(_ result: Result<Void, Failure>) {
         if let observer {
-            let failure: HTTPError? = if case .failure(let error) = result { error } else { nil }
+            let failure: Failure? = if case .failure(let error) = result { error } else { nil }
             observer.ended(
                 request,
                 TransferOutcome(
@@ -249,20 +250,20 @@ final class CurlExchange {
     }
 
     /// The outcome of an exchange that libcurl has ended, without a redirect.
-    func outcome(_ code: CURLcode) -> Result<Void, HTTPError> {
+    func outcome(_ code: CURLcode) -> Result<Void, Failure> {
         if let failure { return .failure(failure) }
         if isCutShort { return .success(()) }
         guard code == CURLE_OK else {
             if let lackOfDescriptors, code == CURLE_COULDNT_CONNECT { return .failure(.exhausted(lackOfDescriptors)) }
             if addressRefused, code == CURLE_COULDNT_CONNECT {
                 let reason = "\(target.host): the name leads to a private address, which is never asked."
-                return .failure(hops > 0 ? .redirectRefused(reason) : .refused(reason))
+                return .failure(hops > 0 ? .redirectRefused(reason) : .unsendable(reason))
             }
             return .failure(
                 CurlFailure.error(
                     CurlFailure.Evidence(code, host: target.host, headSeen: check.headSeen, from: easy)))
         }
-        return Result { () throws(HTTPError) in try check.end(transferred: easy?.transferred ?? 0) }
+        return Result { () throws(Failure) in try check.end(transferred: easy?.transferred ?? 0) }
     }
 }
 

@@ -1,3 +1,4 @@
+package import Rankings
 import CCurl
 import Glibc
 import Synchronization
@@ -106,7 +107,7 @@ final class CurlLoop {
     func begin(_ transfer: Transfer) {
         guard !isEnding else { return transfer.end(.failure(.cancelled)) }
         let request = transfer.request
-        do throws(HTTPError) {
+        do throws(Failure) {
             try RequestRule.check(request)
             let target = try means.book.target(request.url)
             let flight = CurlExchange(transfer, target: target, ledger: means.ledger, observer: means.observer)
@@ -141,7 +142,7 @@ final class CurlLoop {
         nextCheck = min(nextCheck, meter.nextLook)
         flight.beginExchange(easy: easy, pool: pool, meter: meter, proxied: !means.options.proxy.isEmpty, now: now)
         guard means.options.apply(flight, addresses: addresses, to: easy) else {
-            return finish(flight, .failure(.refused(Self.lackingOptions)))
+            return finish(flight, .failure(.unsendable(Self.lackingOptions)))
         }
         flying[easy.id] = flight
         pool.begin(easy, now: now)
@@ -159,10 +160,8 @@ final class CurlLoop {
         var all: [NameNeeds.Place: [String]] = [:]
         for place in names.places(for: flight.target) {
             let (transfer, name, mailbox) = (flight.transfer, place.host, mailbox)
-            let known = means.resolver.addresses(of: name) { result in
-                var trouble: NameTrouble?
-                if case .failure(let error) = result { trouble = error }
-                _ = mailbox.post { [trouble] loop in loop.resolved(transfer, name, trouble) }
+            let known = means.resolver.addresses(of: name) { found in
+                _ = mailbox.post { loop in loop.resolved(transfer, name, found) }
             }
             guard let known else {
                 flight.awaitedName = name
@@ -174,12 +173,12 @@ final class CurlLoop {
     }
 
     /// Handles the end of a look-up; a name that the transfer no longer waits for is ignored.
-    private func resolved(_ transfer: Transfer, _ name: String, _ trouble: NameTrouble?) {
+    private func resolved(_ transfer: Transfer, _ name: String, _ found: [String]?) {
         guard let flight = flights[ObjectIdentifier(transfer)], flight.awaitedName == name else { return }
         flight.awaitedName = nil
-        guard let trouble else { return begin(flight) }
+        if let found, !found.isEmpty { return begin(flight) }
         let isProxy = name != flight.target.host
-        finish(flight, .failure(CurlFailure.error(trouble, name: name, isProxy: isProxy)))
+        finish(flight, .failure(CurlFailure.error(ofName: name, exists: found == nil, isProxy: isProxy)))
     }
 
     /// Begins a flight again; its sink has seen nothing so far.
@@ -203,7 +202,7 @@ final class CurlLoop {
         if spares.count < Self.spareLimit { spares.append(easy) }
     }
 
-    private func finish(_ flight: CurlExchange, _ result: Result<Void, HTTPError>) {
+    private func finish(_ flight: CurlExchange, _ result: Result<Void, Failure>) {
         detach(flight)
         flights[ObjectIdentifier(flight.transfer)] = nil
         if case .failure(let error) = result, flight.wasSent {
@@ -231,7 +230,7 @@ final class CurlLoop {
     }
 
     private func follow(_ flight: CurlExchange, _ location: String) {
-        do throws(HTTPError) {
+        do throws(Failure) {
             guard flight.hops < Self.hopsLimit else {
                 throw .redirectRefused("\(flight.target.host): too many redirects.")
             }
@@ -266,7 +265,7 @@ final class CurlLoop {
     }
 
     /// Sends a request once more, on a new connection; the sink has seen nothing of the first try.
-    private func goOnAfresh(_ flight: CurlExchange, _ error: HTTPError) {
+    private func goOnAfresh(_ flight: CurlExchange, _ error: Failure) {
         retire(flight.pool)
         means.ledger.count(flight.request.purpose) { $0.failed(error) }
         flight.hasGoneAgain = true
@@ -412,18 +411,18 @@ package final class CurlTransport: Transport {
     /// - Parameters:
     ///   - configuration: The limits and rules.
     ///   - observer: The observer of every request.
-    /// - Throws: `.refused` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the file of
+    /// - Throws: `.unsendable` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the file of
     ///   certificates cannot be read or holds none.
     package convenience init(
         _ configuration: Configuration, observer: (any TransferObserver)? = nil
-    ) throws(HTTPError) {
+    ) throws(Failure) {
         try self.init(configuration, resolver: NameResolver(), observer: observer)
     }
 
     /// Makes a transport with a resolver of its own, for tests.
     init(
         _ configuration: Configuration, resolver: NameResolver, observer: (any TransferObserver)? = nil
-    ) throws(HTTPError) {
+    ) throws(Failure) {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
         limits = configuration.limits
@@ -434,7 +433,7 @@ package final class CurlTransport: Transport {
                 connectTimeout: configuration.connectTimeout, certificates: configuration.certificates),
             stallTimeout: configuration.stallTimeout, resolver: resolver, observer: observer)
         bulk = try CurlWorker(.bulk, connections: limits.bodies.all, means)
-        do throws(HTTPError) {
+        do throws(Failure) {
             metadata = try CurlWorker(.metadata, connections: limits.connections, means)
         } catch {
             bulk.shutdown()
@@ -490,14 +489,14 @@ final class CurlWorker: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Throws: `.refused` if libcurl or the thread cannot be started.
-    init(_ transferClass: TransferClass, connections: Int, _ means: CurlLoop.Means) throws(HTTPError) {
+    /// - Throws: `.unsendable` if libcurl or the thread cannot be started.
+    init(_ transferClass: TransferClass, connections: Int, _ means: CurlLoop.Means) throws(Failure) {
         guard Self.isCurlReady, let loop = CurlLoop(transferClass, connections: connections, means) else {
-            throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
+            throw .unsendable("libcurl cannot be started; is memory or the number of open files exhausted?")
         }
         let mailbox = loop.mailbox
         guard let thread = OwnThread.startJoinable({ loop.run() }) else {
-            throw .refused("No thread can be started for the network; is the limit of processes reached?")
+            throw .unsendable("No thread can be started for the network; is the limit of processes reached?")
         }
         self.mailbox = mailbox
         self.thread = Mutex(thread)

@@ -1,3 +1,4 @@
+import Rankings
 import CCurl
 import Glibc
 import Synchronization
@@ -371,12 +372,12 @@ enum CurlFailure {
     }
 
     /// Translates the end of an exchange.
-    static func error(_ evidence: Evidence) -> HTTPError {
+    static func error(_ evidence: Evidence) -> Failure {
         let host = evidence.host
         if evidence.proxyStatus >= 300 { return .unreachable(refusal(evidence.proxyStatus, host: host)) }
         switch evidence.code {
-        case CURLE_COULDNT_RESOLVE_HOST: return error(.unanswered, name: host, isProxy: false)
-        case CURLE_COULDNT_RESOLVE_PROXY: return error(.unanswered, name: host, isProxy: true)
+        case CURLE_COULDNT_RESOLVE_HOST: return error(ofName: host, exists: true, isProxy: false)
+        case CURLE_COULDNT_RESOLVE_PROXY: return error(ofName: host, exists: true, isProxy: true)
         case CURLE_COULDNT_CONNECT:
             return .unreachable("\(host): no connection can be made; is the network up?")
         case CURLE_PROXY:
@@ -401,7 +402,7 @@ enum CurlFailure {
         case CURLE_BAD_CONTENT_ENCODING:
             return .invalidAnswer("\(host): the body cannot be decompressed.")
         case CURLE_URL_MALFORMAT:
-            return .refused("\(host): the URL cannot be asked.")
+            return .unsendable("\(host): the URL cannot be asked.")
         default:
             return evidence.headSeen
                 ? .broken("\(host): the connection ended in the middle of the answer.")
@@ -409,14 +410,14 @@ enum CurlFailure {
         }
     }
 
-    /// Translates the resolver's failure for a name.
-    static func error(_ trouble: NameTrouble, name: String, isProxy: Bool) -> HTTPError {
-        switch (trouble, isProxy) {
-        case (.unknown, false):
+    /// The error of a name without addresses, which may exist if it could not be looked up.
+    static func error(ofName name: String, exists: Bool, isProxy: Bool) -> Failure {
+        switch (exists, isProxy) {
+        case (false, false):
             .unreachable("\(name): there is no host of this name; is it spelled right, and is the network up?")
-        case (.unanswered, false): .unreachable("\(name): the name cannot be resolved; is the network up?")
-        case (.unknown, true): .unreachable("There is no host of the proxy's name; check the option proxy.")
-        case (.unanswered, true): .unreachable("The proxy's name cannot be resolved; check the option proxy.")
+        case (true, false): .unreachable("\(name): the name cannot be resolved; is the network up?")
+        case (false, true): .unreachable("There is no host of the proxy's name; check the option proxy.")
+        case (true, true): .unreachable("The proxy's name cannot be resolved; check the option proxy.")
         }
     }
 

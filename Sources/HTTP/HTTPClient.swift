@@ -1,3 +1,4 @@
+package import Rankings
 import Glibc
 import Synchronization
 
@@ -45,7 +46,7 @@ package struct HTTPClient: Sendable {
     /// - Throws: The error of the last try.
     package func send(
         _ request: HTTPRequest, urgency: Urgency? = nil, into receiver: (any BodyReceiver)? = nil
-    ) async throws(HTTPError) -> HTTPResponse {
+    ) async throws(Failure) -> HTTPResponse {
         var (request, triesMade) = (request, 0)
         let urgency = urgency ?? (request.patience > .zero ? Urgency.current : nil)
         while true {
@@ -67,7 +68,7 @@ package struct HTTPClient: Sendable {
 
     private func once(
         _ request: inout HTTPRequest, _ urgency: Urgency?, _ receiver: (any BodyReceiver)?
-    ) async -> Result<HTTPResponse, HTTPError> {
+    ) async -> Result<HTTPResponse, Failure> {
         let (collector, sent, priority) = (Collector(time.now, receiver), time.now(), request.priority)
         var first = request
         if urgency.map({ $0.priority != .reader }) ?? (request.patience > .zero) { first.priority = .preload }
@@ -91,7 +92,7 @@ package struct HTTPClient: Sendable {
 
 extension HTTPRequest {
     /// Whether an answer is final, so that the request is not sent again.
-    fileprivate func isFinal(_ result: Result<HTTPResponse, HTTPError>) -> Bool {
+    fileprivate func isFinal(_ result: Result<HTTPResponse, Failure>) -> Bool {
         if case .success(let response) = result { finalStatuses.contains(response.head.status) } else { false }
     }
 }
@@ -117,7 +118,7 @@ final class Collector: ResponseSink {
     private struct State {
         var head: HTTPAnswer?
         var body: [UInt8] = []
-        var receiver: (@Sendable (Result<HTTPResponse, HTTPError>) -> Void)?
+        var receiver: (@Sendable (Result<HTTPResponse, Failure>) -> Void)?
         var begunAt: ContinuousClock.Instant?
     }
 
@@ -141,7 +142,7 @@ final class Collector: ResponseSink {
     }
 
     /// Sets the receiver of the answer before the transfer begins; without a receiver the answer is dropped.
-    func then(_ receiver: @escaping @Sendable (Result<HTTPResponse, HTTPError>) -> Void) {
+    func then(_ receiver: @escaping @Sendable (Result<HTTPResponse, Failure>) -> Void) {
         state.withLock { $0.receiver = receiver }
     }
 
@@ -160,7 +161,7 @@ final class Collector: ResponseSink {
         return true
     }
 
-    func finish(_ result: Result<Void, HTTPError>) {
+    func finish(_ result: Result<Void, Failure>) {
         let answer = state.withLock { state in
             defer { (state.body, state.receiver) = ([], nil) }
             return state
@@ -211,7 +212,7 @@ package struct RetryPolicy: Sendable {
     ///   - isPatient: Whether a 502 is tried again until the deadline: fronts of services answer with it for some seconds.
     /// - Returns: The time to wait before the next try; nil to accept the outcome.
     package func delay(
-        after result: Result<HTTPAnswer, HTTPError>, triesMade: Int, remaining: Duration, random: Double, now: Int64,
+        after result: Result<HTTPAnswer, Failure>, triesMade: Int, remaining: Duration, random: Double, now: Int64,
         isPatient: Bool = false
     ) -> Duration? {
         var wait = min(base * (1 << min(triesMade - 1, 16)), ceiling) * random

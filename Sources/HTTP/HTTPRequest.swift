@@ -1,3 +1,4 @@
+import Rankings
 import Synchronization
 
 /// An HTTP request as a value.
@@ -163,52 +164,21 @@ package struct RequestSignature: Sendable, CustomStringConvertible, CustomReflec
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// An error of a transfer.
-///
-/// Texts contain no credentials and no raw bytes from outside.
-package enum HTTPError: Error, Hashable, Sendable {
-    /// No name, no route, refused, reset before an answer.
-    case unreachable(String)
-    /// The deadline passed, or the transfer was too slow.
-    case timedOut
-    /// The connection ended in the middle of the answer.
-    case broken(String)
-    /// The answer contradicts itself: two lengths, a negative length, an invalid status line, an encoding that was not requested.
-    case invalidAnswer(String)
-    /// The body is larger than the limit.
-    case tooLarge
-    /// A redirect loop, or a redirect to a host, scheme or address that is not allowed.
-    case redirectRefused(String)
-    /// The certificate is invalid or the TLS handshake failed.
-    case untrusted(String)
-    /// The request itself is invalid: a URL that does not parse, or a host that is not allowed.
-    case refused(String)
-    /// The host has a cool-down of so many more seconds, and the request was not sent.
-    case limited(retryAfter: Int64)
-    /// The front of the host turns programs away: the reason and the remedy, as a sentence.
-    case turnedAway(String)
-    /// There are too many open files for another connection: the reason and the remedy, as a sentence.
-    case exhausted(String)
-    /// Requests are switched off.
-    case offline
-    case cancelled
-}
-
 /// The conditions that a request must meet before any work is done for it.
 enum RequestRule {
     /// Headers without information about the user, which may follow a redirect to another host.
     private static let harmless: Set<String> = ["accept", "accept-language", "user-agent"]
 
-    /// Throws `.refused` for lines that would end a header early, and for invalid ranges.
-    static func check(_ request: HTTPRequest) throws(HTTPError) {
+    /// Throws `.unsendable` for lines that would end a header early, and for invalid ranges.
+    static func check(_ request: HTTPRequest) throws(Failure) {
         for line in request.headers + (request.ifRange.map { ["If-Range: \($0)"] } ?? []) {
             guard line.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }), line.utf8.contains(0x3A) else {
-                throw .refused("A header line of the request is malformed; control characters are not allowed.")
+                throw .unsendable("A header line of the request is malformed; control characters are not allowed.")
             }
         }
         if let range = request.range {
             guard range.first >= 0, range.last.map({ $0 >= range.first }) ?? true else {
-                throw .refused("The range of the request is empty or negative.")
+                throw .unsendable("The range of the request is empty or negative.")
             }
         }
     }

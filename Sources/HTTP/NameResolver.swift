@@ -1,14 +1,7 @@
+import Rankings
 import CCurl
 import Glibc
 import Synchronization
-
-/// A reason for which a name has no addresses.
-enum NameTrouble: Error, Hashable, Sendable {
-    /// There is no host of this name.
-    case unknown
-    /// The name could not be looked up.
-    case unanswered
-}
 
 /// A resolver of host names on its own threads, so that a hanging look-up delays only the requests for that name.
 ///
@@ -24,9 +17,11 @@ enum NameTrouble: Error, Hashable, Sendable {
 /// resolver alive until the thread returns; no caller waits for that.
 final class NameResolver: Sendable {
     /// Looks up one name and may block; the addresses are numeric, in the order of preference.
-    typealias LookUp = @Sendable (String) -> Result<[String], NameTrouble>
-    /// Receives the addresses of a name, or the reason why it has none.
-    typealias Waiter = @Sendable (Result<[String], NameTrouble>) -> Void
+    ///
+    /// They are empty if there is no host of this name, and nil if the name could not be looked up.
+    typealias LookUp = @Sendable (String) -> [String]?
+    /// Receives the addresses of a name, as looked up.
+    typealias Waiter = @Sendable ([String]?) -> Void
 
     private struct State {
         var book = NameBook()
@@ -87,12 +82,12 @@ final class NameResolver: Sendable {
         while let name = state.withLock({ $0.next() }) { settle(name, lookUp(name)) }
     }
 
-    private func settle(_ name: String, _ result: Result<[String], NameTrouble>) {
+    private func settle(_ name: String, _ addresses: [String]?) {
         let waiters = state.withLock { state in
-            state.book.found(name, try? result.get(), now: .now)
+            state.book.found(name, addresses, now: .now)
             return state.waiters.removeValue(forKey: name) ?? []
         }
-        for waiter in waiters { waiter(result) }
+        for waiter in waiters { waiter(addresses) }
     }
 
     /// Handles a thread that could not be started: if no other thread runs, all waiting names fail.
@@ -103,17 +98,17 @@ final class NameResolver: Sendable {
             defer { state.queue = [] }
             return state.queue
         }
-        for name in names { settle(name, .failure(.unanswered)) }
+        for name in names { settle(name, nil) }
     }
 
     /// Looks up a name with getaddrinfo(3).
-    static func askSystem(_ name: String) -> Result<[String], NameTrouble> {
+    static func askSystem(_ name: String) -> [String]? {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
         let code = unsafe getaddrinfo(name, nil, &hints, &list)
-        guard code == 0 else { return .failure(code == EAI_NONAME || code == noData ? .unknown : .unanswered) }
+        guard code == 0 else { return code == EAI_NONAME || code == noData ? [] : nil }
         defer { unsafe freeaddrinfo(list) }
         var addresses: [String] = []
         var next = unsafe list
@@ -121,7 +116,7 @@ final class NameResolver: Sendable {
             if let text = unsafe numeric(entry.pointee), !addresses.contains(text) { addresses.append(text) }
             unsafe next = unsafe entry.pointee.ai_next
         }
-        return addresses.isEmpty ? .failure(.unknown) : .success(addresses)
+        return addresses
     }
 
     /// `EAI_NODATA`, which Glibc does not export to Swift: the name exists but has no address.
@@ -239,7 +234,7 @@ struct NameBook {
     /// Records the end of a look-up; a failed look-up leaves the known addresses as they are.
     mutating func found(_ name: String, _ addresses: [String]?, now: ContinuousClock.Instant) {
         underway.remove(name)
-        guard let addresses else { return }
+        guard let addresses, !addresses.isEmpty else { return }
         if entries[name] == nil, entries.count >= Self.namesLimit { entries = [:] }
         entries[name] = Entry(addresses: addresses, learned: now)
     }
@@ -269,13 +264,13 @@ struct AddressBook: Sendable {
     private let hosts: Set<String>
     private let trustedOrigins: Set<String>
 
-    /// - Throws: `.refused` if an origin does not parse.
-    init(hosts: Set<String>, trustedOrigins: Set<String>) throws(HTTPError) {
+    /// - Throws: `.unsendable` if an origin does not parse.
+    init(hosts: Set<String>, trustedOrigins: Set<String>) throws(Failure) {
         self.hosts = hosts
         var origins: Set<String> = []
         for text in trustedOrigins {
             guard let parsed = Self.parse(text, base: nil) else {
-                throw .refused("An origin is not an http or https URL; write it as http://host:port.")
+                throw .unsendable("An origin is not an http or https URL; write it as http://host:port.")
             }
             origins.insert(parsed.origin)
         }
@@ -283,13 +278,13 @@ struct AddressBook: Sendable {
     }
 
     /// The target of a request's own URL.
-    func target(_ url: String) throws(HTTPError) -> Target {
+    func target(_ url: String) throws(Failure) -> Target {
         guard var parsed = Self.parse(url, base: nil) else {
-            throw .refused("The URL is not one that may be asked; it must be plain http or https.")
+            throw .unsendable("The URL is not one that may be asked; it must be plain http or https.")
         }
         parsed.isTrusted = trustedOrigins.contains(parsed.origin)
         guard parsed.isTrusted || isListed(parsed) else {
-            throw .refused("\(parsed.host): this host is not on the list of hosts that may be asked.")
+            throw .unsendable("\(parsed.host): this host is not on the list of hosts that may be asked.")
         }
         return parsed
     }
@@ -297,7 +292,7 @@ struct AddressBook: Sendable {
     /// The target of a `Location:` header, relative to the URL that sent it.
     ///
     /// A trusted origin is reachable by redirect only from itself, so that no other host can lead to it.
-    func redirect(_ location: String, from origin: Target) throws(HTTPError) -> Target {
+    func redirect(_ location: String, from origin: Target) throws(Failure) -> Target {
         guard var parsed = Self.parse(location, base: origin.url) else {
             throw .redirectRefused("\(origin.host): the redirect leads to something that is not plain http or https.")
         }

@@ -1,3 +1,4 @@
+import Rankings
 import Glibc
 import Synchronization
 
@@ -56,7 +57,7 @@ package final class RequestQueue: Transport {
     /// A step to take outside the lock.
     fileprivate enum Step {
         case begin(Transfer)
-        case end(Transfer, HTTPError)
+        case end(Transfer, Failure)
     }
 
     fileprivate struct State {
@@ -269,9 +270,9 @@ package final class RequestQueue: Transport {
     ///
     /// - Returns: The result for its sink; nil if the request is sent again.
     fileprivate func ended(
-        _ request: QueuedRequest, _ result: Result<Void, HTTPError>
-    ) -> Result<Void, HTTPError>? {
-        enum End { case final(Result<Void, HTTPError>), again, noWay }
+        _ request: QueuedRequest, _ result: Result<Void, Failure>
+    ) -> Result<Void, Failure>? {
+        enum End { case final(Result<Void, Failure>), again, noWay }
         let host = request.host
         let end: End = change(host) { state, now, wall in
             let attempt = request.attempt.withLock { $0 }
@@ -373,7 +374,7 @@ extension RequestQueue.State {
     }
 
     /// Ends a request that is not under way.
-    mutating func end(_ request: QueuedRequest, _ error: HTTPError) {
+    mutating func end(_ request: QueuedRequest, _ error: Failure) {
         requests[request.id] = nil
         steps.append(.end(request.transfer, error))
     }
@@ -418,7 +419,7 @@ extension RequestQueue.State {
         }
     }
 
-    private mutating func end(_ id: Int, _ error: HTTPError) {
+    private mutating func end(_ id: Int, _ error: Failure) {
         if let request = requests[id] { end(request, error) }
     }
 
@@ -566,7 +567,7 @@ private final class QueuedRequest: ResponseSink {
         return true
     }
 
-    func finish(_ result: Result<Void, HTTPError>) {
+    func finish(_ result: Result<Void, Failure>) {
         let (head, text) = attempt.withLock { attempt in
             defer { attempt.head = nil }
             return (attempt.head, attempt.text)

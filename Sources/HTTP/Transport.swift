@@ -1,3 +1,4 @@
+package import Rankings
 import System
 import Synchronization
 
@@ -97,7 +98,7 @@ package final class Transfer: Sendable {
     }
 
     /// Reports the end to the sink; a second call has no effect.
-    package func end(_ result: Result<Void, HTTPError>) {
+    package func end(_ result: Result<Void, Failure>) {
         let isFirst = state.withLock { state in
             // The carrier may hold the transfer.
             state.carrier = nil
@@ -120,7 +121,7 @@ package protocol ResponseSink: AnyObject, Sendable {
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool
 
     /// Takes the end: success only if the body has exactly the announced length.
-    func finish(_ result: Result<Void, HTTPError>)
+    func finish(_ result: Result<Void, Failure>)
 }
 
 extension ResponseSink {
@@ -149,9 +150,9 @@ package struct TransferOutcome: Sendable {
     /// The time since the transport took the request.
     package var duration: Duration
     /// The error; nil for a success.
-    package var failure: HTTPError?
+    package var failure: Failure?
 
-    package init(status: Int? = nil, bytes: Int64 = 0, duration: Duration = .zero, failure: HTTPError? = nil) {
+    package init(status: Int? = nil, bytes: Int64 = 0, duration: Duration = .zero, failure: Failure? = nil) {
         self.status = status
         self.bytes = bytes
         self.duration = duration
@@ -359,15 +360,15 @@ package struct RequestCounts: Hashable, Sendable {
         }
     }
 
-    mutating func failed(_ error: HTTPError) {
+    mutating func failed(_ error: Failure) {
         switch error {
         case .unreachable, .untrusted, .offline: unreachable += 1
         case .timedOut: timedOut += 1
         case .broken: broken += 1
-        case .invalidAnswer, .tooLarge, .redirectRefused, .refused: invalid += 1
-        // Never sent, so not counted.
-        case .limited, .turnedAway, .exhausted: break
+        case .invalidAnswer, .tooLarge, .redirectRefused, .unsendable: invalid += 1
         case .cancelled: cancelled += 1
+        // Never sent, so not counted.
+        default: break
         }
     }
 }

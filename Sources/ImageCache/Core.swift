@@ -268,7 +268,7 @@ extension Core {
     /// The result of a read.
     enum Found {
         case bytes(PictureBytes)
-        case failed(ImageCacheError)
+        case failed(Failure)
         /// The picture is stored: the caller opens its file, then reads again.
         ///
         /// Nil for a picture that must be converted from an older format before.
@@ -282,7 +282,7 @@ extension Core {
     /// - Returns: Its number, and the version that it would get now; nil if only an answer can determine it.
     mutating func open(
         _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)?
-    ) -> Result<(id: UInt64, version: PictureVersion?), ImageCacheError> {
+    ) -> Result<(id: UInt64, version: PictureVersion?), Failure> {
         let key = FileKey(picture.id)
         guard !isClosed else { return .failure(.unusable("the cache is closed")) }
         let isStored = index[key] != nil || downloads[key]?.download.phase == .complete
@@ -331,7 +331,7 @@ extension Core {
     /// Makes an open picture a reader of a download.
     ///
     /// - Returns: The error if it cannot be one.
-    private mutating func join(_ id: UInt64) -> ImageCacheError? {
+    private mutating func join(_ id: UInt64) -> Failure? {
         guard let handle = pictures[id], let entry = downloads[handle.key], !entry.download.handles.contains(id)
         else { return nil }
         if let mismatch = handle.mismatch(with: entry.download.version) {
@@ -357,7 +357,7 @@ extension Core {
         updatePriority(handle.key)
         if entry.download.phase == .complete { pictures.hand(entry.file, of: entry.download, to: id) }
         guard let size = handle.picture.size else { return nil }
-        var failure: ImageCacheError?
+        var failure: Failure?
         change(handle.key) { download in
             let change = download.learned(total: size)
             if case .failed(let error, _) = change.outcome { failure = error }
@@ -366,7 +366,7 @@ extension Core {
         return failure
     }
 
-    private static let unnamed = ImageCacheError.broken(
+    private static let unnamed = Failure.broken(
         "the download broke off and the source does not say which version it serves")
 
     /// Returns bytes for a reader, and applies the consequences of the read.
@@ -491,7 +491,7 @@ extension Core {
     /// Takes the result of opening a stored file.
     mutating func opened(
         _ id: UInt64, _ picture: StoredPicture, _ result: PictureStore.Opened
-    ) -> ImageCacheError? {
+    ) -> Failure? {
         guard let handle = pictures[id] else { return .cancelled }
         switch result {
         case .file(let file):
@@ -521,7 +521,7 @@ extension Core {
     }
 
     /// Handles a stored picture that the disk does not give out although it may be good: it then comes from the network.
-    mutating func cannotOpen(_ id: UInt64, _ error: SystemError) -> ImageCacheError? {
+    mutating func cannotOpen(_ id: UInt64, _ error: SystemError) -> Failure? {
         if let lack = error.lackOfDescriptors { return .exhausted(lack) }
         pictures[id]?.avoidsStore = true
         budget.refused("a stored picture cannot be opened (\(error.text))")

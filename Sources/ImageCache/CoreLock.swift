@@ -416,7 +416,7 @@ final class SegmentSink: ResponseSink {
         return written.goesOn
     }
 
-    func finish(_ result: Result<Void, HTTPError>) {
+    func finish(_ result: Result<Void, Failure>) {
         state.withLock { $0.file = nil }
         core.run { core in core.finished(segment, of: key, result) }
     }

@@ -286,7 +286,7 @@ struct Download: Sendable {
         return settle()
     }
 
-    private static let cutOff = ImageCacheError.damaged("the picture is cut off: its end is missing")
+    private static let cutOff = Failure.damaged("the picture is cut off: its end is missing")
 
     /// Takes the result of the check of all bytes.
     mutating func checked(isProven: Bool) -> DownloadChange {
@@ -318,13 +318,13 @@ struct Download: Sendable {
     // MARK: - Ends
 
     /// Ends the download with an error; the present bytes are discarded unless `keepsPartial` is set.
-    mutating func fail(_ error: ImageCacheError, keepsPartial: Bool = false) -> DownloadChange {
+    mutating func fail(_ error: Failure, keepsPartial: Bool = false) -> DownloadChange {
         phase = .failed
         return DownloadChange(cancel: abandonSegments(), outcome: .failed(error, keepsPartial: keepsPartial))
     }
 
     /// Begins again once after a change of version, unless bytes of the old version have been given out.
-    mutating func changed(_ error: ImageCacheError) -> DownloadChange {
+    mutating func changed(_ error: Failure) -> DownloadChange {
         guard !hasRestarted, !hasReleased else { return fail(error, keepsPartial: keepsPartial(after: error)) }
         hasRestarted = true
         return DownloadChange(cancel: abandonSegments(), outcome: .restart)
@@ -376,7 +376,7 @@ enum WaitResult: Sendable {
     case length(Int64)
     /// The state has changed, and the read is to be repeated.
     case again
-    case failed(ImageCacheError)
+    case failed(Failure)
 }
 
 /// An answer that may come before or after its task begins to wait.

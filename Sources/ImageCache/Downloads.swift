@@ -54,8 +54,8 @@ extension [FileKey: PictureDownload] {
 
 /// Pictures that failed recently, so that they are not requested again at once.
 struct Failures: Sendable {
-    private struct Failure {
-        var error: ImageCacheError
+    private struct Remembered {
+        var error: Failure
         var until: ContinuousClock.Instant
     }
 
@@ -66,22 +66,22 @@ struct Failures: Sendable {
     /// The largest number of failures remembered.
     private static let most = 4096
 
-    private var failures: [FileKey: Failure] = [:]
+    private var failures: [FileKey: Remembered] = [:]
 
     /// The failure of a picture, if it still counts.
-    func failure(of key: FileKey, now: ContinuousClock.Instant) -> ImageCacheError? {
+    func failure(of key: FileKey, now: ContinuousClock.Instant) -> Failure? {
         guard let failure = failures[key], failure.until > now else { return nil }
         return failure.error
     }
 
     /// Remembers a failure for a duration.
     mutating func remember(
-        _ error: ImageCacheError, of key: FileKey, for duration: Duration, now: ContinuousClock.Instant
+        _ error: Failure, of key: FileKey, for duration: Duration, now: ContinuousClock.Instant
     ) {
         if failures.count >= Self.most { failures = failures.filter { $0.value.until > now } }
         // Still full of recent failures: forgetting them costs a request each.
         if failures.count >= Self.most { failures = [:] }
-        failures[key] = Failure(error: error, until: now + duration)
+        failures[key] = Remembered(error: error, until: now + duration)
     }
 
     /// Forgets the failure of a picture that came after all.
@@ -106,11 +106,11 @@ struct OpenPictures: Sendable {
         var validator: String?
         /// Whether the stored file could not be opened, so that the picture comes from the network.
         var avoidsStore = false
-        var failure: ImageCacheError?
+        var failure: Failure?
         var measure = ReadMeasure()
 
         /// The error if the handle must not get bytes of a version; nil if it may.
-        func mismatch(with version: PictureVersion?) -> ImageCacheError? {
+        func mismatch(with version: PictureVersion?) -> Failure? {
             guard let held = self.version, let version, !held.isSame(as: version) else { return nil }
             return .damaged("the picture changed at the source while it was open")
         }
@@ -181,7 +181,7 @@ struct OpenPictures: Sendable {
     }
 
     /// Marks the handles that have bytes of a wrong version as failed: they must not get another version.
-    mutating func fail(_ ids: Set<UInt64>, _ error: ImageCacheError) {
+    mutating func fail(_ ids: Set<UInt64>, _ error: Failure) {
         for id in ids where handles[id]?.version != nil { handles[id]?.failure = error }
     }
 }

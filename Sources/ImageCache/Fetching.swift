@@ -7,7 +7,7 @@ extension Core {
     /// Begins a download, for a reader or for a wish; requests follow from `pump`.
     ///
     /// - Returns: The error if none can be begun.
-    mutating func begin(_ picture: PictureRequest, _ wish: DownloadScheduler.Wish? = nil) -> ImageCacheError? {
+    mutating func begin(_ picture: PictureRequest, _ wish: DownloadScheduler.Wish? = nil) -> Failure? {
         let key = FileKey(picture.id)
         let name = picture.location.url.split(separator: "/").last ?? ""
         guard !configuration.isPlaceholder(name) else {
@@ -232,7 +232,7 @@ extension Core {
         pump()
     }
 
-    mutating func fail(_ key: FileKey, _ error: ImageCacheError, keepsPartial: Bool) {
+    mutating func fail(_ key: FileKey, _ error: Failure, keepsPartial: Bool) {
         let reserved = budget.reserved(for: key)
         guard var entry = forget(key) else { return }
         let isUnread = entry.download.isPreload && !entry.download.isRead
@@ -394,7 +394,7 @@ extension Core {
         downloads[key]?.download.goesOn(segment) ?? false
     }
 
-    mutating func finished(_ segment: UInt64, of key: FileKey, _ result: Result<Void, HTTPError>) {
+    mutating func finished(_ segment: UInt64, of key: FileKey, _ result: Result<Void, Failure>) {
         guard downloads[key]?.download.segments[segment] != nil else {
             // The request belonged to a download that is over; its connection is free for others.
             return pump()

@@ -20,7 +20,7 @@ package final class ImageCache: Sendable {
     /// Opens the cache: locks it against a second daemon, marks it, and reads the stored pictures from the names of files.
     package init(
         _ configuration: CacheConfiguration, host: ImageHost, report: @escaping @Sendable (ImageCacheEvent) -> Void
-    ) throws(ImageCacheError) {
+    ) throws(Failure) {
         let store = try PictureStore(directory: configuration.directory, report: report)
         var surplus: [StoredPicture] = []
         let index = StoredIndex(store.contents(), surplus: &surplus)
@@ -46,7 +46,7 @@ package final class ImageCache: Sendable {
             }
             if let entry = core.index[key] { return .stored(length: entry.length) }
             if core.scheduler.wishes.contains(where: { $0.picture.id == picture }) { return .queued }
-            return core.failures.failure(of: key, now: core.now).map { .failed(reason: $0.text) } ?? .absent
+            return core.failures.failure(of: key, now: core.now).map { .failed(reason: $0.ofPicture) } ?? .absent
         }
     }
 
@@ -127,14 +127,14 @@ package final class ImageCache: Sendable {
     /// - Throws: `.gone` if the service reported so within the last ten minutes.
     package func open(
         _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)? = nil
-    ) throws(ImageCacheError) -> OpenPicture {
+    ) throws(Failure) -> OpenPicture {
         let opened = core.run { core in core.open(picture, neighbours: neighbours, onRead: onRead) }
         let (id, version) = try opened.get()
         return OpenPicture(core: core, id: id, picture, versionAtOpen: version)
     }
 
     /// Downloads a whole picture without a declared length, and returns its length in bytes.
-    package func learnSize(of picture: PictureRequest) async throws(ImageCacheError) -> Int64 {
+    package func learnSize(of picture: PictureRequest) async throws(Failure) -> Int64 {
         let wait = core.makeWait(for: picture.id)
         core.run { core in core.waitForLength(of: picture, wait) }
         switch await core.result(of: wait) {
@@ -193,7 +193,7 @@ package final class OpenPicture: Sendable {
     /// Reads bytes, or begins to wait for them.
     ///
     /// Never waits for the network. The first read of a stored picture after a start hashes its file.
-    package func read(offset: Int64, count: Int) throws(ImageCacheError) -> Reading {
+    package func read(offset: Int64, count: Int) throws(Failure) -> Reading {
         let wait = core.makeWait(for: picture)
         if let bytes = try look(offset: offset, count: count, wait) { return .bytes(bytes) }
         return .later(PendingBytes(self, offset: offset, count: count, wait: wait))
@@ -202,7 +202,7 @@ package final class OpenPicture: Sendable {
     /// The bytes, once they are present: right ones, `count` of them or up to the end of the picture, or an error.
     ///
     /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
-    package func bytes(offset: Int64, count: Int) async throws(ImageCacheError) -> PictureBytes {
+    package func bytes(offset: Int64, count: Int) async throws(Failure) -> PictureBytes {
         switch try read(offset: offset, count: count) {
         case .bytes(let bytes): return bytes
         case .later(let pending): return try await pending.bytes()
@@ -210,7 +210,7 @@ package final class OpenPicture: Sendable {
     }
 
     /// Finds bytes in memory and on the disk; nil if they must be waited for, which a wait then begins.
-    func look(offset: Int64, count: Int, _ wait: Wait?) throws(ImageCacheError) -> PictureBytes? {
+    func look(offset: Int64, count: Int, _ wait: Wait?) throws(Failure) -> PictureBytes? {
         if let (file, version) = settledBytes(offset: offset, count: count) {
             return .file(file, offset: offset, count: count, of: version)
         }
@@ -296,7 +296,7 @@ package final class PendingBytes: Sendable {
     /// The bytes, once they are present: right ones, as many as requested or up to the end of the picture, or an error.
     ///
     /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
-    package func bytes() async throws(ImageCacheError) -> PictureBytes {
+    package func bytes() async throws(Failure) -> PictureBytes {
         switch await picture.core.result(of: wait) {
         case .bytes(let bytes): return bytes
         case .failed(let error): throw error
@@ -316,7 +316,7 @@ extension ImageCache {
     /// Stores a picture that was made here, under the same budget as downloaded ones.
     ///
     /// - Throws: `.unusable` if the disk refuses; the picture is then to be served without being stored.
-    package func keep(_ bytes: [UInt8], as picture: PictureID) async throws(ImageCacheError) {
+    package func keep(_ bytes: [UInt8], as picture: PictureID) async throws(Failure) {
         let result = await core.onDisk { [self] in
             Result { () throws(SystemError) in try write(bytes, as: picture) }
         }
@@ -330,7 +330,7 @@ extension ImageCache {
         guard let size = storedSize(of: picture) else { return nil }
         // It cannot be downloaded: an address without a target makes sure of it.
         let location = PictureLocation(url: "", headers: [], fileExtension: "")
-        do throws(ImageCacheError) {
+        do throws(Failure) {
             let opened = try open(PictureRequest(id: picture, location: location, size: size), neighbours: nil)
             defer { opened.close() }
             guard case .file(let file, let place, let count, _) = try await opened.bytes(offset: 0, count: Int(size)),

@@ -1,3 +1,4 @@
+package import Rankings
 internal import CLinux
 internal import Dispatch
 internal import Glibc
@@ -43,7 +44,7 @@ extension ImageCache {
     /// - Parameter directory: A cache that no daemon uses.
     /// - Returns: The numbers of correct files, and the defects.
     /// - Throws: `.busy` or `.unusable`.
-    package static func verify(directory: String) throws(ImageCacheError) -> CacheVerification {
+    package static func verify(directory: String) throws(Failure) -> CacheVerification {
         try checkIsOwn(directory: directory)
         let store = try PictureStore(directory: directory) { _ in }
         defer { store.unlock() }
@@ -90,7 +91,7 @@ extension ImageCache {
     ///   - others: Names of other entries in it that are removed with the pictures.
     /// - Returns: The amounts removed.
     /// - Throws: `.busy` or `.unusable`.
-    package static func clear(directory: String, others: [String]) throws(ImageCacheError) -> CacheRemoval {
+    package static func clear(directory: String, others: [String]) throws(Failure) -> CacheRemoval {
         let own = try OwnDirectory(directory)
         // The lock is released with it: not before the work is done.
         defer { withExtendedLifetime(own) {} }
@@ -125,7 +126,7 @@ extension ImageCache {
     ///
     /// - Returns: The names of the marks that the file system cannot hold.
     /// - Throws: `.unusable` for any other directory: a mark there would hide it from its owner's backups.
-    package static func mark(directory: String) throws(ImageCacheError) -> [String] {
+    package static func mark(directory: String) throws(Failure) -> [String] {
         guard let top = try? CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else {
             throw .unusable("the cache directory \(directory) cannot be opened")
         }
@@ -157,7 +158,7 @@ extension ImageCache {
     }
 
     /// Refuses a directory that is not rankfs's own or that a daemon uses.
-    package static func checkIsOwn(directory: String) throws(ImageCacheError) {
+    package static func checkIsOwn(directory: String) throws(Failure) {
         _ = try OwnDirectory(directory)
     }
 }
@@ -228,7 +229,7 @@ package struct CacheInspection: Sendable, Equatable {
 
 extension ImageCache {
     /// Inspects a cache directory without locking or changing it, also beside a running daemon.
-    package static func inspect(directory: String) throws(ImageCacheError) -> CacheInspection {
+    package static func inspect(directory: String) throws(Failure) -> CacheInspection {
         do throws(SystemError) {
             let top = try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
             defer { Glibc.close(top) }
@@ -275,7 +276,7 @@ final class OwnDirectory {
     var top: Int32 { directory.descriptor }
 
     /// - Throws: `.busy` if a daemon uses it, `.unusable` if it is not rankfs's own.
-    init(_ directory: String) throws(ImageCacheError) {
+    init(_ directory: String) throws(Failure) {
         let top: OpenFile
         do throws(SystemError) {
             top = OpenFile(owning: try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY))
@@ -296,7 +297,7 @@ final class OwnDirectory {
         if let newer = PictureStore.newerFormat(in: top.descriptor) { throw PictureStore.newer(newer, in: directory) }
     }
 
-    private static func foreign(_ directory: String) -> ImageCacheError {
+    private static func foreign(_ directory: String) -> Failure {
         .unusable("\(directory) is no cache of rankfs, so nothing in it is touched; check cache_dir")
     }
 

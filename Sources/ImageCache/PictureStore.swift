@@ -65,7 +65,7 @@ final class PictureStore: Sendable {
     /// Whether the directory was made again since the last query.
     private let wasRemade = Atomic(false)
 
-    init(directory: String, report: @escaping @Sendable (ImageCacheEvent) -> Void) throws(ImageCacheError) {
+    init(directory: String, report: @escaping @Sendable (ImageCacheEvent) -> Void) throws(Failure) {
         self.directory = directory
         self.report = report
         boot = Self.readBoot()
@@ -78,7 +78,7 @@ final class PictureStore: Sendable {
     /// Makes the directory again after it was deleted.
     ///
     /// The lock stays with the directory as long as that is the same one.
-    func reopen() throws(ImageCacheError) {
+    func reopen() throws(Failure) {
         let old = root
         guard isCurrent else {
             let root = try Self.openRoot(directory, report)
@@ -108,7 +108,7 @@ final class PictureStore: Sendable {
 
     private static func openRoot(
         _ directory: String, _ report: @Sendable (ImageCacheEvent) -> Void
-    ) throws(ImageCacheError) -> Root {
+    ) throws(Failure) -> Root {
         do throws(SystemError) {
             try makeParents(of: directory)
             let top = OpenFile(owning: try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor)
@@ -139,7 +139,7 @@ final class PictureStore: Sendable {
     }
 
     /// The error for a directory with a later format.
-    static func newer(_ format: String, in directory: String) -> ImageCacheError {
+    static func newer(_ format: String, in directory: String) -> Failure {
         .unusable(
             "the cache directory \(directory) was written by a later rankfs (its format is \(format), this one knows "
                 + "\(version)); update rankfs, or name another one with cache_dir")

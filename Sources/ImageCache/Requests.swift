@@ -202,7 +202,7 @@ extension Download {
 
     /// Takes the end of a request.
     mutating func finished(
-        _ id: UInt64, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant
+        _ id: UInt64, _ result: Result<Void, Failure>, now: ContinuousClock.Instant
     ) -> DownloadChange {
         guard let segment = segments.removeValue(forKey: id), phase == .running else { return DownloadChange() }
         switch result {
@@ -229,30 +229,24 @@ extension Download {
 
     /// Handles a request that failed on the way: resumes where it stopped if that promises anything.
     private mutating func broke(
-        _ error: HTTPError, _ segment: Segment, now: ContinuousClock.Instant
+        _ error: Failure, _ segment: Segment, now: ContinuousClock.Instant
     ) -> DownloadChange {
-        func again(_ error: ImageCacheError) -> DownloadChange {
-            pause(or: error, begun: segment.breaks, now: now)
-        }
+        let keepsPartial = validator != nil
         switch error {
-        case .unreachable(let reason): return again(.unreachable(reason))
-        case .timedOut: return again(.timedOut)
-        case .broken(let reason): return again(.broken("the download broke off: \(reason)"))
-        case .cancelled: return again(.unreachable("the download was ended"))
-        case .limited(let seconds): return fail(.limited(retryAfter: seconds), keepsPartial: validator != nil)
-        case .turnedAway(let reason): return fail(.turnedAway(reason), keepsPartial: validator != nil)
-        case .exhausted(let reason): return fail(.exhausted(reason), keepsPartial: validator != nil)
-        case .offline: return fail(.offline, keepsPartial: validator != nil)
+        case .unreachable, .timedOut: return pause(or: error, begun: segment.breaks, now: now)
+        case .broken(let reason):
+            return pause(or: .broken("the download broke off: \(reason)"), begun: segment.breaks, now: now)
+        case .cancelled: return pause(or: .unreachable("the download was ended"), begun: segment.breaks, now: now)
         case .invalidAnswer(let reason): return changed(.broken("the answer contradicts itself: \(reason)"))
         case .tooLarge: return fail(.broken("the answer is longer than any picture may be"))
-        case .redirectRefused(let reason), .untrusted(let reason):
-            return fail(.untrusted(reason), keepsPartial: validator != nil)
-        case .refused(let reason): return fail(.broken(reason), keepsPartial: validator != nil)
+        case .redirectRefused(let reason): return fail(.untrusted(reason), keepsPartial: keepsPartial)
+        case .unsendable(let reason): return fail(.broken(reason), keepsPartial: keepsPartial)
+        default: return fail(error, keepsPartial: keepsPartial)
         }
     }
 
     /// Whether the present bytes may be resumed although an answer was refused with this error.
-    func keepsPartial(after error: ImageCacheError) -> Bool {
+    func keepsPartial(after error: Failure) -> Bool {
         switch error {
         case .gone, .damaged, .lengthContradicts: false
         default: validator != nil
@@ -263,7 +257,7 @@ extension Download {
     ///
     /// Requests that were under way together and break together, as when the network changes, are one break: `begun` is the
     /// number of breaks before the request began.
-    private mutating func pause(or error: ImageCacheError, begun: Int, now: ContinuousClock.Instant) -> DownloadChange {
+    private mutating func pause(or error: Failure, begun: Int, now: ContinuousClock.Instant) -> DownloadChange {
         let isSameBreak = begun < breaks
         if isSameBreak, validator != nil { return DownloadChange(ready: takeReady()) }
         breaks += 1
@@ -406,7 +400,7 @@ enum DownloadOutcome: Equatable, Sendable {
     /// Every byte is present and was found right as far as can be determined.
     case complete(length: Int64)
     /// The download failed; `keepsPartial` says whether the present bytes may be resumed.
-    case failed(ImageCacheError, keepsPartial: Bool)
+    case failed(Failure, keepsPartial: Bool)
     /// The present bytes belong to another version: discard them and begin again.
     case restart
 }
@@ -437,11 +431,11 @@ struct BodyPlan: Equatable, Sendable {
 /// The reason why an answer's head does not fit the request.
 enum AnswerFault {
     /// The same error would follow from a repetition at once.
-    case final(ImageCacheError)
+    case final(Failure)
     /// The error may be over in a moment (5xx).
-    case passing(ImageCacheError)
+    case passing(Failure)
     /// The answer is of another version than the present bytes; the download starts over.
-    case changed(ImageCacheError)
+    case changed(Failure)
 }
 
 /// Compares the head of an answer, which does not contradict itself (`AnswerCheck`), with the request and the present bytes.
@@ -498,7 +492,7 @@ extension Download {
         return .changed(.lengthContradicts(told: told, shown: shown))
     }
 
-    private static func tooLarge(_ told: Int64) -> ImageCacheError {
+    private static func tooLarge(_ told: Int64) -> Failure {
         .broken("the picture has \(told) bytes, more than any picture may")
     }
 
@@ -514,8 +508,8 @@ extension Download {
         case .refused: return .final(.refused("the image host answered \(answer.status)"))
         case .gone: return .final(.gone)
         case .limited: return .final(.limited(retryAfter: nil))
-        case .troubled: return .passing(.troubled(status: answer.status))
-        case .unexpected: return .final(.troubled(status: answer.status))
+        case .troubled: return .passing(.answered(status: answer.status))
+        case .unexpected: return .final(.answered(status: answer.status))
         }
     }
 

@@ -99,7 +99,7 @@ package enum PictureBytes: Sendable {
 
 extension StoredFile {
     /// The open file of a picture, opened again if necessary.
-    package func picture() throws(ImageCacheError) -> OpenFile {
+    package func picture() throws(Failure) -> OpenFile {
         do throws(SystemError) { return try opened() } catch {
             if let lack = error.lackOfDescriptors { throw .exhausted(lack) }
             throw .unusable(
@@ -130,43 +130,9 @@ package struct PictureVersion: Sendable {
 
 // MARK: - Errors and events
 
-/// The reason why bytes are not available.
-package enum ImageCacheError: Error, Hashable, Sendable {
-    /// The network gives no answer.
-    case unreachable(String)
-    case timedOut
-    /// Requests are switched off.
-    case offline
-    /// The service reports that the picture is gone (404, 410).
-    case gone
-    /// The service refuses the picture (403 with a Referer, or a placeholder in its place).
-    case refused(String)
-    /// The bytes are not those of the picture: no trailer, another format, or another version than the one begun.
-    case damaged(String)
-    /// The source declares another length than the one shown, or sends a whole picture of another length.
-    case lengthContradicts(told: Int64?, shown: Int64)
-    /// The answer was cut short or contradicts itself; it says nothing about the picture.
-    case broken(String)
-    /// The answer is not the image host's: a portal's page, a refused redirect, or a certificate of another host.
-    case untrusted(String)
-    /// The host reports an error of its own (5xx), which says nothing about the picture.
-    case troubled(status: Int)
-    /// The service announces a rate limit.
-    case limited(retryAfter: Int64?)
-    /// A browser check before the host turns programs away; the text is a sentence with the reason and the remedy.
-    case turnedAway(String)
-    /// Too many files are open; the text is a sentence with the reason and the remedy.
-    case exhausted(String)
-    case cancelled
-    /// Another rankfs process uses this cache directory.
-    case busy(directory: String)
-    /// The directory cannot be used; the text gives the cause and the remedy.
-    case unusable(String)
-}
-
 /// An event worth a log line that no request reports.
 package enum ImageCacheEvent: Sendable {
-    case preloadFailed(PictureID, ImageCacheError)
+    case preloadFailed(PictureID, Failure)
     /// A stored file was broken and has been removed; it will be downloaded again.
     case removedBroken(PictureID, reason: String)
     /// The disk is full or fails, so pictures are served without being stored.
@@ -179,7 +145,7 @@ package enum ImageCacheEvent: Sendable {
     case unmarked(mark: String, reason: String)
 }
 
-extension ImageCacheError {
+extension Failure {
     /// Whether bytes given out earlier may be wrong.
     var isOfTheBytes: Bool {
         switch self {
@@ -188,23 +154,17 @@ extension ImageCacheError {
         }
     }
 
-    /// One sentence for the user.
-    package var text: String {
+    /// The cause as a clause about the picture.
+    var ofPicture: String {
         switch self {
         case .unreachable(let reason): "the image host cannot be reached (\(reason))"
         case .timedOut: "the image host does not answer"
         case .offline: "the picture is not stored, and no request may leave"
         case .gone: "the service has removed the picture"
-        case .refused(let reason), .damaged(let reason), .broken(let reason), .untrusted(let reason),
-            .turnedAway(let reason), .exhausted(let reason), .unusable(let reason):
-            reason
-        case .lengthContradicts(let told?, let shown): "the picture has \(told) bytes where \(shown) were promised"
-        case .lengthContradicts(nil, let shown): "the picture does not end after the \(shown) bytes that were promised"
-        case .troubled(let status): "the image host answered \(status)"
+        case .answered(let status): "the image host answered \(status)"
         case .limited: "the image host asks to slow down"
         case .cancelled: "the read was given up"
-        case .busy(let directory):
-            "another rankfs uses the cache directory \(directory); stop it or name another cache_dir"
+        default: cause
         }
     }
 }

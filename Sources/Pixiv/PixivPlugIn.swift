@@ -79,21 +79,21 @@ struct PixivAccounts: AccountService {
 
     func looksLikeSecret(_ word: String) -> Bool { SessionText.looksLikeCookie(word) }
 
-    func session(in bytes: [UInt8], host: String, now: Int64) throws(SessionProblem) -> any SourceSession {
+    func session(in bytes: [UInt8], host: String, now: Int64) throws(Failure) -> any SourceSession {
         try SessionText.cookie(in: bytes, host: host, takesBare: true, now: now)
     }
 
-    func session(typed text: String) throws(SessionProblem) -> any SourceSession { try SessionText.bare(text) }
+    func session(typed text: String) throws(Failure) -> any SourceSession { try SessionText.bare(text) }
 
     func examine(_ place: SessionPlace, host: String, now: Int64) -> SessionExamination {
-        SessionFile.examine(place) { place throws(SessionProblem) in
+        SessionFile.examine(place) { place throws(Failure) in
             try SessionCookie.read(place, host: host, now: now).user
         }
     }
 
     func check(
         _ session: any SourceSession, _ means: SourceMeans, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SessionCheck {
+    ) async throws(Failure) -> SessionCheck {
         guard let cookie = session as? SessionCookie else { return .refused }
         return try await PixivSource(means).api.check(cookie, deadline: deadline)
     }

@@ -83,7 +83,7 @@ extension PixivSource {
 
     package func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         if let number = listing.number, number <= 0 { throw .notFound }
         guard case .number(let page) = part else { return try await works(part, of: listing, deadline: deadline) }
         guard page > 0 else { throw .pastTheEnd }
@@ -112,7 +112,7 @@ extension PixivSource {
 
     private func rankingPage(
         of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard let mode = listing.mode else { throw .notFound }
         let day = listing.ranking?.day
         let (name, kind) = PixivRankings.query(of: mode)
@@ -135,7 +135,7 @@ extension PixivSource {
     /// The records of works of an author, in the requested order; works that the service does not return are missing.
     private func works(
         _ part: ListingPart, of listing: ListingKey, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard case .works(let ids) = part, listing.kind == .author else { throw .notFound }
         let author = listing.user.rawValue
         var found: [WorkID: Work] = [:]
@@ -161,7 +161,7 @@ extension PixivSource {
 extension PixivSource {
     package func record(
         of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SourceRecord {
+    ) async throws(Failure) -> SourceRecord {
         switch subject {
         case .details(let work), .animation(let work), .originals(let work):
             guard work.rawValue > 0 else { throw .notFound }

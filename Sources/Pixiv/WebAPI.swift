@@ -9,7 +9,7 @@ import Sourcing
 /// A value of immutable parts; any task may call at any time.
 struct WebAPI: Sendable {
     /// Sends one request, with the retries of `HTTPClient`.
-    let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
+    let send: @Sendable (HTTPRequest) async throws(Failure) -> HTTPResponse
     /// Scheme and host, without a trailing slash.
     let base: String
     let session: SessionKeeper
@@ -37,7 +37,7 @@ struct WebAPI: Sendable {
     }
 
     /// Returns the body of an answer of `/ajax/…`.
-    func body(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> JSON {
+    func body(_ path: String, deadline: ContinuousClock.Instant) async throws(Failure) -> JSON {
         let answer = try await ask(path, deadline: deadline)
         switch answer.status {
         case 200: return try Envelope.body(of: answer.json)
@@ -58,10 +58,10 @@ struct WebAPI: Sendable {
     ///   - forMembers: Whether the answer needs an account with R-18 switched on.
     ///   - deadline: The time at which the request fails.
     /// - Returns: The answer, of status 200 or an error of the 400s with JSON or without any body in it.
-    /// - Throws: `SourceError`; after a limit the service is left alone.
+    /// - Throws: `Failure`; after a limit the service is left alone.
     func ask(
         _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> Answer {
+    ) async throws(Failure) -> Answer {
         switch SessionAudience(of: path, forMembers: forMembers) {
         case .everybody: try await askForEverybody(path, deadline)
         case .account: try await askForAccount(path, deadline)
@@ -77,10 +77,10 @@ struct WebAPI: Sendable {
     ///   - forMembers: Whether the answer is refused without an account; a 403 is then no sign of a limit.
     ///   - deadline: The time at which the request fails.
     /// - Returns: The answer, also if it reports an error.
-    /// - Throws: `SourceError`; after a limit no request is sent for a while.
+    /// - Throws: `Failure`; after a limit no request is sent for a while.
     func askTwice(
         _ path: String, _ cookie: SessionCookie?, forMembers: Bool = false, _ deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> Answer {
+    ) async throws(Failure) -> Answer {
         if case .answer(let answer) = try await askOnce(path, cookie, forMembers, deadline) { return answer }
         switch try await askOnce(path, cookie, forMembers, deadline) {
         case .answer(let answer): return answer
@@ -98,7 +98,7 @@ struct WebAPI: Sendable {
 
     private func askOnce(
         _ path: String, _ cookie: SessionCookie?, _ forMembers: Bool, _ deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> Outcome {
+    ) async throws(Failure) -> Outcome {
         let response = try await sendPaced(path, cookie, deadline, forMembers: forMembers)
         if forMembers, response.head.status == 403, !JSONReader.looksLikeObject(response.body) {
             return .answer(Answer(response))
@@ -113,14 +113,14 @@ struct WebAPI: Sendable {
         do {
             return .answer(Answer(response, try JSONReader.read(response.body)))
         } catch {
-            return .garbled(Answer(response), "pixiv's answer is broken at byte \(error.offset): \(error.reason).")
+            return .garbled(Answer(response), "pixiv's answer is \(error.cause).")
         }
     }
 
     /// Sends a request; an answer of a server in trouble is an error.
     private func sendPaced(
         _ path: String, _ cookie: SessionCookie?, _ deadline: ContinuousClock.Instant, forMembers: Bool
-    ) async throws(SourceError) -> HTTPResponse {
+    ) async throws(Failure) -> HTTPResponse {
         // As on the service's own pages: without it accounts that are set to English get 400 (PixivUtil2 #1513).
         let language = cookie == nil || !path.hasPrefix("/ajax/") ? "" : "\(path.contains("?") ? "&" : "?")lang=en"
         // The cookie goes to the API only: pictures come from another host, and a redirect to another host drops it (RequestRule).
@@ -184,7 +184,7 @@ extension WebAPI {
     private static let unknownError = "An unknown error occurred"
 
     /// Sends a request that works without an account: a session that has run out must not prevent the answer.
-    func askForEverybody(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+    func askForEverybody(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
         let cookie = session.cookie
         let answer = try await askTwice(path, cookie, deadline)
         guard let cookie, answer.status != 200, Self.complains(answer), !answer.isSignedIn else { return answer }
@@ -195,7 +195,7 @@ extension WebAPI {
     }
 
     /// Sends a request that needs an account; throws `.needsSignIn` without a request if there is no session.
-    func askForAccount(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+    func askForAccount(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
         guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
         let answer = try await askTwice(path, cookie, deadline)
         if Self.isRefusal(answer) {
@@ -207,7 +207,7 @@ extension WebAPI {
     }
 
     /// Sends a request that needs an account with R-18 switched on; throws `.needsSignIn` also if only the switch is missing.
-    func askForMembers(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+    func askForMembers(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
         guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
         var answer: Answer?
         do {
@@ -226,7 +226,7 @@ extension WebAPI {
     }
 
     /// Checks a session by a request that only the session's own user gets answered.
-    func check(_ cookie: SessionCookie, deadline: ContinuousClock.Instant) async throws(SourceError) -> SessionCheck {
+    func check(_ cookie: SessionCookie, deadline: ContinuousClock.Instant) async throws(Failure) -> SessionCheck {
         let path = "/ajax/user/\(cookie.user.rawValue)/illusts/bookmarks?tag=&offset=0&limit=1&rest=show"
         let answer = try await askTwice(path, cookie, deadline)
         if answer.isSignedIn { return .valid(cookie.user) }
@@ -241,7 +241,7 @@ extension WebAPI {
     }
 
     /// Expires a session that the service did not know when it refused; returns if it knew the session.
-    private func doubt(_ cookie: SessionCookie, after answer: Answer?) throws(SourceError) {
+    private func doubt(_ cookie: SessionCookie, after answer: Answer?) throws(Failure) {
         if session.isGone(cookie) { throw .needsSignIn }
         guard answer?.isSignedIn != true else { return }
         session.expire(cookie)

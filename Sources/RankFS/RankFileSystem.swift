@@ -111,7 +111,7 @@ extension RankFileSystem {
                 try await work()
             } catch {
                 // In a cancelled task, the error may be a time-out or a broken connection that the cancellation caused.
-                let failure = Task.isCancelled ? Failure.picture(.cancelled) : error
+                let failure = Task.isCancelled ? Failure.cancelled : error
                 reporter.report(failure, subject: subject())
                 throw failure.errno
             }

@@ -1,3 +1,4 @@
+import Rankings
 import Synchronization
 
 /// Reports failures in readable sentences: a storm of one failure becomes a few lines and a count.

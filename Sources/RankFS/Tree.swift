@@ -71,7 +71,7 @@ final class Tree: Sendable {
     /// - Returns: The size in bytes.
     /// - Throws: The failure reported by the image host or by the download.
     func askedSize(_ listing: Listing, _ index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
-        do throws(CatalogError) {
+        do throws(Failure) {
             return try await listing.resolveSize(at: index, wholeListing: wholeListing)
         } catch .sizeNotTold {
             let entry = listing.entries[index]
@@ -79,23 +79,21 @@ final class Tree: Sendable {
                 id: entry.picture, location: try location(of: entry), size: nil,
                 isPrivate: configuration.isPrivate(listing.key), path: { listing.path(of: entry) })
             return try await learnSize(of: request)
-        } catch { throw .catalog(error) }
+        }
     }
 
     /// Forgets the size of a picture that was read and had another length, so that the next `stat` queries it again.
     ///
     /// Only a contradicting length does that: a cut connection or a portal's page says nothing about the length.
     func doubtSize(of picture: OpenPicture, after failure: Failure) {
-        if case .picture(.lengthContradicts) = failure, !picture.hasDigest { catalog.sizes.forget(picture.picture) }
+        if case .lengthContradicts = failure, !picture.hasDigest { catalog.sizes.forget(picture.picture) }
     }
 
     /// Downloads a picture if no header declares its length, which is the only way to show a true size.
     func learnSize(of request: PictureRequest) async throws(Failure) -> Int64 {
-        do throws(ImageCacheError) {
-            let size = try await cache.learnSize(of: request)
-            catalog.sizes.set(size, of: request.id)
-            return size
-        } catch { throw .picture(error) }
+        let size = try await cache.learnSize(of: request)
+        catalog.sizes.set(size, of: request.id)
+        return size
     }
 
     /// Whether an entry of a listing opens without a request: a stored picture, or an author with a stored listing.
@@ -139,7 +137,7 @@ extension Tree {
 
     /// The reason why the nodes of a session must not be shown now.
     var refusalOfSession: Failure? {
-        source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
+        source.signIn == .signedOut ? .needsSignIn : nil
     }
 }
 

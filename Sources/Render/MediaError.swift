@@ -15,6 +15,9 @@ package enum MediaError: Error, Hashable, Sendable {
     case lost(String)
     /// The process of the job cannot be started now.
     case unavailable(String)
+
+    /// The message of the other process cannot be read.
+    static let nonsense = MediaError.lost("answered nonsense")
 }
 
 extension MediaError {

@@ -149,23 +149,23 @@ extension RenderJob {
         }
     }
 
-    private static func read(_ reader: inout MessageReader) throws(MessageReader.Nonsense) -> RenderJob {
-        guard let kind = Kind(rawValue: try reader.number()) else { throw MessageReader.Nonsense() }
+    private static func read(_ reader: inout MessageReader) throws(MediaError) -> RenderJob {
+        guard let kind = Kind(rawValue: try reader.number()) else { throw .nonsense }
         let job: RenderJob
         switch kind {
         case .thumbnails:
             job = .thumbnails(
                 preview: try reader.data(),
-                edges: try reader.list { (reader) throws(MessageReader.Nonsense) in try reader.count() })
+                edges: try reader.list { (reader) throws(MediaError) in try reader.count() })
         case .film:
             var request = FilmRequest(
                 frames: try frames(&reader), title: try reader.text(), length: try reader.number())
-            request.stretches = try reader.list { (reader) throws(MessageReader.Nonsense) in
+            request.stretches = try reader.list { (reader) throws(MediaError) in
                 Stretch(offset: try reader.number(), bytes: try reader.data())
             }
             job = .film(request)
         case .animation:
-            guard let format = AnimationFormat(rawValue: try reader.number()) else { throw MessageReader.Nonsense() }
+            guard let format = AnimationFormat(rawValue: try reader.number()) else { throw .nonsense }
             job = .animation(
                 AnimationRequest(
                     format, frames: try frames(&reader), place: try reader.range(), bound: try reader.count()))
@@ -174,8 +174,8 @@ extension RenderJob {
         return job
     }
 
-    private static func frames(_ reader: inout MessageReader) throws(MessageReader.Nonsense) -> [Frame] {
-        try reader.list { (reader) throws(MessageReader.Nonsense) in
+    private static func frames(_ reader: inout MessageReader) throws(MediaError) -> [Frame] {
+        try reader.list { (reader) throws(MediaError) in
             Frame(file: try reader.text(), delay: try reader.signed())
         }
     }
@@ -183,8 +183,8 @@ extension RenderJob {
 
 extension MessageReader {
     /// A number of either sign.
-    fileprivate mutating func signed() throws(Nonsense) -> Int {
-        guard let number = Int(exactly: try number()) else { throw Nonsense() }
+    fileprivate mutating func signed() throws(MediaError) -> Int {
+        guard let number = Int(exactly: try number()) else { throw .nonsense }
         return number
     }
 }
@@ -248,24 +248,24 @@ extension RenderAnswer {
 
     private static func read(
         _ reader: inout MessageReader, to job: RenderJob
-    ) throws(MessageReader.Nonsense) -> RenderAnswer {
-        guard let kind = Kind(rawValue: try reader.number()) else { throw MessageReader.Nonsense() }
+    ) throws(MediaError) -> RenderAnswer {
+        guard let kind = Kind(rawValue: try reader.number()) else { throw .nonsense }
         let answer: RenderAnswer
         switch (kind, job) {
         case (.files, .thumbnails(_, let edges)): answer = try files(&reader, count: edges.count)
         case (.files, .animation): answer = try files(&reader, count: 1)
         case (.film, .film(let request)): answer = try film(&reader, archive: request.length)
         case (.needs, .film(let request)):
-            let ranges = try reader.list { (reader) throws(MessageReader.Nonsense) in try reader.range() }
+            let ranges = try reader.list { (reader) throws(MediaError) in try reader.range() }
             guard (1...mostNeeds).contains(ranges.count),
                 ranges.allSatisfy({ !$0.isEmpty && $0.upperBound <= request.length })
-            else { throw MessageReader.Nonsense() }
+            else { throw .nonsense }
             answer = .needs(ranges)
         case (.refused, _):
             let (code, bound, text) = (try reader.number(), try reader.count(), try reader.text())
-            guard let error = MediaError(code: code, bound: bound, text: text) else { throw MessageReader.Nonsense() }
+            guard let error = MediaError(code: code, bound: bound, text: text) else { throw .nonsense }
             answer = .refused(error)
-        default: throw MessageReader.Nonsense()
+        default: throw .nonsense
         }
         try reader.end()
         return answer
@@ -273,25 +273,25 @@ extension RenderAnswer {
 
     private static func files(
         _ reader: inout MessageReader, count: Int
-    ) throws(MessageReader.Nonsense) -> RenderAnswer {
-        let files = try reader.list { (reader) throws(MessageReader.Nonsense) in try reader.data() }
-        guard files.count == count else { throw MessageReader.Nonsense() }
+    ) throws(MediaError) -> RenderAnswer {
+        let files = try reader.list { (reader) throws(MediaError) in try reader.data() }
+        guard files.count == count else { throw .nonsense }
         return .files(files)
     }
 
     private static func film(
         _ reader: inout MessageReader, archive length: Int64
-    ) throws(MessageReader.Nonsense) -> RenderAnswer {
+    ) throws(MediaError) -> RenderAnswer {
         enum Written {
             case literal([UInt8])
             case frame(Int)
         }
-        let written = try reader.list { (reader) throws(MessageReader.Nonsense) -> Written in
+        let written = try reader.list { (reader) throws(MediaError) -> Written in
             let index = try reader.number()
             if index == literal { return .literal(try reader.data()) }
             return .frame(Int(clamping: index))
         }
-        let frames = try reader.list { (reader) throws(MessageReader.Nonsense) in try reader.range() }
+        let frames = try reader.list { (reader) throws(MediaError) in try reader.range() }
         let pieces: [FilmLayout.Piece] = written.map { piece in
             switch piece {
             case .literal(let bytes): .literal(bytes)
@@ -300,7 +300,7 @@ extension RenderAnswer {
                 .frame(index: index, size: frames.indices.contains(index) ? Int64(frames[index].count) : 0)
             }
         }
-        guard let film = Film(pieces: pieces, frames: frames, archive: length) else { throw MessageReader.Nonsense() }
+        guard let film = Film(pieces: pieces, frames: frames, archive: length) else { throw .nonsense }
         return .film(film)
     }
 }
@@ -375,58 +375,55 @@ struct MessageWriter {
 
 /// Reads these values back from an untrusted message.
 struct MessageReader {
-    /// The error for bytes that are no message.
-    struct Nonsense: Error {}
-
     private var rest: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8]) {
         rest = bytes[...]
     }
 
-    mutating func number() throws(Nonsense) -> Int64 {
-        guard rest.count >= 8 else { throw Nonsense() }
+    mutating func number() throws(MediaError) -> Int64 {
+        guard rest.count >= 8 else { throw .nonsense }
         let number = rest.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         rest = rest.dropFirst(8)
         return Int64(bitPattern: number)
     }
 
     /// Reads a number that is a length, a size or a place in memory.
-    mutating func count() throws(Nonsense) -> Int {
-        guard let count = Int(exactly: try number()), count >= 0 else { throw Nonsense() }
+    mutating func count() throws(MediaError) -> Int {
+        guard let count = Int(exactly: try number()), count >= 0 else { throw .nonsense }
         return count
     }
 
-    mutating func data() throws(Nonsense) -> [UInt8] {
+    mutating func data() throws(MediaError) -> [UInt8] {
         let count = try count()
-        guard count <= rest.count else { throw Nonsense() }
+        guard count <= rest.count else { throw .nonsense }
         defer { rest = rest.dropFirst(count) }
         return Array(rest.prefix(count))
     }
 
-    mutating func text() throws(Nonsense) -> String {
+    mutating func text() throws(MediaError) -> String {
         String(decoding: try data(), as: UTF8.self)
     }
 
-    mutating func range() throws(Nonsense) -> Range<Int64> {
+    mutating func range() throws(MediaError) -> Range<Int64> {
         let (begin, end) = (try number(), try number())
-        guard begin >= 0, begin <= end else { throw Nonsense() }
+        guard begin >= 0, begin <= end else { throw .nonsense }
         return begin..<end
     }
 
     mutating func list<Element>(
-        _ element: (inout MessageReader) throws(Nonsense) -> Element
-    ) throws(Nonsense) -> [Element] {
+        _ element: (inout MessageReader) throws(MediaError) -> Element
+    ) throws(MediaError) -> [Element] {
         let count = try count()
         // Each element takes at least eight bytes.
-        guard count <= rest.count / 8 else { throw Nonsense() }
+        guard count <= rest.count / 8 else { throw .nonsense }
         var list: [Element] = []
         for _ in 0..<count { list.append(try element(&self)) }
         return list
     }
 
     /// Throws if bytes follow the values that were read.
-    func end() throws(Nonsense) {
-        guard rest.isEmpty else { throw Nonsense() }
+    func end() throws(MediaError) {
+        guard rest.isEmpty else { throw .nonsense }
     }
 }

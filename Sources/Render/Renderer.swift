@@ -19,7 +19,7 @@ extension Rendering {
     /// The files that a job makes.
     package func files(_ job: RenderJob, with descriptor: Int32? = nil) async throws(MediaError) -> [[UInt8]] {
         guard case .files(let files) = try await perform(job, with: descriptor) else {
-            throw .lost("answered nonsense")
+            throw .nonsense
         }
         return files
     }
@@ -204,9 +204,9 @@ final class RenderProcess: Sendable {
             channel.close()
             throw .unavailable("\(path): \(error.text)")
         }
-        do throws(Channel.Failure) {
+        do throws(SystemError) {
             let greeting = try channel.receive(upTo: Protection.greetingLength, by: .now + Self.startPatience)
-            guard let protection = Protection(greeting: greeting) else { throw .tooLong }
+            guard let protection = Protection(greeting: greeting) else { throw Channel.tooLong }
             self.protection = protection
         } catch {
             Self.end(process, channel)
@@ -220,12 +220,12 @@ final class RenderProcess: Sendable {
     func perform(
         _ job: RenderJob, with descriptor: Int32?, by deadline: ContinuousClock.Instant
     ) throws(MediaError) -> RenderAnswer {
-        do throws(Channel.Failure) {
+        do throws(SystemError) {
             try channel.send(job.message, with: descriptor, by: deadline)
             let message = try channel.receive(upTo: job.longestAnswer, by: deadline)
             if let answer = RenderAnswer(message: message, to: job) { return answer }
         } catch { throw .lost("\(Self.said(error)) at it") }
-        throw .lost("answered nonsense")
+        throw .nonsense
     }
 
     /// Kills it without waiting for its end.
@@ -244,12 +244,12 @@ final class RenderProcess: Sendable {
         channel.close()
     }
 
-    private static func said(_ failure: Channel.Failure) -> String {
-        switch failure {
-        case .ended: "ended"
-        case .tooSlow: "took too long"
-        case .tooLong: "answered nonsense"
-        case .system(let error): "could not be talked to (\(error.text))"
+    private static func said(_ error: SystemError) -> String {
+        switch error {
+        case Channel.ended: "ended"
+        case Channel.tooSlow: "took too long"
+        case Channel.tooLong: "answered nonsense"
+        default: "could not be talked to (\(error.text))"
         }
     }
 }

@@ -29,7 +29,7 @@ package struct AnswerRecording: Sendable {
     ///   - request: The request as it was sent. Its method, range, path and query are kept, and none of its headers.
     ///   - result: The answer, or the error that the request ended with.
     /// - Returns: The document.
-    package mutating func document(of request: HTTPRequest, _ result: Result<HTTPResponse, HTTPError>) -> JSONText {
+    package mutating func document(of request: HTTPRequest, _ result: Result<HTTPResponse, Failure>) -> JSONText {
         let target = request.url.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }
         let asked: [(String, JSONText?)] = [
             ("method", .text(request.method.rawValue)), ("target", .text(address(String(target)))),

@@ -68,11 +68,11 @@ package struct ImageHost: Sendable {
     package func head(
         of location: PictureLocation, within timeout: Duration
     ) async -> (size: PictureSize, status: Int) {
-        do throws(HTTPError) {
+        do throws(Failure) {
             let answer = try await client.send(head(location, time.now() + timeout)).head
             return (PictureSize(head: answer), answer.status)
         } catch {
-            return (.failed(SourceError(error)), 0)
+            return (.failed(error.ofWhole()), 0)
         }
     }
 
@@ -85,10 +85,10 @@ package struct ImageHost: Sendable {
     private func ask(
         _ request: HTTPRequest, _ urgency: Urgency?, read: (HTTPAnswer) -> PictureSize
     ) async -> PictureSize {
-        do throws(HTTPError) {
+        do throws(Failure) {
             return read(try await client.send(request, urgency: urgency).head)
         } catch {
-            return error == .tooLarge ? .notTold : .failed(SourceError(error))
+            return error == .tooLarge ? .notTold : .failed(error.ofWhole())
         }
     }
 
@@ -113,7 +113,7 @@ package struct ImageHost: Sendable {
     package func preview(
         at location: PictureLocation, within timeout: Duration, priority: TransferPriority
     ) async -> Preview {
-        do throws(HTTPError) {
+        do throws(Failure) {
             let response = try await client.send(
                 HTTPRequest(
                     url: location.url, headers: location.headers, priority: priority, transferClass: .metadata,
@@ -154,19 +154,17 @@ package struct ImageHost: Sendable {
     package func begin(_ transfer: Transfer) { transport.begin(transfer) }
 }
 
-extension SourceError {
-    /// Translates the error of a transfer into the error of a source.
-    package init(_ error: HTTPError) {
-        switch error {
-        case .unreachable(let reason), .broken(let reason), .untrusted(let reason): self = .unreachable(reason)
-        case .timedOut: self = .timedOut
-        case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): self = .unreadable(reason)
-        case .tooLarge: self = .unreadable("the answer is larger than it may be")
-        case .limited(let seconds): self = .limited(retryAfter: seconds)
-        case .turnedAway(let reason): self = .turnedAway(reason)
-        case .exhausted(let reason): self = .exhausted(reason)
-        case .offline: self = .offline
-        case .cancelled: self = .cancelled
+extension Failure {
+    /// The failure of a request whose answer is of use only as a whole.
+    ///
+    /// - Parameter tooLarge: The text for an answer that is larger than the limit.
+    /// - Returns: `.unreachable` for an answer that broke off, `.unreadable` for one that makes no sense, else the failure itself.
+    func ofWhole(tooLarge: String = "the answer is larger than it may be") -> Failure {
+        switch self {
+        case .broken(let reason), .untrusted(let reason): .unreachable(reason)
+        case .invalidAnswer(let reason), .redirectRefused(let reason), .unsendable(let reason): .unreadable(reason)
+        case .tooLarge: .unreadable(tooLarge)
+        default: self
         }
     }
 }
@@ -179,7 +177,7 @@ package enum PictureSize: Hashable, Sendable {
     case size(Int64)
     /// The host answers normally but states no length.
     case notTold
-    case failed(SourceError)
+    case failed(Failure)
 
     /// Reads the answer to a HEAD.
     package init(head answer: HTTPAnswer) {
@@ -228,7 +226,7 @@ package enum PictureSize: Hashable, Sendable {
         (1...PictureLimits.largest).contains(length) ? .size(length) : .notTold
     }
 
-    private static func failure(_ answer: HTTPAnswer) -> SourceError {
+    private static func failure(_ answer: HTTPAnswer) -> Failure {
         switch answer.outcome {
         case .gone: .notFound
         case .limited: .limited(retryAfter: nil)

@@ -10,7 +10,7 @@ package import Rankings
 /// A value of immutable parts; any task may send requests at any time.
 package struct PacedAPI: Sendable {
     /// Sends one request, with the retries of `HTTPClient`.
-    package let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
+    package let send: @Sendable (HTTPRequest) async throws(Failure) -> HTTPResponse
     /// The service's name, in the form that begins a sentence.
     package let service: String
     /// The wall clock in Unix seconds, for answers that name a date.
@@ -34,7 +34,7 @@ package struct PacedAPI: Sendable {
     ///   - service: The service's name.
     ///   - wallClock: The wall clock in Unix seconds.
     package init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, service: String,
+        send: @escaping @Sendable (HTTPRequest) async throws(Failure) -> HTTPResponse, service: String,
         wallClock: @escaping @Sendable () -> Int64
     ) {
         self.send = send
@@ -50,11 +50,11 @@ package struct PacedAPI: Sendable {
     ///   - deadline: The time at which the request is given up.
     ///   - judge: Interprets an answer as a rate limit.
     /// - Returns: The answer, of any status, unless it is a rate limit.
-    /// - Throws: `SourceError`; after `.limited` the caller sends no further request to the service for the cool-down.
+    /// - Throws: `Failure`; after `.limited` the caller sends no further request to the service for the cool-down.
     package func ask(
         _ url: String, headers: [String], deadline: ContinuousClock.Instant,
         judge: @escaping @Sendable (HTTPResponse) -> AnswerVerdict
-    ) async throws(SourceError) -> (response: HTTPResponse, verdict: AnswerVerdict) {
+    ) async throws(Failure) -> (response: HTTPResponse, verdict: AnswerVerdict) {
         var request = HTTPRequest(
             url: url, headers: headers, priority: priority, transferClass: .metadata, deadline: deadline,
             bodyLimit: Self.answerBytes, acceptsCompression: true, purpose: .api)
@@ -62,10 +62,11 @@ package struct PacedAPI: Sendable {
         request.judge = judge
         if RequestUrgency.isBackground { request.patience = Self.unaskedPatience }
         let response: HTTPResponse
-        do throws(HTTPError) {
+        do throws(Failure) {
             response = try await send(request)
         } catch {
-            throw SourceError(error, of: service)
+            throw error.ofWhole(
+                tooLarge: "\(service)'s answer is larger than \(PacedAPI.answerBytes >> 20) MiB.")
         }
         let verdict = judge(response)
         if case .limited(let seconds, let told) = verdict { throw .limited(retryAfter: told ? seconds : nil) }
@@ -75,27 +76,5 @@ package struct PacedAPI: Sendable {
     /// Returns the cool-down that an answer names, or the usual one.
     package func limit(_ head: HTTPAnswer) -> AnswerVerdict {
         .limited(by: head, usual: Self.usualPause, now: wallClock())
-    }
-}
-
-extension SourceError {
-    /// Translates a failed transfer into the error of the source.
-    ///
-    /// - Parameters:
-    ///   - error: The failure of the transfer.
-    ///   - service: The service's name.
-    package init(_ error: HTTPError, of service: String) {
-        self =
-            switch error {
-            case .unreachable(let reason), .broken(let reason), .untrusted(let reason): .unreachable(reason)
-            case .timedOut: .timedOut
-            case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): .unreadable(reason)
-            case .tooLarge: .unreadable("\(service)'s answer is larger than \(PacedAPI.answerBytes >> 20) MiB.")
-            case .limited(let seconds): .limited(retryAfter: seconds)
-            case .turnedAway(let reason): .turnedAway(reason)
-            case .exhausted(let reason): .exhausted(reason)
-            case .offline: .offline
-            case .cancelled: .cancelled
-            }
     }
 }

@@ -46,7 +46,7 @@ package struct ServiceExaminer: Sendable {
     package init?(_ plugIn: any SourcePlugIn, _ means: SourceMeans, patience: Duration) {
         let (seen, send) = (Seen(), means.send)
         var means = means
-        means.send = { request throws(HTTPError) in
+        means.send = { request throws(Failure) in
             let response = try await send(request)
             seen.last.withLock { $0 = (request.url, response) }
             return response
@@ -115,9 +115,9 @@ package struct ServiceExaminer: Sendable {
 
     // MARK: - The ranking
 
-    private func page(_ page: Int, _ mode: RankingMode, _ day: Day?) async -> Result<ListingPage, SourceError> {
+    private func page(_ page: Int, _ mode: RankingMode, _ day: Day?) async -> Result<ListingPage, Failure> {
         seen.last.withLock { $0 = nil }
-        do throws(SourceError) {
+        do throws(Failure) {
             return .success(try await source.page(of: .ranking(mode, day), page, deadline: deadline))
         } catch {
             return .failure(error)
@@ -166,7 +166,7 @@ package struct ServiceExaminer: Sendable {
     }
 
     private static func page(
-        _ name: String, _ result: Result<ListingPage, SourceError>, judge: (ListingPage) -> (holds: Bool, text: String)
+        _ name: String, _ result: Result<ListingPage, Failure>, judge: (ListingPage) -> (holds: Bool, text: String)
     ) -> Assumption {
         switch result {
         case .failure(.pastTheEnd): return Assumption(name, .kept, "there is none")
@@ -202,7 +202,7 @@ package struct ServiceExaminer: Sendable {
         let name = "record of a work"
         seen.last.withLock { $0 = nil }
         let report: [Assumption]
-        do throws(SourceError) {
+        do throws(Failure) {
             let record = try await source.details(of: work.id, deadline: deadline).work
             let isSame = record.picture == work.picture
             report = [
@@ -250,7 +250,7 @@ package struct ServiceExaminer: Sendable {
         return report
     }
 
-    private func part(_ picture: PictureLocation, _ result: Result<HTTPResponse, HTTPError>) -> Assumption {
+    private func part(_ picture: PictureLocation, _ result: Result<HTTPResponse, Failure>) -> Assumption {
         let name = "parts of a picture by Range"
         guard case .success(let response) = result else { return .failed(name, result) }
         let total = response.head.total
@@ -266,8 +266,8 @@ package struct ServiceExaminer: Sendable {
 
     private func get(
         _ method: HTTPRequest.Method, _ picture: PictureLocation, range: Range<Int64>? = nil, limit: Int64 = part
-    ) async -> Result<HTTPResponse, HTTPError> {
-        do throws(HTTPError) {
+    ) async -> Result<HTTPResponse, Failure> {
+        do throws(Failure) {
             return .success(
                 try await means.send(
                     HTTPRequest(
@@ -312,7 +312,7 @@ package struct ServiceExaminer: Sendable {
     }
 
     /// Judges the length that an answer to HEAD declares, by the length that the ranking or a part reports.
-    private func length(_ name: String, _ result: Result<HTTPResponse, HTTPError>, known: Int64?) -> Assumption {
+    private func length(_ name: String, _ result: Result<HTTPResponse, Failure>, known: Int64?) -> Assumption {
         guard case .success(let response) = result else { return .failed(name, result) }
         let length = response.head.length.value
         let holds = length.map { $0 > 0 && $0 == known ?? $0 } ?? !source.description.tellsSizes

@@ -33,7 +33,7 @@ package enum SessionFile {
     }
 
     /// Reads the content of a file that may hold a session.
-    package static func content(of place: SessionPlace) throws(SessionProblem) -> [UInt8] {
+    package static func content(of place: SessionPlace) throws(Failure) -> [UInt8] {
         // Without O_NONBLOCK a pipe in place of the file would block the caller.
         let descriptor = Descriptors.own.open(place.path, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable() }
@@ -41,23 +41,23 @@ package enum SessionFile {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw unreadable() }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw SessionProblem("is no file; name a cookies.txt")
+            throw .unusable("is no file; name a cookies.txt")
         }
         guard !place.mustBePrivate || status.st_mode & 0o077 == 0 else {
-            throw SessionProblem("can be read by others; protect it with `chmod 600`")
+            throw .unusable("can be read by others; protect it with `chmod 600`")
         }
         return try content(of: descriptor)
     }
 
     /// Reads a descriptor to its end, up to one byte more than a session file may have.
-    package static func content(of descriptor: Int32) throws(SessionProblem) -> [UInt8] {
+    package static func content(of descriptor: Int32) throws(Failure) -> [UInt8] {
         do throws(SystemError) {
             return try FileBytes.read(descriptor, upTo: longest + 1)
-        } catch { throw SessionProblem("cannot be read: \(error.text)") }
+        } catch { throw .unusable("cannot be read: \(error.text)") }
     }
 
-    private static func unreadable() -> SessionProblem {
-        SessionProblem("cannot be read: \(SystemError(code: errno).text)")
+    private static func unreadable() -> Failure {
+        .unusable("cannot be read: \(SystemError(code: errno).text)")
     }
 
     // MARK: Writing
@@ -68,7 +68,7 @@ package enum SessionFile {
     ///   - secrets: The whole content of the file, which is written as one line.
     ///   - path: A path in a private directory that exists.
     /// - Throws: The reason that the session could not be stored.
-    package static func store(_ secrets: [String], at path: String) throws(SessionProblem) {
+    package static func store(_ secrets: [String], at path: String) throws(Failure) {
         let temporary = temporaryName(path)
         unsafe _ = unlink(temporary)
         let descriptor = Descriptors.own.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
@@ -94,23 +94,23 @@ package enum SessionFile {
     ///   - user: Reads the file and returns the user of its session.
     /// - Returns: The state of the file.
     package static func examine(
-        _ place: SessionPlace, user: (SessionPlace) throws(SessionProblem) -> UserID
+        _ place: SessionPlace, user: (SessionPlace) throws(Failure) -> UserID
     ) -> SessionExamination {
         var status = stat()
         guard unsafe stat(place.path, &status) == 0 else { return .missing }
         if place.mustBePrivate, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 { return .exposed }
-        do throws(SessionProblem) { return .usable(try user(place)) } catch { return .unusable(error.reason) }
+        do throws(Failure) { return .usable(try user(place)) } catch { return .unusable(error.cause) }
     }
 
     /// Overwrites and removes a session file.
     ///
     /// - Returns: False if the file did not exist.
-    package static func remove(_ path: String) throws(SessionProblem) -> Bool {
+    package static func remove(_ path: String) throws(Failure) -> Bool {
         _ = try erase(temporaryName(path))
         return try erase(path)
     }
 
-    private static func erase(_ path: String) throws(SessionProblem) -> Bool {
+    private static func erase(_ path: String) throws(Failure) -> Bool {
         let descriptor = Descriptors.own.open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
         if descriptor >= 0 {
             var status = stat()
@@ -125,7 +125,7 @@ package enum SessionFile {
             return false
         }
         guard unsafe unlink(path) == 0 else {
-            throw SessionProblem("cannot be removed: \(SystemError(code: errno).text)")
+            throw .unusable("cannot be removed: \(SystemError(code: errno).text)")
         }
         syncDirectory(of: path)
         return true
@@ -134,8 +134,8 @@ package enum SessionFile {
     /// Returns a name beside the file, so that a rename can put the new file in its place.
     private static func temporaryName(_ path: String) -> String { path + ".new" }
 
-    private static func unwritable() -> SessionProblem {
-        SessionProblem("cannot be written: \(SystemError(code: errno).text)")
+    private static func unwritable() -> Failure {
+        .unusable("cannot be written: \(SystemError(code: errno).text)")
     }
 
     private static func syncDirectory(of path: String) {

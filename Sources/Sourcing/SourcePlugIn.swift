@@ -34,7 +34,7 @@ extension SourcePlugIn {
 /// The means that a mount gives a source.
 package struct SourceMeans: Sendable {
     /// Sends one request, at the rate that the service allows; in a mount with the retries of `HTTPClient`.
-    package var send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
+    package var send: @Sendable (HTTPRequest) async throws(Failure) -> HTTPResponse
     /// Replaces the API's scheme and host; no trailing slash.
     package var apiURL: String?
     /// The replacement of the image hosts' scheme and host; no trailing slash.
@@ -49,7 +49,7 @@ package struct SourceMeans: Sendable {
     package var time = TimeSource.system
 
     package init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, apiURL: String?,
+        send: @escaping @Sendable (HTTPRequest) async throws(Failure) -> HTTPResponse, apiURL: String?,
         imageURL: String?, sessions: SessionMeans? = nil, choices: [String: String] = [:],
         wallClock: @escaping @Sendable () -> Int64
     ) {
@@ -86,10 +86,10 @@ package protocol AccountService: Sendable {
     ///   - now: The time in Unix seconds, for expired secrets.
     /// - Returns: The first valid session.
     /// - Throws: The reason that there is none.
-    func session(in bytes: [UInt8], host: String, now: Int64) throws(SessionProblem) -> any SourceSession
+    func session(in bytes: [UInt8], host: String, now: Int64) throws(Failure) -> any SourceSession
 
     /// Makes a session of a secret as the user types it.
-    func session(typed text: String) throws(SessionProblem) -> any SourceSession
+    func session(typed text: String) throws(Failure) -> any SourceSession
 
     /// Examines a file by the rules of a mount, without keeping its secret.
     func examine(_ place: SessionPlace, host: String, now: Int64) -> SessionExamination
@@ -97,7 +97,7 @@ package protocol AccountService: Sendable {
     /// Checks with the service whether it accepts a session.
     func check(
         _ session: any SourceSession, _ means: SourceMeans, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SessionCheck
+    ) async throws(Failure) -> SessionCheck
 }
 
 /// The words of the help on signing in.
@@ -164,17 +164,6 @@ package struct SessionPlace: Hashable, Sendable {
     }
 }
 
-/// The reason that a text or file has no usable session, as a clause with cause and remedy.
-///
-/// It never repeats the text that was found.
-package struct SessionProblem: Error, Hashable, Sendable {
-    package let reason: String
-
-    package init(_ reason: String) {
-        self.reason = reason
-    }
-}
-
 /// The state of a file that may hold a session.
 package enum SessionExamination: Hashable, Sendable {
     case missing
@@ -228,19 +217,13 @@ extension Assumption {
     ///   - name: The name of the assumption.
     ///   - result: The result of the request; nil if none was sent.
     /// - Returns: `changed` if the answer itself is wrong, `unknown` if the host could not be reached.
-    package static func failed(_ name: String, _ result: Result<HTTPResponse, HTTPError>?) -> Assumption {
-        switch result {
-        case .failure(let error)?:
-            switch error {
-            case .tooLarge, .invalidAnswer, .redirectRefused: Assumption(name, .changed, error.briefly)
-            default: Assumption(name, .unknown, error.briefly)
-            }
-        default: Assumption(name, .unknown, "not asked for")
-        }
+    package static func failed(_ name: String, _ result: Result<HTTPResponse, Failure>?) -> Assumption {
+        if case .failure(let error)? = result { return failed(name, error) }
+        return Assumption(name, .unknown, "not asked for")
     }
 
     /// Makes the assumption for a service that did not return the requested content.
-    package static func failed(_ name: String, _ error: SourceError) -> Assumption {
+    package static func failed(_ name: String, _ error: Failure) -> Assumption {
         Assumption(name, error.isAnswer ? .changed : .unknown, error.briefly)
     }
 
@@ -253,10 +236,18 @@ extension Assumption {
     }
 }
 
-extension HTTPError {
-    /// The reason that a request failed, without the name of the host.
+extension Failure {
+    /// The reason that a request failed, without the name of the host and without any words of the service.
     package var briefly: String {
         switch self {
+        case .notPublished, .pastTheEnd, .notFound: "it says that there is none"
+        case .needsSignIn: "it wants an account"
+        case .withheld: "it withholds what was asked for"
+        case .notTaken: "it does not take what was asked"
+        case .unsendable: "the request was not sent"
+        case .limited: "it asks to be left alone"
+        case .turnedAway: "what stands in front of it turns programs away"
+        case .troubled: "it is in trouble"
         case .unreachable: "it cannot be reached"
         case .timedOut: "it did not answer in time"
         case .broken: "the answer broke off"
@@ -264,41 +255,21 @@ extension HTTPError {
         case .tooLarge: "more came than was asked for"
         case .redirectRefused: "it redirects to where no request may go"
         case .untrusted: "its certificate is not in order"
-        case .refused: "the request was not sent"
-        case .limited: "it asks to be left alone"
-        case .turnedAway: "what stands in front of it turns programs away"
-        case .exhausted: "too many files are open here"
-        case .offline: "no request may leave"
-        case .cancelled: "the request was ended"
-        }
-    }
-}
-
-extension SourceError {
-    /// The reason that a request to the service failed, without any words of the service.
-    package var briefly: String {
-        switch self {
-        case .notPublished, .pastTheEnd, .notFound: "it says that there is none"
-        case .needsSignIn: "it wants an account"
-        case .withheld: "it withholds what was asked for"
-        case .limited: "it asks to be left alone"
-        case .turnedAway: "what stands in front of it turns programs away"
-        case .exhausted: "too many files are open here"
-        case .troubled: "it is in trouble"
-        case .unreachable: "it cannot be reached"
-        case .timedOut: "it did not answer in time"
-        case .offline: "no request may leave"
         case .unreadable: "the answer makes no sense"
-        case .refused: "it does not take what was asked"
+        case .exhausted: "too many files are open here"
+        case .offline: "no request may leave"
         case .cancelled: "the request was ended"
+        default: "the answer is of no use"
         }
     }
 
     /// Whether the error is an answer of the service itself, so that an assumption has changed.
     package var isAnswer: Bool {
         switch self {
-        case .notPublished, .pastTheEnd, .notFound, .needsSignIn, .withheld, .unreadable, .refused: true
-        case .limited, .turnedAway, .troubled, .unreachable, .timedOut, .exhausted, .offline, .cancelled: false
+        case .notPublished, .pastTheEnd, .notFound, .needsSignIn, .withheld, .unreadable, .notTaken, .tooLarge,
+            .invalidAnswer, .redirectRefused:
+            true
+        default: false
         }
     }
 }

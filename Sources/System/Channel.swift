@@ -11,16 +11,12 @@ import Glibc
 package struct Channel: Sendable {
     package let descriptor: Int32
 
-    /// The reason why a message failed; the channel cannot be used afterwards.
-    package enum Failure: Error, Hashable {
-        /// The other end is closed.
-        case ended
-        /// The deadline passed.
-        case tooSlow
-        /// The declared length of a message exceeds the limit.
-        case tooLong
-        case system(SystemError)
-    }
+    /// The other end is closed; as after every error of a message, the channel cannot be used afterwards.
+    package static let ended = SystemError(code: EPIPE)
+    /// The deadline passed.
+    package static let tooSlow = SystemError(code: ETIMEDOUT)
+    /// The declared length of a message exceeds the limit.
+    package static let tooLong = SystemError(code: EMSGSIZE)
 
     /// The time by which a message must be through; nil for no limit.
     package typealias Deadline = ContinuousClock.Instant?
@@ -47,7 +43,7 @@ package struct Channel: Sendable {
     }
 
     /// Sends a message, and a copy of a descriptor with it.
-    package func send(_ message: [UInt8], with passed: Int32? = nil, by deadline: Deadline = nil) throws(Failure) {
+    package func send(_ message: [UInt8], with passed: Int32? = nil, by deadline: Deadline = nil) throws(SystemError) {
         let head = (0..<4).map { UInt8(truncatingIfNeeded: message.count >> (8 * $0)) }
         try sendAll(head[...], with: passed, by: deadline)
         try sendAll(message[...], with: nil, by: deadline)
@@ -56,15 +52,15 @@ package struct Channel: Sendable {
     /// Receives a message; a descriptor that came with it is ignored.
     ///
     /// Memory grows with the bytes that arrive, not with the declared length.
-    package func receive(upTo longest: Int, by deadline: Deadline = nil) throws(Failure) -> [UInt8] {
+    package func receive(upTo longest: Int, by deadline: Deadline = nil) throws(SystemError) -> [UInt8] {
         var none: Int32?
         return try receive(upTo: longest, passed: &none, takes: false, by: deadline)
     }
 
     /// Receives a message and the descriptor that came with it, which the caller must close.
-    package func receiveWithDescriptor(upTo longest: Int) throws(Failure) -> (message: [UInt8], passed: Int32?) {
+    package func receiveWithDescriptor(upTo longest: Int) throws(SystemError) -> (message: [UInt8], passed: Int32?) {
         var passed: Int32?
-        do throws(Failure) {
+        do throws(SystemError) {
             let message = try receive(upTo: longest, passed: &passed, takes: true, by: nil)
             return (message, passed)
         } catch {
@@ -78,7 +74,7 @@ package struct Channel: Sendable {
     /// The bytes of one read.
     private static let part = 256 << 10
 
-    private func sendAll(_ bytes: ArraySlice<UInt8>, with passed: Int32?, by deadline: Deadline) throws(Failure) {
+    private func sendAll(_ bytes: ArraySlice<UInt8>, with passed: Int32?, by deadline: Deadline) throws(SystemError) {
         var rest = bytes
         var passed = passed ?? -1
         while !rest.isEmpty {
@@ -89,7 +85,7 @@ package struct Channel: Sendable {
             }
             guard count >= 0 else {
                 if errno == EINTR || errno == EAGAIN { continue }
-                throw errno == EPIPE || errno == ECONNRESET ? .ended : .system(.last())
+                throw errno == ECONNRESET ? Self.ended : .last()
             }
             passed = -1
             rest = rest.dropFirst(count)
@@ -98,16 +94,16 @@ package struct Channel: Sendable {
 
     private func receive(
         upTo longest: Int, passed: inout Int32?, takes: Bool, by deadline: Deadline
-    ) throws(Failure) -> [UInt8] {
+    ) throws(SystemError) -> [UInt8] {
         let head = try receiveAll(4, passed: &passed, takes: takes, by: deadline)
         let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }
-        guard count <= longest else { throw .tooLong }
+        guard count <= longest else { throw Self.tooLong }
         return try receiveAll(count, passed: &passed, takes: takes, by: deadline)
     }
 
     private func receiveAll(
         _ wanted: Int, passed: inout Int32?, takes: Bool, by deadline: Deadline
-    ) throws(Failure) -> [UInt8] {
+    ) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: min(wanted, Self.part))
         while bytes.count < wanted {
@@ -125,25 +121,25 @@ package struct Channel: Sendable {
             }
             guard count >= 0 else {
                 if errno == EINTR || errno == EAGAIN { continue }
-                throw errno == ECONNRESET ? .ended : .system(.last())
+                throw errno == ECONNRESET ? Self.ended : .last()
             }
-            guard count > 0 else { throw .ended }
+            guard count > 0 else { throw Self.ended }
             bytes += buffer[..<count]
         }
         return bytes
     }
 
     /// Returns once the socket may be ready; immediately without a deadline, when the call itself waits.
-    private func wait(for events: Int32, by deadline: Deadline) throws(Failure) {
+    private func wait(for events: Int32, by deadline: Deadline) throws(SystemError) {
         guard let deadline else { return }
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { throw .tooSlow }
+            guard left > .zero else { throw Self.tooSlow }
             let milliseconds = Int32(clamping: Int64(left / .milliseconds(1)) + 1)
             var waiting = pollfd(fd: descriptor, events: Int16(events), revents: 0)
             let count = unsafe poll(&waiting, 1, milliseconds)
             if count > 0 { return }
-            guard count == 0 || errno == EINTR else { throw .system(.last()) }
+            guard count == 0 || errno == EINTR else { throw .last() }
         }
     }
 }

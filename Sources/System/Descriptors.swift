@@ -208,7 +208,7 @@ package enum FileBytes {
 
 /// The errno(3) of a system call that failed.
 package struct SystemError: Error, Hashable, Sendable {
-    /// The attempt that failed, as the beginning of a sentence: `writing`; empty if its error says enough.
+    /// The attempt that failed, as the beginning of a sentence: `writing`; empty if its error says enough, all of it if that is 0.
     package let call: String
     package let code: Int32
 
@@ -224,5 +224,7 @@ package struct SystemError: Error, Hashable, Sendable {
     package static func last() -> SystemError { SystemError(code: errno) }
 
     /// The text of strerror(3), after the call: `writing: No space left on device`.
-    package var text: String { (call.isEmpty ? "" : "\(call): ") + (unsafe String(cString: strerror(code))) }
+    package var text: String {
+        code == 0 ? call : (call.isEmpty ? "" : "\(call): ") + (unsafe String(cString: strerror(code)))
+    }
 }

@@ -71,8 +71,8 @@ actor SharedDocument {
         _ name: String, isFresh: @Sendable (_ asked: Int64, _ now: Int64) -> Bool,
         isPossible: @Sendable (_ value: Value, _ now: Int64) -> Bool = { _, _ in true },
         mayKeep: @Sendable () -> Bool = { true },
-        ask: @Sendable () async throws(SourceError) -> Value
-    ) async throws(SourceError) -> Value {
+        ask: @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         let end = store.time.now() + Self.patience
         await look(since: nil, until: end)
         while !isOfLaterVersion, store.rests(.read) == nil, store.time.now() < end {
@@ -100,7 +100,7 @@ actor SharedDocument {
         }
         store.count { $0.answersAsked += 1 }
         asking += 1
-        do throws(SourceError) {
+        do throws(Failure) {
             let value = try await ask()
             asking -= 1
             if mayKeep() { keep(name, value) } else { giveLeaseBack() }
@@ -161,14 +161,12 @@ actor SharedDocument {
         guard let description = object.description, description.length == Int64(object.bytes.count),
             description.hash == XXH3.hex(object.bytes), description.key == key.text
         else { return store.isWrong(key) }
-        do throws(DocumentText.Failure) {
-            merge(try DocumentText.parts(key.text, of: object.bytes))
+        switch DocumentText.read(key.text, of: object.bytes) {
+        case .parts(let found):
+            merge(found)
             store.isRight()
-        } catch {
-            switch error {
-            case .ofLaterVersion: isOfLaterVersion = true
-            case .isNoDocument: store.isWrong(key)
-            }
+        case .ofLaterVersion: isOfLaterVersion = true
+        case .noDocument: store.isWrong(key)
         }
     }
 
@@ -390,11 +388,16 @@ enum DocumentText {
     /// The version of the format, which grows when the meaning of a part changes.
     static let schema: Int64 = 1
 
-    enum Failure: Error {
+    /// The meaning of the bytes of an object.
+    enum Reading {
+        case parts([String: DocumentPart])
         /// The document was written by a later version of this program.
         case ofLaterVersion
         /// The bytes are not a document of this name.
-        case isNoDocument
+        case noDocument
+
+        /// The parts, if the bytes are a document of this version.
+        var parts: [String: DocumentPart]? { if case .parts(let parts) = self { parts } else { nil } }
     }
 
     /// Returns the bytes of a document.
@@ -405,12 +408,12 @@ enum DocumentText {
     }
 
     /// Reads the bytes of a document.
-    static func parts(_ name: String, of bytes: [UInt8]) throws(Failure) -> [String: DocumentPart] {
+    static func read(_ name: String, of bytes: [UInt8]) -> Reading {
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
         guard let head = lines.first.flatMap({ try? JSONReader.read(Array($0)) }), let version = head["schema"].number,
             head["document"].text == name
-        else { throw .isNoDocument }
-        guard version <= schema else { throw .ofLaterVersion }
+        else { return .noDocument }
+        guard version <= schema else { return .ofLaterVersion }
         var parts: [String: DocumentPart] = [:]
         for line in lines.dropFirst() {
             guard let head = Self.head(line), let name = head["part"].text, let asked = head["asked"].number else {
@@ -418,7 +421,7 @@ enum DocumentText {
             }
             parts[name] = DocumentPart(asked: asked, line: String(decoding: line, as: UTF8.self))
         }
-        return parts
+        return .parts(parts)
     }
 
     /// Parses the part of a line before the answer, as all machines write it; otherwise the whole line.

@@ -1,6 +1,6 @@
 internal import System
 internal import HTTP
-internal import Rankings
+package import Rankings
 
 /// An inspection of all objects below a prefix, for `rankfs tier`; the objects may be of any machine.
 ///
@@ -77,7 +77,7 @@ package struct TierInspection: Sendable {
     }
 
     /// Counts the objects.
-    package func survey() async throws(StoreError) -> Survey {
+    package func survey() async throws(Failure) -> Survey {
         var survey = Survey()
         try await forEach { entries in
             for entry in entries {
@@ -100,11 +100,11 @@ package struct TierInspection: Sendable {
     /// - Parameter isRemoving: Whether damaged objects are removed, or only reported.
     /// - Returns: The intact objects, and the others.
     /// - Throws: The error of a store that did not answer at all.
-    package func verify(isRemoving: Bool) async throws(StoreError) -> Verification {
+    package func verify(isRemoving: Bool) async throws(Failure) -> Verification {
         var found = Verification()
         var failures = 0
-        do throws(StoreError) {
-            try await forEach { (entries) async throws(StoreError) in
+        do throws(Failure) {
+            try await forEach { (entries) async throws(Failure) in
                 let ours = entries.filter { found.takes($0) }
                 for start in stride(from: 0, to: ours.count, by: Self.atOnce) {
                     let part = ours[start..<min(start + Self.atOnce, ours.count)]
@@ -125,7 +125,7 @@ package struct TierInspection: Sendable {
             }
         } catch {
             guard !found.isEmpty else { throw error }
-            found.stopped = error.text
+            found.stopped = error.cause
         }
         return found
     }
@@ -138,7 +138,7 @@ package struct TierInspection: Sendable {
         /// The object is damaged; it was removed, if removal was requested.
         case wrong
         /// The state of the object is unknown, or it is damaged and could not be removed.
-        case failed(StoreError, isWrong: Bool)
+        case failed(Failure, isWrong: Bool)
     }
 
     private func look(_ entry: ObjectList.Entry, _ isRemoving: Bool) async -> Look {
@@ -159,7 +159,7 @@ package struct TierInspection: Sendable {
         case .failed(let error): return .failed(error, isWrong: false)
         case .wrong:
             guard isRemoving else { return .wrong }
-            do throws(StoreError) {
+            do throws(Failure) {
                 try await store.delete(entry.key, deadline: time.now() + Self.patience)
                 return .wrong
             } catch { return .failed(error, isWrong: true) }
@@ -167,8 +167,8 @@ package struct TierInspection: Sendable {
     }
 
     private func forEach(
-        _ take: ([ObjectList.Entry]) async throws(StoreError) -> Void
-    ) async throws(StoreError) {
+        _ take: ([ObjectList.Entry]) async throws(Failure) -> Void
+    ) async throws(Failure) {
         var token: String?
         // The order cannot be requested: some stores list folder by folder.
         var seen: Set<String> = []
@@ -180,7 +180,7 @@ package struct TierInspection: Sendable {
             guard seen.insert(next).inserted else { break }
             token = next
         }
-        throw .nonsense("its list of objects does not end")
+        throw .unreadable("its list of objects does not end")
     }
 
     // MARK: - Requirements of a mount
@@ -208,10 +208,10 @@ package struct TierInspection: Sendable {
         let bytes = Array("{\"seconds\":0}".utf8)
         let description = ObjectDescription(
             mediaType: "application/json", length: Int64(bytes.count), hash: XXH3.hex(bytes), key: key)
-        do throws(StoreError) {
+        do throws(Failure) {
             _ = try await store.get(key, limit: 1024, deadline: deadline)
-        } catch { return (.none(reason: error.text), nil) }
-        do throws(StoreError) {
+        } catch { return (.none(reason: error.cause), nil) }
+        do throws(Failure) {
             let first = try await store.put(key, RequestContent(bytes), description, if: .isNew, deadline: deadline)
             let second = try await store.put(key, RequestContent(bytes), description, if: .isNew, deadline: deadline)
             try await store.delete(key, deadline: deadline)
@@ -219,7 +219,7 @@ package struct TierInspection: Sendable {
             return (first != nil && second == nil ? .all : .withoutConditions, ahead)
         } catch {
             // A store that ignores the condition writes anyway, with the same result.
-            return (error == .troubled(status: 501) ? .withoutConditions : .readOnly(reason: error.text), nil)
+            return (error == .answered(status: 501) ? .withoutConditions : .readOnly(reason: error.cause), nil)
         }
     }
 }
@@ -258,12 +258,12 @@ extension TierInspection.Verification {
         case .wrong:
             mistakes.append(TierInspection.Mistake(key: key, reason: Self.damage))
         case .failed(let error, isWrong: false):
-            failures.append(TierInspection.Mistake(key: key, reason: error.text))
+            failures.append(TierInspection.Mistake(key: key, reason: error.cause))
         case .failed(let error, isWrong: true):
             failures.append(
                 TierInspection.Mistake(
                     key: key,
-                    reason: "its bytes are not those that were written, and it cannot be removed: \(error.text)"))
+                    reason: "its bytes are not those that were written, and it cannot be removed: \(error.cause)"))
         }
     }
 }

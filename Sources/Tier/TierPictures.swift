@@ -219,7 +219,7 @@ final class TierPictures: PictureTier {
         case foreign
         /// The download would take too long; `isThere` says whether any bytes came.
         case slow(isThere: Bool)
-        case failed(StoreError)
+        case failed(Failure)
     }
 
     private struct State: Sendable {
@@ -232,10 +232,10 @@ final class TierPictures: PictureTier {
         var isSlow = false
         /// Ends the download if it waits too long for its slot, then for its first byte.
         var watch: Task<Void, any Error>?
-        var failure: StoreError?
+        var failure: Failure?
         var isWrong = false
         var isForeign = false
-        var asking: Task<Result<Bool, StoreError>, Never>?
+        var asking: Task<Result<Bool, Failure>, Never>?
     }
 
     private let state = Mutex(State())
@@ -272,8 +272,8 @@ final class TierPictures: PictureTier {
     /// - Returns: The end of the download.
     func run(on store: ObjectStore, urgency: Urgency? = nil, deadline: ContinuousClock.Instant) async -> Outcome {
         if pace != nil { watch(TierPictures.longestPatience) { $0.giveUpWaiting() } }
-        let asking = Task { () async -> Result<Bool, StoreError> in
-            do throws(StoreError) {
+        let asking = Task { () async -> Result<Bool, Failure> in
+            do throws(Failure) {
                 return .success(
                     try await store.get(
                         key, into: self, limit: PictureLimits.largest, urgency: urgency, deadline: deadline))
@@ -366,7 +366,7 @@ final class TierPictures: PictureTier {
         }
     }
 
-    private func outcome(_ state: State, _ result: Result<Bool, StoreError>) -> Outcome {
+    private func outcome(_ state: State, _ result: Result<Bool, Failure>) -> Outcome {
         if state.isForeign { return .foreign }
         if state.isWrong { return .wrong }
         if let failure = state.failure { return .failed(failure) }

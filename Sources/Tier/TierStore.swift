@@ -50,7 +50,7 @@ final class TierStore: Sendable {
 
     /// Downloads a document; nil if the store rests or does not answer.
     func get(_ key: ObjectKey, unless etag: String? = nil) async -> ObjectStore.Found? {
-        let found = await ask(.read) { deadline async throws(StoreError) in
+        let found = await ask(.read) { deadline async throws(Failure) in
             try await store.get(key, unless: etag, limit: Self.longestDocument, deadline: deadline)
         }
         return try? found?.get()
@@ -62,13 +62,13 @@ final class TierStore: Sendable {
         /// The condition does not hold.
         case declined
         /// The store rejects the object.
-        case notTaken(StoreError)
+        case notTaken(Failure)
         /// The store did not carry out the request.
-        case failed(StoreError)
+        case failed(Failure)
         /// No request was sent: the store rests, or does not support conditions.
         case unasked
 
-        fileprivate init(_ error: StoreError) {
+        fileprivate init(_ error: Failure) {
             if case .notTaken = error { self = .notTaken(error) } else { self = .failed(error) }
         }
     }
@@ -88,13 +88,13 @@ final class TierStore: Sendable {
         guard knows || !insists else { return .unasked }
         let description = ObjectDescription(
             mediaType: "application/x-ndjson", length: Int64(bytes.count), hash: XXH3.hex(bytes), key: key)
-        let written = await ask(.write) { deadline async throws(StoreError) -> DocumentWriting in
-            do throws(StoreError) {
+        let written = await ask(.write) { deadline async throws(Failure) -> DocumentWriting in
+            do throws(Failure) {
                 let condition = knows ? condition : .always
                 return .answered(
                     try await store.put(key, RequestContent(bytes), description, if: condition, deadline: deadline))
             } catch {
-                guard knows, error == .troubled(status: 501) else { throw error }
+                guard knows, error == .answered(status: 501) else { throw error }
                 return .unknownCondition
             }
         }
@@ -119,7 +119,7 @@ final class TierStore: Sendable {
     func put(
         _ key: ObjectKey, _ content: RequestContent, _ description: ObjectDescription, within patience: Duration
     ) async -> Writing {
-        let written = await ask(.write, within: patience) { deadline async throws(StoreError) in
+        let written = await ask(.write, within: patience) { deadline async throws(Failure) in
             try await store.put(key, content, description, transferClass: .bulk, deadline: deadline)
         }
         switch written {
@@ -131,7 +131,7 @@ final class TierStore: Sendable {
 
     /// Removes an object; a failure is ignored.
     func delete(_ key: ObjectKey) async {
-        _ = await ask(.write) { deadline async throws(StoreError) in
+        _ = await ask(.write) { deadline async throws(Failure) in
             try await store.delete(key, deadline: deadline)
         }
     }
@@ -139,10 +139,10 @@ final class TierStore: Sendable {
     /// Sends a request and records its result; nil if the store rests.
     private func ask<Answer: Sendable>(
         _ use: TierHealth.Use, within patience: Duration = TierStore.patience,
-        _ send: (ContinuousClock.Instant) async throws(StoreError) -> Answer
-    ) async -> Result<Answer, StoreError>? {
+        _ send: (ContinuousClock.Instant) async throws(Failure) -> Answer
+    ) async -> Result<Answer, Failure>? {
         guard begin(use) else { return nil }
-        do throws(StoreError) {
+        do throws(Failure) {
             let answer = try await send(time.now() + patience)
             ended(use)
             return .success(answer)
@@ -164,7 +164,7 @@ final class TierStore: Sendable {
     func ended(_ use: TierHealth.Use) { change { $0.worked(use) } }
 
     /// Records that a request failed.
-    func failed(_ use: TierHealth.Use, _ error: StoreError) {
+    func failed(_ use: TierHealth.Use, _ error: Failure) {
         let now = time.now()
         change { $0.failed(use, error, now: now) }
     }
@@ -310,7 +310,7 @@ struct TierHealth: Sendable {
     }
 
     /// Records a failed request.
-    mutating func failed(_ use: Use, _ error: StoreError, now: ContinuousClock.Instant) {
+    mutating func failed(_ use: Use, _ error: Failure, now: ContinuousClock.Instant) {
         switch (use, error) {
         // The request was cancelled, or the store rejects this object; the next request may probe the store.
         case (_, .cancelled), (.write, .notTaken):
@@ -320,8 +320,8 @@ struct TierHealth: Sendable {
         case (.write, _):
             if case .full = error { rest = nil } else if case .refused = error { rest = nil }
             rest?.isTried = false
-            Self.begin(&writeRest, error.text, now)
-        case (.read, _): Self.begin(&rest, error.text, now)
+            Self.begin(&writeRest, error.cause, now)
+        case (.read, _): Self.begin(&rest, error.cause, now)
         }
     }
 

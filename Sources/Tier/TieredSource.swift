@@ -46,29 +46,29 @@ struct TieredSource: RankingSource {
 
     func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard listing.kind.facts.sharedUnder != nil, let share = share(of: listing) else {
             return try await source.page(of: listing, part, deadline: deadline)
         }
         if let mode = listing.mode, listing.ranking == nil {
             return try await newestPage(mode, part, share, deadline: deadline)
         }
-        return try await page(of: listing, part, share) { () async throws(SourceError) in
+        return try await page(of: listing, part, share) { () async throws(Failure) in
             try await source.page(of: listing, part, deadline: share.moved(deadline))
         }
     }
 
     private func page(
         of listing: ListingKey, _ part: ListingPart, _ share: Share,
-        ask: @Sendable () async throws(SourceError) -> ListingPage
-    ) async throws(SourceError) -> ListingPage {
+        ask: @Sendable () async throws(Failure) -> ListingPage
+    ) async throws(Failure) -> ListingPage {
         guard let document = share.documents.document(of: listing, part) else { return try await ask() }
         let answer = try await document.value(listing.name(of: part)) { asked, now in
             AnswerAge.isFresh(listing, description.days, asked: asked, now: now)
         } mayKeep: {
             stillHolds(share)
-        } ask: { () async throws(SourceError) -> PageAnswer in
-            do throws(SourceError) {
+        } ask: { () async throws(Failure) -> PageAnswer in
+            do throws(Failure) {
                 let found = try await ask()
                 // The page of another day is not shared.
                 guard found.day == listing.ranking?.day else { throw .notPublished }
@@ -86,8 +86,8 @@ struct TieredSource: RankingSource {
     /// Two answers are shared: the newest day, and that day's page, which is the same for all readers.
     private func newestPage(
         _ mode: RankingMode, _ part: ListingPart, _ share: Share, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
-        let ask = { @Sendable () async throws(SourceError) -> ListingPage in
+    ) async throws(Failure) -> ListingPage {
+        let ask = { @Sendable () async throws(Failure) -> ListingPage in
             try await source.page(of: .ranking(mode, nil), part, deadline: share.moved(deadline))
         }
         guard let newest = share.documents.document(["newest", mode.rawValue]) else { return try await ask() }
@@ -99,7 +99,7 @@ struct TieredSource: RankingSource {
             (days.first...max(days.first, AnswerAge.newestDay(days, at: now))).contains(Day(ordinal: ordinal))
         } mayKeep: {
             stillHolds(share)
-        } ask: { () async throws(SourceError) -> Int in
+        } ask: { () async throws(Failure) -> Int in
             let found = try await ask()
             guard let day = found.day else { throw .unreadable("the newest ranking has no day") }
             told.page.withLock { $0 = found }
@@ -112,7 +112,7 @@ struct TieredSource: RankingSource {
         // The request for the newest day has returned its page as well.
         if let page = told.page.withLock({ $0 }) { return page }
         let listing = ListingKey.ranking(mode, Day(ordinal: ordinal))
-        return try await page(of: listing, part, share) { () async throws(SourceError) in
+        return try await page(of: listing, part, share) { () async throws(Failure) in
             try await source.page(of: listing, part, deadline: share.moved(deadline))
         }
     }
@@ -121,42 +121,42 @@ struct TieredSource: RankingSource {
 
     func record(
         of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SourceRecord {
+    ) async throws(Failure) -> SourceRecord {
         switch subject {
         case .details(let work):
             var details = try await value("works", work.rawValue, "details", AnswerAge.record, deadline) {
-                (deadline) async throws(SourceError) in try await source.details(of: work, deadline: deadline)
+                (deadline) async throws(Failure) in try await source.details(of: work, deadline: deadline)
             }
             details.work = details.work.bounded
             return .details(details)
         case .animation(let work):
             return .animation(
                 try await value("works", work.rawValue, "animation", AnswerAge.record, deadline) {
-                    (deadline) async throws(SourceError) in try await source.animation(of: work, deadline: deadline)
+                    (deadline) async throws(Failure) in try await source.animation(of: work, deadline: deadline)
                 })
         case .originals(let work):
             return .originals(
                 try await value("works", work.rawValue, "originals", AnswerAge.record, deadline) {
-                    (deadline) async throws(SourceError) in try await source.originals(of: work, deadline: deadline)
+                    (deadline) async throws(Failure) in try await source.originals(of: work, deadline: deadline)
                 })
         case .profile(let author):
             return .profile(
                 try await value("authors", author.rawValue, "profile", AnswerAge.profile, deadline) {
-                    (deadline) async throws(SourceError) in try await source.profile(of: author, deadline: deadline)
+                    (deadline) async throws(Failure) in try await source.profile(of: author, deadline: deadline)
                 })
         }
     }
 
     private func value<Value: Codable & Sendable>(
         _ kind: String, _ number: Int64, _ part: String, _ seconds: Int64, _ deadline: ContinuousClock.Instant,
-        ask: @Sendable (ContinuousClock.Instant) async throws(SourceError) -> Value
-    ) async throws(SourceError) -> Value {
+        ask: @Sendable (ContinuousClock.Instant) async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         guard let share = share(), let document = share.documents.document([kind, "\(number)"]) else {
             return try await ask(deadline)
         }
         return try await document.value(
             part, isFresh: { AnswerAge.holds($0, seconds, $1) }, mayKeep: { stillHolds(share) }
-        ) { () async throws(SourceError) in try await ask(share.moved(deadline)) }
+        ) { () async throws(Failure) in try await ask(share.moved(deadline)) }
     }
 }
 
@@ -198,7 +198,7 @@ extension SharedDocuments {
 }
 
 extension ListingKey {
-    /// The number of a day's pages in one document: a ranking of pixiv has ten, a month of a board a hundred.
+    /// The most pages of a day in one document: some rankings have ten in all, a month of a board a hundred.
     private static let mostTogether = 10
 
     /// Returns whether a page is stored in one document with others.
@@ -293,10 +293,10 @@ struct TierSizes: SharedSizes {
         of picture: PictureID, in listing: ListingKey, ask: @Sendable () async -> PictureSize
     ) async -> PictureSize {
         guard let document = documents(listing) else { return await ask() }
-        do throws(SourceError) {
+        do throws(Failure) {
             // A picture that is uploaded again has a new identifier.
             let size = try await document.value("size/\(picture.key)", isFresh: { _, _ in true }) {
-                () async throws(SourceError) -> Int64 in
+                () async throws(Failure) -> Int64 in
                 switch await ask() {
                 case .size(let size): return size
                 case .notTold: throw .pastTheEnd

@@ -1,3 +1,4 @@
+import Rankings
 import System
 import Glibc
 import HTTP
@@ -191,7 +192,7 @@ final class Uploads: Sendable {
             await end(upload)
             return true
         case .notTaken(let error) where upload.tries + 1 >= Self.mostTries:
-            store.tell(.notTaken(upload.key.text, reason: error.text))
+            store.tell(.notTaken(upload.key.text, reason: error.cause))
             store.count { $0.dropped += 1 }
             await end(upload)
             return true

@@ -20,7 +20,7 @@ struct RenderProgram {
         // Libraries query the system at their first use, so each is used once while that is still possible.
         RenderWorker.warmUp()
         let protection = Confinement.begin()
-        do throws(Channel.Failure) {
+        do throws(SystemError) {
             try channel.send(protection.greeting)
             while true {
                 let (message, passed) = try channel.receiveWithDescriptor(upTo: RenderJob.longest)

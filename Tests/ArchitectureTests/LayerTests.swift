@@ -8,7 +8,7 @@ import Testing
     static let allowed: [String: Set<String>] = [
         "Rankings": [],
         "System": ["CLinux", "CSQLite", "CCrypto", "CXXHash"],
-        "HTTP": ["System", "CCurl"],
+        "HTTP": ["System", "Rankings", "CCurl"],
         "Sourcing": ["System", "Rankings", "HTTP"],
         "Pixiv": ["System", "Rankings", "HTTP", "Sourcing"],
         "Boards": ["System", "Rankings", "HTTP", "Sourcing"],
@@ -29,7 +29,7 @@ import Testing
         "rankfs-render": ["Media", "Render", "System", "CLinux"],
         "rankfs-origin": ["Origin", "Rankings"],
         "rankfs-bench": ["System", "Rankings", "CLinux"],
-        "fuse-example": ["Fuse"],
+        "fuse-example": ["Fuse", "System"],
     ]
 
     /// Toolchain modules that any layer but `Rankings` may use.

@@ -54,7 +54,7 @@ import Testing
 
     private static func answer(
         _ status: Int, _ body: [UInt8], _ headers: (name: String, value: String)...
-    ) -> Result<HTTPResponse, HTTPError> {
+    ) -> Result<HTTPResponse, Failure> {
         .success(HTTPResponse(head: HTTPAnswer(status: status, headers: headers), body: body))
     }
 
@@ -180,8 +180,7 @@ import Testing
     }
 
     @Test func aBoardThatDoesNotAnswerIsAskedOnce() async throws {
-        for (failure, verdict) in [(HTTPError.timedOut, Assumption.Verdict.unknown), (.redirectRefused("x"), .changed)]
-        {
+        for (failure, verdict) in [(Failure.timedOut, Assumption.Verdict.unknown), (.redirectRefused("x"), .changed)] {
             let board = FakeBoard([.failure(failure)])
             let examiner = ServiceExaminer(DanbooruPlugIn(), board.means(), patience: .seconds(600))
             let report = await examiner?.examine() ?? []

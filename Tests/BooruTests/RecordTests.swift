@@ -58,13 +58,13 @@ import Testing
         for (board, engine) in [(missing, DanbooruEngine() as any BooruEngine), (FakeBoard("{\"posts\":[]}"), yandere)]
         {
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await board.source(engine).details(of: WorkID(rawValue: 1), deadline: deadline)
                 } == .notFound)
         }
         let board = FakeBoard()
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await board.source().details(of: WorkID(rawValue: 0), deadline: deadline)
             } == .notFound)
         #expect(board.urls.isEmpty)
@@ -75,7 +75,7 @@ import Testing
             let board = FakeBoard(try text(post))
             #expect(
                 isUnreadable(
-                    await failure { () async throws(SourceError) in
+                    await failure { () async throws(Failure) in
                         try await board.source().details(of: WorkID(rawValue: 5), deadline: deadline)
                     }))
         }

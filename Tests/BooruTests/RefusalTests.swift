@@ -8,8 +8,8 @@ import Testing
 @Suite struct RefusalTests {
     private func ask(
         _ board: FakeBoard, _ engine: any BooruEngine = DanbooruEngine()
-    ) async -> SourceError? {
-        await failure { () async throws(SourceError) in
+    ) async -> Failure? {
+        await failure { () async throws(Failure) in
             try await board.source(engine).page(of: .search("a b c"), 1, deadline: deadline)
         }
     }
@@ -20,7 +20,7 @@ import Testing
 
     @Test func tooManyTagsAreRefused() async {
         let board = FakeBoard(status: 422, error("PostQuery::TagLimitError", "You cannot search for more than 2 tags."))
-        guard case .refused(let reason)? = await ask(board) else {
+        guard case .notTaken(let reason)? = await ask(board) else {
             Issue.record("no refusal")
             return
         }
@@ -28,7 +28,7 @@ import Testing
         #expect(board.verdicts == [.fine])
         let words = "{\"success\":false,\"reason\":\"You can only search up to six tags at once\"}"
         for status in [200, 403, 422, 500] {
-            guard case .refused? = await ask(FakeBoard(status: status, words), yandere) else {
+            guard case .notTaken? = await ask(FakeBoard(status: status, words), yandere) else {
                 Issue.record("no refusal at \(status)")
                 continue
             }
@@ -37,7 +37,7 @@ import Testing
 
     @Test func aSearchThatTakesTooLongIsRefused() async {
         let board = FakeBoard(status: 500, error("ActiveRecord::QueryCanceled"))
-        guard case .refused(let reason)? = await ask(board) else {
+        guard case .notTaken(let reason)? = await ask(board) else {
             Issue.record("no refusal")
             return
         }
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func whatFailsOnTheWayKeepsItsMeaning() async {
-        let cases: [(HTTPError, SourceError)] = [
+        let cases: [(Failure, Failure)] = [
             (.timedOut, .timedOut), (.offline, .offline), (.cancelled, .cancelled),
             (.unreachable("x"), .unreachable("x")),
             (.limited(retryAfter: 5), .limited(retryAfter: 5)), (.redirectRefused("x"), .unreadable("x")),

@@ -56,7 +56,7 @@ import Testing
     @Test func favouritesAreInTheOrderOfTheService() async throws {
         let key = try #require(ListingKey(text: "favorites/Some One"))
         let (board, other) = (FakeBoard(try page(2)), FakeBoard(try text([moebooruPost()])))
-        let spaced = await #expect(throws: SourceError.self) {
+        let spaced = await #expect(throws: Failure.self) {
             try await board.source().page(of: key, 1, deadline: deadline)
         }
         #expect(spaced == .notFound && board.urls.isEmpty)
@@ -105,7 +105,7 @@ import Testing
         let headers = [("date", date), ("age", age)].compactMap { name, value in value.map { (name: name, value: $0) } }
         let board = FakeBoard(headers: headers, try page(1), try page(1), try page(1))
         let last = day("2024-05-14")
-        let error = await failure { () async throws(SourceError) in
+        let error = await failure { () async throws(Failure) in
             try await board.source().page(of: .ranking(.day, last), 1, deadline: deadline)
         }
         #expect(error == (isOver ? nil : .notPublished))
@@ -120,13 +120,13 @@ import Testing
         let board = FakeBoard(headers: [("date", "Wed, 15 May 2024 04:00:00 GMT")], try page(1), try page(1))
         let source = board.source(now: 1_716_300_000)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.page(of: .ranking(.week, day("2024-05-13")), 1, deadline: deadline)
             } == .notPublished)
         _ = try await source.page(of: .ranking(.week, day("2024-05-06")), 1, deadline: deadline)
         let early = FakeBoard(headers: [("date", "Thu, 01 Jan 1970 00:00:00 GMT")], try page(1), try page(1))
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await early.source().page(of: .ranking(.day, nil), 1, deadline: deadline)
             } == .notPublished)
         #expect(early.urls.count == 1)
@@ -135,18 +135,18 @@ import Testing
     @Test func daysThatNoRankingHasAreNotAskedFor() async throws {
         let source = FakeBoard().source()
         for (mode, date) in [(RankingMode.week, "2024-05-05"), (.month, "2024-05-02"), (.day, "1999-01-01")] {
-            let error = await failure { () async throws(SourceError) in
+            let error = await failure { () async throws(Failure) in
                 try await source.page(of: .ranking(mode, day(date)), 1, deadline: deadline)
             }
             #expect(error == .notPublished)
         }
         for page in [0, -1, 1001, Int.max, Int.min] {
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .ranking(.day, day("2024-05-01")), page, deadline: deadline)
                 } == .pastTheEnd)
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .search("a"), page, deadline: deadline)
                 } == .pastTheEnd)
         }
@@ -157,16 +157,16 @@ import Testing
     @Test func anEmptyPageIsTheEnd() async throws {
         let board = FakeBoard("[]", "[]", "[]", "{\"posts\":[],\"tags\":{}}")
         let source = board.source()
-        for (page, expected) in [(1, SourceError.notPublished), (2, .pastTheEnd)] {
+        for (page, expected) in [(1, Failure.notPublished), (2, .pastTheEnd)] {
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .ranking(.day, day("2024-05-01")), page, deadline: deadline)
                 } == expected)
         }
         let search = try await source.page(of: .search("nothing"), 1, deadline: deadline)
         #expect(search.works.isEmpty && !search.hasNext)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await board.source(yandere).page(of: .search("nothing"), 2, deadline: deadline)
             } == .pastTheEnd)
     }
@@ -213,7 +213,7 @@ import Testing
                 && FakeBoard().source(yandere).description.entries(of: .artist) == 100)
         for words in ["", "  ", String(repeating: "a", count: 2000)] {
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .search(words), 1, deadline: deadline)
                 } == .notFound)
         }
@@ -257,7 +257,7 @@ import Testing
         for (source, names) in names {
             for name in names {
                 #expect(
-                    await failure { () async throws(SourceError) in
+                    await failure { () async throws(Failure) in
                         try await source.page(of: .artist(name), 1, deadline: deadline)
                     } == .notFound, "\(name)")
             }
@@ -276,7 +276,7 @@ import Testing
             ])
         for name in ["", "a b", "a*", "rating:e", "-a", "~a", ".", "..", "a\u{0}", "a\n", "a\u{3000}b"] {
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .artist(name), 1, deadline: deadline)
                 } == .notFound, "\(name)")
         }
@@ -320,7 +320,7 @@ import Testing
     /// A day of which nothing may be shown is not a day that there is not: the service took no notice of the rating.
     @Test func aPageOfOtherRatingsIsNoEnd() async throws {
         let board = FakeBoard(try page(5, ["rating": "e"]), try page(5, ["rating": "e"]))
-        let error = await failure { () async throws(SourceError) in
+        let error = await failure { () async throws(Failure) in
             try await board.source().page(of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline)
         }
         #expect(isUnreadable(error))
@@ -329,6 +329,6 @@ import Testing
     }
 }
 
-func isUnreadable(_ error: SourceError?) -> Bool {
+func isUnreadable(_ error: Failure?) -> Bool {
     if case .unreadable(let reason)? = error { !reason.isEmpty } else { false }
 }

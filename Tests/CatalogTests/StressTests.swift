@@ -51,16 +51,16 @@ import Testing
         await bench.source.waitForCalls(10)
         await bench.transport.waitForRequests(20)
         await catalog.close()
-        for reader in readers { await #expect(throws: CatalogError.self) { try await reader.value } }
-        for size in sizes { await #expect(throws: CatalogError.source(.cancelled)) { try await size.value } }
+        for reader in readers { await #expect(throws: Failure.self) { try await reader.value } }
+        for size in sizes { await #expect(throws: Failure.cancelled) { try await size.value } }
     }
 
     @Test func whoAsksAfterTheCloseIsAnswered() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
         await catalog.close()
-        await #expect(throws: CatalogError.source(.cancelled)) { try await listing.entries(reaching: .max) }
-        await #expect(throws: CatalogError.source(.cancelled)) {
+        await #expect(throws: Failure.cancelled) { try await listing.entries(reaching: .max) }
+        await #expect(throws: Failure.cancelled) {
             try await listing.resolveSize(at: 0, wholeListing: true)
         }
     }

@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import System
 import Testing
 
 @testable import Fuse
@@ -216,10 +217,10 @@ struct MountedTests {
         try await onThread {
             let configuration = SessionConfiguration(
                 mountPoint: "/tmp", options: ["frobnicate=1"], deadline: .seconds(1), debug: false)
-            let error = #expect(throws: SessionError.self) {
+            let error = #expect(throws: SystemError.self) {
                 _ = try Session(configuration, fileSystem: Nothing())
             }
-            #expect(error?.message.contains("frobnicate=1") == true)
+            #expect(error?.text.contains("frobnicate=1") == true)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import Testing
 import TestSupport
@@ -18,9 +19,9 @@ struct ClientTests {
             bodyLimit: 100)
     }
 
-    private func send(_ client: HTTPClient, _ request: HTTPRequest) -> Task<Result<HTTPResponse, HTTPError>, Never> {
+    private func send(_ client: HTTPClient, _ request: HTTPRequest) -> Task<Result<HTTPResponse, Failure>, Never> {
         Task {
-            do throws(HTTPError) {
+            do throws(Failure) {
                 return .success(try await client.send(request))
             } catch {
                 return .failure(error)
@@ -59,8 +60,8 @@ struct ClientTests {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test(arguments: [HTTPError.timedOut, .tooLarge, .untrusted("x"), .redirectRefused("x")])
-    func errorsThatArePermanentAreThrownAtOnce(_ error: HTTPError) async throws {
+    @Test(arguments: [Failure.timedOut, .tooLarge, .untrusted("x"), .redirectRefused("x")])
+    func errorsThatArePermanentAreThrownAtOnce(_ error: Failure) async throws {
         let task = send(client(), request())
         await transport.waitForRequest(at: 0).fail(error)
         let result = await task.value
@@ -75,7 +76,7 @@ struct ClientTests {
         clock.advance(by: .milliseconds(400))
         await transport.waitForRequest(at: 1).fail(.invalidAnswer("y"))
         let result = await task.value
-        #expect(throws: HTTPError.invalidAnswer("y")) { try result.get() }
+        #expect(throws: Failure.invalidAnswer("y")) { try result.get() }
         #expect(transport.requests.count == 2)
     }
 
@@ -125,7 +126,7 @@ struct ClientTests {
         await held.waitForEnd()
         #expect(held.isCancelled)
         let result = await task.value
-        #expect(throws: HTTPError.cancelled) { try result.get() }
+        #expect(throws: Failure.cancelled) { try result.get() }
     }
 
     @Test func cancellingEndsTheWaitBetweenTries() async throws {
@@ -134,7 +135,7 @@ struct ClientTests {
         await clock.waitForSleepers(1)
         task.cancel()
         let result = await task.value
-        #expect(throws: HTTPError.cancelled) { try result.get() }
+        #expect(throws: Failure.cancelled) { try result.get() }
         #expect(transport.requests.count == 1)
     }
 
@@ -155,11 +156,11 @@ struct ClientTests {
     @Test func policyKeepsInsideItsBounds() {
         let policy = RetryPolicy()
         func delay(
-            _ result: Result<HTTPAnswer, HTTPError>, tries: Int = 1, left: Double = 100, random: Double = 1
+            _ result: Result<HTTPAnswer, Failure>, tries: Int = 1, left: Double = 100, random: Double = 1
         ) -> Duration? {
             policy.delay(after: result, triesMade: tries, remaining: .seconds(left), random: random, now: 0)
         }
-        func answered(_ status: Int, retryAfter: String? = nil) -> Result<HTTPAnswer, HTTPError> {
+        func answered(_ status: Int, retryAfter: String? = nil) -> Result<HTTPAnswer, Failure> {
             .success(HTTPAnswer(status: status, headers: retryAfter.map { [(name: "retry-after", value: $0)] } ?? []))
         }
         #expect(delay(.failure(.broken("")), random: 0) == .zero)

@@ -1,3 +1,4 @@
+import Rankings
 import CCurl
 import Testing
 
@@ -5,10 +6,10 @@ import Testing
 
 @Suite("Sentences on failures")
 struct FailureSentenceTests {
-    private func text(_ error: HTTPError) -> String? {
+    private func text(_ error: Failure) -> String? {
         switch error {
         case .unreachable(let text), .untrusted(let text), .broken(let text), .invalidAnswer(let text),
-            .refused(let text):
+            .unsendable(let text):
             text
         default: nil
         }

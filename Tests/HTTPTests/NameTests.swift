@@ -71,17 +71,17 @@ struct NameNeedsTests {
 
 /// A resolver that knows some names, and hangs on others until it is let go.
 private final class HeldNames: Sendable {
-    private let known: [String: Result<[String], NameTrouble>]
+    private let known: [String: [String]?]
     private let released = Mutex(false)
     let asked = Mutex<[String]>([])
 
-    init(_ known: [String: Result<[String], NameTrouble>]) { self.known = known }
+    init(_ known: [String: [String]?]) { self.known = known }
 
-    func lookUp(_ name: String) -> Result<[String], NameTrouble> {
+    func lookUp(_ name: String) -> [String]? {
         asked.withLock { $0.append(name) }
         if let answer = known[name] { return answer }
         _ = poll(upTo: 30_000) { released.withLock { $0 } }
-        return .failure(.unanswered)
+        return nil
     }
 
     func release() { released.withLock { $0 = true } }
@@ -117,7 +117,7 @@ struct NameResolutionTests {
         let server = try ScriptedServer()
         defer { server.stop() }
         server.script("/a", answer("fine"))
-        let names = HeldNames(["good.example": .success(["127.0.0.1"])])
+        let names = HeldNames(["good.example": ["127.0.0.1"]])
         let (hung, good) = ("http://hung.example:\(server.port)", "http://good.example:\(server.port)")
         let transport = try transport(names, origins: [hung, good])
         let waiting = (0..<40).map { _ in Recorder() }
@@ -137,7 +137,7 @@ struct NameResolutionTests {
     }
 
     @Test func namesWithoutAddressesAreToldApart() async throws {
-        let names = HeldNames(["no.example": .failure(.unknown), "later.example": .failure(.unanswered)])
+        let names = HeldNames(["no.example": [], "later.example": nil])
         let transport = try transport(names, origins: ["http://no.example", "http://later.example"])
         defer { transport.shutdown() }
         for (name, words) in [("no.example", "there is no host of this name"), ("later.example", "cannot be resolved")]
@@ -154,7 +154,7 @@ struct NameResolutionTests {
         let proxy = try ScriptedServer()
         defer { proxy.stop() }
         proxy.script("http://a.example/", answer("through"))
-        let names = HeldNames(["p.example": .success(["127.0.0.1"])])
+        let names = HeldNames(["p.example": ["127.0.0.1"]])
         let transport = try transport(
             names, origins: ["http://a.example"], proxy: "http://p.example:\(proxy.port)")
         defer { transport.shutdown() }
@@ -179,10 +179,10 @@ struct NameResolutionTests {
 
     /// Private addresses are refused however a name was looked up.
     @Test func aPublicNameThatLeadsInsideIsRefused() async throws {
-        let names = HeldNames(["a.example": .success(["127.0.0.1", "::1"])])
+        let names = HeldNames(["a.example": ["127.0.0.1", "::1"]])
         let transport = try transport(names, origins: [], hosts: ["a.example"])
         defer { transport.shutdown() }
-        #expect(Kind(await fetch(transport, "https://a.example/").result) == .refused)
+        #expect(Kind(await fetch(transport, "https://a.example/").result) == .unsendable)
     }
 
     /// Connections of the other family are not used either, although they lead to the same name.
@@ -190,7 +190,7 @@ struct NameResolutionTests {
         let server = try ScriptedServer()
         defer { server.stop() }
         server.script("/a", answer("fine"))
-        let names = HeldNames(["both.example": .success(["::1", "127.0.0.1"])])
+        let names = HeldNames(["both.example": ["::1", "127.0.0.1"]])
         let origin = "http://both.example:\(server.port)"
         let transport = try transport(names, origins: [origin])
         defer { transport.shutdown() }
@@ -213,7 +213,7 @@ struct NameResolutionTests {
         defer { server.stop() }
         server.script("/a", answer("fine"))
         let silent = try #require(SilentAddress(port: server.port), "needs IPv6 on loopback")
-        let names = HeldNames(["both.example": .success(["::1", "127.0.0.1"])])
+        let names = HeldNames(["both.example": ["::1", "127.0.0.1"]])
         let origin = "http://both.example:\(server.port)"
         let transport = try transport(names, origins: [origin])
         defer { transport.shutdown() }

@@ -182,7 +182,7 @@ extension HeldRequest {
 
 extension OpenPicture {
     /// The bytes if they are here; asks for none.
-    func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
+    func availableBytes(offset: Int64, count: Int) throws(Failure) -> PictureBytes? {
         try look(offset: offset, count: count, nil)
     }
 }
@@ -210,9 +210,9 @@ extension PictureBytes {
 }
 
 /// The error that an operation throws.
-func failure(of body: () async throws -> PictureBytes) async -> ImageCacheError? {
+func failure(of body: () async throws -> PictureBytes) async -> Failure? {
     do {
         _ = try await body()
         return nil
-    } catch { return error as? ImageCacheError }
+    } catch { return error as? Failure }
 }

@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import Synchronization
 import TestSupport
@@ -73,8 +74,8 @@ import Testing
         #expect(lines?.first == text.map { "x-amz-date: \($0)" })
     }
 
-    private func get() async -> StoreError? {
-        do throws(StoreError) {
+    private func get() async -> Failure? {
+        do throws(Failure) {
             _ = try await store.get(key, limit: 100, deadline: clock.now + .seconds(60))
             return nil
         } catch { return error }
@@ -126,7 +127,7 @@ import Testing
         async let failure = get()
         let first = await transport.waitForRequest(at: 0)
         first.respond(status: 403, headers: [(name: "date", value: date)], body: [])
-        #expect(await failure == .refused(code: "403"))
+        #expect(await failure == .refused("it refused (403)"))
         #expect(transport.requests.count == 1)
     }
 
@@ -136,7 +137,7 @@ import Testing
             let held = await transport.waitForRequest(at: index)
             held.respond(status: 403, headers: [(name: "date", value: "Fri, 24 May 2013 01:00:00 GMT")], body: [])
         }
-        #expect(await failure == .refused(code: "403"))
+        #expect(await failure == .refused("it refused (403)"))
         #expect(transport.requests.count == 2)
     }
 

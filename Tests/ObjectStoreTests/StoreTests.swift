@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import TestSupport
 import Testing
@@ -61,15 +62,15 @@ import Testing
     }
 
     @Test(arguments: [
-        (403, "<Error><Code>AccessDenied</Code></Error>", StoreError.refused(code: "AccessDenied")),
-        (403, "", .refused(code: "403")), (404, "<Code>NoSuchBucket</Code>", .noBucket),
-        (500, "", .troubled(status: 500)),
-        (503, "<Code>SlowDown</Code>", .troubled(status: 503)), (429, "", .troubled(status: 429)), (507, "", .full),
-        (400, "<Code>QuotaExceeded</Code>", .full), (301, "", .nonsense("it answered 301")),
-        (400, "<Code>a b\nc</Code>", .notTaken(status: 400, code: nil)),
-        (413, "<Code>EntityTooLarge</Code>", .notTaken(status: 413, code: "EntityTooLarge")),
+        (403, "<Error><Code>AccessDenied</Code></Error>", Failure.refused("it refused (AccessDenied)")),
+        (403, "", .refused("it refused (403)")), (404, "<Code>NoSuchBucket</Code>", .noBucket),
+        (500, "", .answered(status: 500)),
+        (503, "<Code>SlowDown</Code>", .answered(status: 503)), (429, "", .answered(status: 429)), (507, "", .full),
+        (400, "<Code>QuotaExceeded</Code>", .full), (301, "", .unreadable("it answered 301")),
+        (400, "<Code>a b\nc</Code>", .notTaken("it answered 400")),
+        (413, "<Code>EntityTooLarge</Code>", .notTaken("it answered 413 (EntityTooLarge)")),
     ])
-    func anErrorIsTold(_ status: Int, _ body: String, _ error: StoreError) async throws {
+    func anErrorIsTold(_ status: Int, _ body: String, _ error: Failure) async throws {
         async let failure = store.failure(key, deadline)
         _ = await answer(status, [], body)
         #expect(await failure == error)
@@ -127,8 +128,8 @@ import Testing
 
 extension ObjectStore {
     /// Why an object cannot be fetched; nil if it can.
-    fileprivate func failure(_ key: ObjectKey, _ deadline: ContinuousClock.Instant) async -> StoreError? {
-        do throws(StoreError) {
+    fileprivate func failure(_ key: ObjectKey, _ deadline: ContinuousClock.Instant) async -> Failure? {
+        do throws(Failure) {
             _ = try await get(key, limit: 100, deadline: deadline)
             return nil
         } catch { return error }

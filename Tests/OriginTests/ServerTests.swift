@@ -134,10 +134,10 @@ import Testing
         let server = try OriginServer.start()
         defer { server.stop() }
         let port = try #require(UInt16(server.url.split(separator: ":").last ?? ""))
-        let error = #expect(throws: OriginError.self) { try OriginServer.start { $0.port = port } }
-        #expect(error?.message.contains("\(port)") == true)
-        #expect(throws: OriginError.self) { try OriginServer.start { $0.log = "/nonexistent/log" } }
-        #expect(throws: OriginError.self) { try OriginServer.start { $0.replay = "/nonexistent" } }
+        let error = #expect(throws: Failure.self) { try OriginServer.start { $0.port = port } }
+        #expect(error?.cause.contains("\(port)") == true)
+        #expect(throws: Failure.self) { try OriginServer.start { $0.log = "/nonexistent/log" } }
+        #expect(throws: Failure.self) { try OriginServer.start { $0.replay = "/nonexistent" } }
     }
 
     @Test func placeholdersAreThere() async throws {

@@ -32,7 +32,7 @@ struct AuthorRequestTests {
         #expect(try await source.page(of: .author(author), 1, deadline: deadline).further == [])
         #expect(
             isUnreadable(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .author(author), 1, deadline: deadline).further
                 }))
         #expect(service.urls == Array(repeating: "https://www.pixiv.net/ajax/user/7/profile/all", count: 4))
@@ -75,7 +75,7 @@ struct AuthorRequestTests {
         #expect(try await source.page(of: .author(author), .works(ids), deadline: deadline).works.isEmpty)
         #expect(
             isUnreadable(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .author(author), .works(ids), deadline: deadline).works
                 }))
         #expect(try await source.page(of: .author(author), .works([]), deadline: deadline).works.isEmpty)
@@ -91,7 +91,7 @@ struct AuthorRequestTests {
         ] {
             let source = service.source()
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .author(author), 1, deadline: deadline).further
                 } == .notFound)
         }
@@ -99,11 +99,11 @@ struct AuthorRequestTests {
         let source = service.source()
         let nobody = UserID(rawValue: 0)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.page(of: .author(nobody), 1, deadline: deadline).further
             } == .notFound)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.originals(of: WorkID(rawValue: -1), deadline: deadline)
             } == .notFound)
         #expect(service.events.isEmpty)
@@ -112,7 +112,7 @@ struct AuthorRequestTests {
     @Test("other refusals are told with the service's words", arguments: [200, 400, 403])
     func refused(status: Int) async {
         let source = FakeService(status: status, "{\"error\":true,\"message\":\"不正なリクエストです。\",\"body\":[]}").source()
-        let error = await failure { () async throws(SourceError) in
+        let error = await failure { () async throws(Failure) in
             try await source.page(of: .author(author), 1, deadline: deadline).further
         }
         guard case .unreadable(let reason)? = error else {
@@ -155,7 +155,7 @@ struct AuthorRequestTests {
         ]
         for (pages, needsSignIn) in cases {
             let source = FakeService(envelope("[\(pages)]")).source()
-            let error = await failure { () async throws(SourceError) in
+            let error = await failure { () async throws(Failure) in
                 try await source.originals(of: WorkID(rawValue: 9), deadline: deadline)
             }
             #expect(needsSignIn ? error == .needsSignIn : isUnreadable(error), "\(pages)")

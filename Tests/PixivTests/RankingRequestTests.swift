@@ -47,7 +47,7 @@ struct RankingRequestTests {
         let client = HTTPClient(transport: RequestQueue(transport, rules: rules), time: TimeSource(clock))
         let source = PixivSource(
             SourceMeans(
-                send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+                send: { request throws(Failure) in try await client.send(request) }, apiURL: nil, imageURL: nil,
                 wallClock: { 0 }))
         let pages = Task {
             try await RequestUrgency.$isBackground.withValue(true) {
@@ -77,10 +77,10 @@ struct RankingRequestTests {
                 "https://www.pixiv.net/ranking.php?format=json&mode=daily&content=manga&date=\(day.compact)&p=1"
             ])
         let other = FakeService(manga.replacingOccurrences(of: "manga", with: "all")).source()
-        await #expect(throws: SourceError.self) {
+        await #expect(throws: Failure.self) {
             try await other.page(of: .ranking(mode, day), 1, deadline: deadline)
         }
-        await #expect(throws: SourceError.self) {
+        await #expect(throws: Failure.self) {
             try await FakeService(manga).source().page(of: .ranking(.daily, day), 1, deadline: deadline)
         }
     }
@@ -98,10 +98,10 @@ struct RankingRequestTests {
     @Test(
         "a 404 is the end behind page 1 and an unpublished day on page 1", arguments: ["", "{\"error\":\"範囲外\"}", "{}"])
     func outside(body: String) async {
-        for (page, expected) in [(1, SourceError.notPublished), (2, .pastTheEnd), (11, .pastTheEnd)] {
+        for (page, expected) in [(1, Failure.notPublished), (2, .pastTheEnd), (11, .pastTheEnd)] {
             let source = FakeService(status: 404, body).source()
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .ranking(.daily, day), page, deadline: deadline)
                 } == expected)
         }
@@ -110,15 +110,15 @@ struct RankingRequestTests {
     @Test(
         "answers with status 200 that have no ranking in them",
         arguments: [
-            (ranking(contents: ""), 1, SourceError.notPublished), (ranking(page: 2, contents: ""), 2, .pastTheEnd),
+            (ranking(contents: ""), 1, Failure.notPublished), (ranking(page: 2, contents: ""), 2, .pastTheEnd),
             (ranking(date: "20220430"), 1, .notPublished),
             ("{\"error\":\"ランキング集計の範囲外です\"}", 1, .notPublished),
             ("{\"error\":\"ランキング集計の範囲外です\"}", 2, .pastTheEnd),
         ])
-    func empty(body: String, page: Int, expected: SourceError) async {
+    func empty(body: String, page: Int, expected: Failure) async {
         let source = FakeService(body).source()
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.page(of: .ranking(.daily, day), page, deadline: deadline)
             } == expected)
     }
@@ -135,7 +135,7 @@ struct RankingRequestTests {
         let source = service.source()
         #expect(
             isUnreadable(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                 }))
         #expect(service.requests.count == 1)
@@ -149,7 +149,7 @@ struct RankingRequestTests {
         let source = FakeService(body).source()
         #expect(
             isUnreadable(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
                 }))
     }
@@ -167,7 +167,7 @@ struct RankingRequestTests {
             let source = hopeless.source()
             #expect(
                 isUnreadable(
-                    await failure { () async throws(SourceError) in
+                    await failure { () async throws(Failure) in
                         try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                     }))
             #expect(hopeless.requests.count == 2)
@@ -179,7 +179,7 @@ struct RankingRequestTests {
         let source = FakeService(status: 404, "<html>", "<html>").source()
         #expect(
             isUnreadable(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .ranking(.daily, day), 2, deadline: deadline)
                 }))
     }

@@ -36,12 +36,12 @@ struct WorkRequestTests {
         let source = service.source()
         for words in ["", ".", ".."] {
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await source.page(of: .search(words), 1, deadline: deadline)
                 } == .notFound)
         }
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.page(of: .search("a"), 0, deadline: deadline)
             } == .pastTheEnd)
         #expect(service.events.isEmpty)
@@ -70,35 +70,35 @@ struct WorkRequestTests {
             decoding: try Payload("ajax-error/NebulaeWisdom-anybooru-404-no-such-illust").bytes, as: UTF8.self)
         let source = FakeService(status: 404, gone, gone, gone).source()
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.details(of: work, deadline: deadline)
             } == .notFound)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.animation(of: work, deadline: deadline)
             } == .notFound)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.profile(of: UserID(rawValue: 9), deadline: deadline)
             } == .notFound)
         let still = try service("ajax-error/item4-ugoira-not-an-ugoira-ko").source()
         #expect(
             isUnreadable(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await still.animation(of: work, deadline: deadline)
                 }))
         let service = FakeService()
         let nobody = service.source()
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await nobody.details(of: WorkID(rawValue: 0), deadline: deadline)
             } == .notFound)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await nobody.animation(of: WorkID(rawValue: -1), deadline: deadline)
             } == .notFound)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await nobody.profile(of: UserID(rawValue: 0), deadline: deadline)
             } == .notFound)
         #expect(service.events.isEmpty)
@@ -110,11 +110,11 @@ struct WorkRequestTests {
         let source = service.source()
         let user = UserID(rawValue: 7)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.page(of: .bookmarks(user), 1, deadline: deadline)
             } == .needsSignIn)
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.page(of: .following(user), 1, deadline: deadline)
             } == .needsSignIn)
         #expect(service.events.isEmpty && PixivSource.facts.entries(of: .bookmarks) == 48)

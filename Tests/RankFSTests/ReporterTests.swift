@@ -1,3 +1,4 @@
+import Rankings
 import Synchronization
 import Testing
 
@@ -5,6 +6,8 @@ import Testing
 
 /// What is said once, and what is not said.
 @Suite struct ReporterTests {
+    private let withheld = Failure.withheldPicture.explanation ?? ""
+
     /// Lines said and a clock that stands still until it is moved.
     private final class Desk: Sendable {
         let lines = Mutex<[String]>([])
@@ -31,7 +34,7 @@ import Testing
 
     @Test func aLineSaysSubjectCauseAndRemedy() {
         let desk = Desk()
-        desk.reporter().report(.picture(.unreachable("no route")), subject: "ranking/daily/2024-05-01/001-a.jpg")
+        desk.reporter().report(.unreachable("no route"), subject: "ranking/daily/2024-05-01/001-a.jpg")
         #expect(
             desk.lines.withLock { $0 } == [
                 "ranking/daily/2024-05-01/001-a.jpg: the service cannot be reached (no route); "
@@ -42,29 +45,29 @@ import Testing
     @Test func aStormOfOneCauseIsAFewLinesAndACount() {
         let desk = Desk()
         let reporter = desk.reporter()
-        for number in 1...100 { reporter.report(.withheld, subject: "\(number % 50)") }
+        for number in 1...100 { reporter.report(.withheldPicture, subject: "\(number % 50)") }
         #expect(desk.lines.withLock { $0.map { $0.prefix(2) } } == ["1:", "2:", "3:"])
-        reporter.report(.picture(.timedOut), subject: "1")
+        reporter.report(.timedOut, subject: "1")
         #expect(desk.lines.withLock { $0.count } == 4, "another cause is told by itself")
         desk.pass(TreeLimits.messageInterval)
-        #expect(desk.lines.withLock { $0.last } == "and 97 more like this: " + (Failure.withheld.explanation ?? ""))
+        #expect(desk.lines.withLock { $0.last } == "and 97 more like this: " + withheld)
         #expect(desk.lines.withLock { $0.count } == 5 && reporter.remembered == 1)
-        reporter.report(.withheld, subject: "1")
+        reporter.report(.withheldPicture, subject: "1")
         #expect(desk.lines.withLock { $0.last?.prefix(2) } == "1:")
     }
 
     @Test func nobodyIsBlamedForAnothersAnswer() {
-        let cause = Failure.catalog(.source(.unreadable("the image host told two lengths"))).explanation
+        let cause = Failure.unreadable("the image host told two lengths").explanation
         #expect(cause?.hasPrefix("an answer makes no sense (the image host told two lengths); ") == true)
     }
 
     @Test func whatWasCountedIsSaidAtTheEnd() {
         let desk = Desk()
         let reporter = desk.reporter()
-        for number in 1...10 { reporter.report(.withheld, subject: "\(number)") }
-        reporter.report(.picture(.timedOut), subject: "1")
+        for number in 1...10 { reporter.report(.withheldPicture, subject: "\(number)") }
+        reporter.report(.timedOut, subject: "1")
         reporter.flush()
-        #expect(desk.lines.withLock { $0.last } == "and 7 more like this: " + (Failure.withheld.explanation ?? ""))
+        #expect(desk.lines.withLock { $0.last } == "and 7 more like this: " + withheld)
         #expect(desk.lines.withLock { $0.count } == 5 && reporter.remembered == 0)
         reporter.flush()
         desk.pass(TreeLimits.messageInterval)
@@ -74,9 +77,9 @@ import Testing
     @Test func aCountIsNotForgottenWhenTheClockIsLate() {
         let desk = Desk()
         let reporter = desk.reporter()
-        for _ in 1...5 { reporter.report(.withheld, subject: "a") }
+        for _ in 1...5 { reporter.report(.withheldPicture, subject: "a") }
         desk.time.withLock { $0 += TreeLimits.messageInterval }
-        reporter.report(.withheld, subject: "a")
+        reporter.report(.withheldPicture, subject: "a")
         #expect(desk.lines.withLock { $0.map { $0.prefix(6) } } == ["a: the", "and 4 ", "a: the"])
         desk.pass(0)
         #expect(desk.lines.withLock { $0.count } == 3, "and is told once")
@@ -85,13 +88,13 @@ import Testing
     @Test func causesThatDifferInANumberAreOne() {
         let desk = Desk()
         let reporter = desk.reporter()
-        for seconds in 1...50 { reporter.report(.picture(.limited(retryAfter: Int64(seconds))), subject: "a") }
+        for seconds in 1...50 { reporter.report(.limited(retryAfter: Int64(seconds)), subject: "a") }
         #expect(desk.lines.withLock { $0.count } == 1)
     }
 
     @Test func namesAndInterruptionsAreNotSaid() {
         let desk = Desk()
-        for failure in [Failure.noSuchName, .picture(.cancelled), .catalog(.noSuchListing), .noSuchAttribute] {
+        for failure in [Failure.absent, .cancelled, .absent, .noSuchAttribute] {
             desk.reporter().report(failure, subject: "a")
         }
         #expect(desk.lines.withLock { $0.isEmpty })
@@ -102,7 +105,7 @@ import Testing
         let reporter = desk.reporter()
         for number in 0..<(TreeLimits.rememberedMessages * 3) {
             let letters = String(number, radix: 3).map { ["0": "a", "1": "b", "2": "c"][$0] ?? "" }.joined()
-            reporter.report(.picture(.refused(letters)), subject: "x")
+            reporter.report(.refused(letters), subject: "x")
         }
         #expect(desk.lines.withLock { $0.count } == TreeLimits.rememberedMessages * 3)
         #expect(reporter.remembered <= TreeLimits.rememberedMessages)

@@ -22,7 +22,7 @@ import Testing
         let client = HTTPClient(transport: service)
         let source = SamplePlugIn().source(
             SourceMeans(
-                send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+                send: { request throws(Failure) in try await client.send(request) }, apiURL: nil, imageURL: nil,
                 wallClock: { Self.now }))
         var wishes = Workbench.Wishes(view: view)
         wishes.other = (source, service)

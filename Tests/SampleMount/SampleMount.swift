@@ -37,7 +37,7 @@ enum SampleMount {
         let client = HTTPClient(transport: service)
         let source = plugIn.source(
             SourceMeans(
-                send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+                send: { request throws(Failure) in try await client.send(request) }, apiURL: nil, imageURL: nil,
                 wallClock: now))
         let catalog = try Catalog(
             CatalogConfiguration(

@@ -4,7 +4,7 @@ import Sourcing
 
 /// Asks the sample's service, which answers in lines: number, title, extension, upload, and bytes, between tabs.
 package struct SampleSource: RankingSource {
-    private let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
+    private let send: @Sendable (HTTPRequest) async throws(Failure) -> HTTPResponse
     private let api: String
     private let images: String
 
@@ -23,7 +23,7 @@ package struct SampleSource: RankingSource {
 
     package func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard let mode = listing.mode, case .number(let page) = part else { throw .notFound }
         let path = Self.path(mode.rawValue, listing.ranking?.day, page: page)
         let lines = try await lines(at: path, deadline: deadline)
@@ -69,8 +69,8 @@ package struct SampleSource: RankingSource {
             picture: "\(number).\(fields[2]) \(fields[4])", withheld: nil)
     }
 
-    private func lines(at path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
-        do throws(HTTPError) {
+    private func lines(at path: String, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
+        do throws(Failure) {
             let response = try await send(
                 HTTPRequest(
                     url: api + path, headers: [], priority: .reader, transferClass: .metadata, deadline: deadline,

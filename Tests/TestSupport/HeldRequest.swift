@@ -1,3 +1,4 @@
+package import Rankings
 import Dispatch
 package import HTTP
 import Synchronization
@@ -58,12 +59,12 @@ package final class HeldRequest: Sendable {
     }
 
     /// Ends the request, by default well.
-    package func finish(_ result: Result<Void, HTTPError> = .success(())) {
+    package func finish(_ result: Result<Void, Failure> = .success(())) {
         queue.sync { end(result) }
     }
 
     /// Ends the request with an error.
-    package func fail(_ error: HTTPError) {
+    package func fail(_ error: Failure) {
         finish(.failure(error))
     }
 
@@ -133,7 +134,7 @@ package final class HeldRequest: Sendable {
     }
 
     /// Runs on the queue.
-    private func end(_ result: Result<Void, HTTPError>) {
+    private func end(_ result: Result<Void, Failure>) {
         let first = state.withLock { state in
             defer { state.finished = true }
             return !state.finished

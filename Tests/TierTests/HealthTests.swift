@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 @testable import Tier
 import Testing
@@ -28,7 +29,7 @@ import Testing
         var now = start
         for rest in [30.0, 60, 120, 240, 300, 300] {
             #expect(health.mayAsk(.read, now: now))
-            health.failed(.read, .troubled(status: 500), now: now)
+            health.failed(.read, .answered(status: 500), now: now)
             #expect(!health.mayAsk(.read, now: now + .seconds(rest - 1)))
             now += .seconds(rest)
         }
@@ -42,13 +43,13 @@ import Testing
     }
 
     @Test(arguments: [
-        StoreError.full, .refused(code: "AccessDenied"), .timedOut, .unreachable("broken"), .troubled(status: 500),
-        .nonsense("x"),
+        Failure.full, .refused("it refused (AccessDenied)"), .timedOut, .unreachable("broken"), .answered(status: 500),
+        .unreadable("x"),
     ])
-    func whatCannotBeWrittenIsRead(_ error: StoreError) {
+    func whatCannotBeWrittenIsRead(_ error: Failure) {
         let health = Watched()
         health.failed(.write, error, now: start)
-        #expect(health.state == .readOnly(reason: error.text))
+        #expect(health.state == .readOnly(reason: error.cause))
         #expect(health.mayAsk(.read, now: after(1)))
         #expect(!health.mayAsk(.write, now: after(1)))
         // Reading tells nothing of writing.
@@ -62,7 +63,7 @@ import Testing
     @Test(arguments: [400, 411, 413])
     func oneThatIsNotTakenTellsNothingOfOthers(_ status: Int) {
         let health = Watched()
-        health.failed(.write, StoreError(status: status, body: []), now: start)
+        health.failed(.write, Failure(status: status, body: []), now: start)
         #expect(health.state == .works)
         #expect(health.mayAsk(.write, now: start))
     }
@@ -77,7 +78,7 @@ import Testing
         // That tells nothing of reading: a reader tries.
         #expect(health.mayAsk(.read, now: after(32)))
         health.worked(.read)
-        #expect(health.state == .readOnly(reason: StoreError.timedOut.text))
+        #expect(health.state == .readOnly(reason: Failure.timedOut.cause))
         #expect(!health.mayAsk(.write, now: after(33)))
     }
 
@@ -112,7 +113,7 @@ private final class Watched {
 
     func worked(_ use: TierHealth.Use) { health.worked(use) }
 
-    func failed(_ use: TierHealth.Use, _ error: StoreError, now: ContinuousClock.Instant) {
+    func failed(_ use: TierHealth.Use, _ error: Failure, now: ContinuousClock.Instant) {
         health.failed(use, error, now: now)
     }
 

@@ -100,7 +100,7 @@ import Testing
     @Test func aListThatGoesRoundIsNone() async throws {
         let texts = ["a", "b"].map { list([(key: "x", size: "1")], next: $0) }
         memory.fail { .status(200, texts[$0.url.contains("continuation-token=a") ? 1 : 0]) }
-        await #expect(throws: StoreError.nonsense("its list of objects does not end")) {
+        await #expect(throws: Failure.unreadable("its list of objects does not end")) {
             try await TierInspection(memory.store()).survey()
         }
     }

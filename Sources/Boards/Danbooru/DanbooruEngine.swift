@@ -42,7 +42,7 @@ package struct DanbooruEngine: BooruEngine {
 
     package func record(of work: WorkID) -> String { "/posts/\(work.rawValue).json" }
 
-    package func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry] {
+    package func entries(in answer: JSON, hosts: PictureHosts) throws(Failure) -> [PostEntry] {
         guard case .array(let posts) = answer else {
             throw .unreadable("Danbooru's list is no list; Danbooru may have changed it.")
         }
@@ -62,20 +62,20 @@ package struct DanbooruEngine: BooruEngine {
 
     package func record(
         in answer: JSON, hosts: PictureHosts
-    ) throws(SourceError) -> (entry: PostEntry, fields: PostFields) {
+    ) throws(Failure) -> (entry: PostEntry, fields: PostFields) {
         (DanbooruPost.entry(answer, hosts: hosts), DanbooruPost.fields(answer))
     }
 
     /// The status of a query over the time limit; a second attempt would take as long.
     package var finalStatuses: Set<Int> { [500] }
 
-    package func refusal(_ refusal: BooruRefusal) -> SourceError {
+    package func refusal(_ refusal: BooruRefusal) -> Failure {
         switch (refusal.status, refusal.kind) {
         case (_, "PaginationExtension::PaginationError"), (410, _): .pastTheEnd
         case (_, "PostQuery::TagLimitError"):
-            .refused("Danbooru takes two tags at most from strangers\(refusal.reason)")
+            .notTaken("Danbooru takes two tags at most from strangers\(refusal.reason)")
         case (_, "ActiveRecord::QueryCanceled"):
-            .refused(
+            .notTaken(
                 "Danbooru gave up after the three seconds that it takes for a search; look for a rarer tag or a shorter time, or "
                     + "try again later"
             )

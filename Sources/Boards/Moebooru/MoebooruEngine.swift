@@ -53,7 +53,7 @@ package struct MoebooruEngine: BooruEngine {
         "/post.json?api_version=2&include_tags=1&tags=id:\(work.rawValue)"
     }
 
-    package func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry] {
+    package func entries(in answer: JSON, hosts: PictureHosts) throws(Failure) -> [PostEntry] {
         let reader = MoebooruPost(tagKinds: kinds(answer), hosts: hosts)
         return try posts(answer).map { reader.entry($0) }
     }
@@ -69,14 +69,14 @@ package struct MoebooruEngine: BooruEngine {
 
     package func record(
         in answer: JSON, hosts: PictureHosts
-    ) throws(SourceError) -> (entry: PostEntry, fields: PostFields) {
+    ) throws(Failure) -> (entry: PostEntry, fields: PostFields) {
         guard let record = try posts(answer).first else { throw .notFound }
         let reader = MoebooruPost(tagKinds: kinds(answer), hosts: hosts)
         return (reader.entry(record), reader.fields(record))
     }
 
     /// The posts of an answer of the second version, or of the first, which is the bare list.
-    private func posts(_ answer: JSON) throws(SourceError) -> [JSON] {
+    private func posts(_ answer: JSON) throws(Failure) -> [JSON] {
         for list in [answer["posts"], answer] {
             if case .array(let posts) = list { return posts }
         }
@@ -105,11 +105,11 @@ package struct MoebooruEngine: BooruEngine {
     /// The status of the answer "accessing too quickly".
     package var finalStatuses: Set<Int> { [503] }
 
-    package func refusal(_ refusal: BooruRefusal) -> SourceError {
+    package func refusal(_ refusal: BooruRefusal) -> Failure {
         // The engine gives this refusal several statuses: "You can only search up to six tags at once".
         let message = refusal.message.lowercased()
         if refusal.isOwn, message.contains("search up to") || message.contains("tags at once") {
-            return .refused("\(title) takes six tags at most\(refusal.reason)")
+            return .notTaken("\(title) takes six tags at most\(refusal.reason)")
         }
         return refusal.usual(of: title)
     }

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Any thread may call. Tasks are started, cancelled and waiters resumed outside the lock.
 final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    typealias Outcome = Result<Value, CatalogError>
+    typealias Outcome = Result<Value, Failure>
     typealias Work = @Sendable () async -> Outcome
     /// Resumed with nil where the task was withdrawn before the waiter came.
     private typealias Waiter = CheckedContinuation<Outcome?, Never>
@@ -50,8 +50,8 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A background request has the `Urgency` of the present task, or a new one; it is raised as well when a user begins to
     /// wait.
     ///
-    /// - Throws: The error of the work, or `.source(.cancelled)` if the waiting task was cancelled.
-    func value(for key: Key, work: @escaping Work) async throws(CatalogError) -> Value {
+    /// - Throws: The error of the work, or `.cancelled` if the waiting task was cancelled.
+    func value(for key: Key, work: @escaping Work) async throws(Failure) -> Value {
         let urgency = RequestUrgency.isBackground ? Urgency.current ?? Urgency() : nil
         return try await Urgency.$current.withValue(urgency) { await outcome(of: key, urgency, work) }.get()
     }
@@ -101,7 +101,7 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         for urgency in urgencies { urgency.withdraw() }
     }
 
-    /// Cancels everything; present and later waiters get `.source(.cancelled)`.
+    /// Cancels everything; present and later waiters get `.cancelled`.
     func close() {
         let flights = state.withLock { state in
             state.isClosed = true

@@ -87,7 +87,7 @@ package final class Listing: Sendable {
     ///   - wholeListing: Whether a walk was recognised, so that the sizes of all entries are requested at once.
     /// - Returns: The size in bytes.
     /// - Throws: `.sizeNotTold` if the host declares no length.
-    package func resolveSize(at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+    package func resolveSize(at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
         try await owner.resolveSize(in: self, at: index, wholeListing: wholeListing)
     }
 
@@ -120,7 +120,7 @@ protocol ListingOwner: AnyObject, Sendable {
     /// Stores the appended rows and sets the known sizes of their entries.
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing)
 
-    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64
+    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64
 
     func withdrawSizes(of entries: [ListingEntry])
 }
@@ -132,13 +132,13 @@ struct ListingState: Sendable {
         let index: Int
         /// Whether a user waits, and not a program in the background.
         let isPerson: Bool
-        let continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
+        let continuation: CheckedContinuation<Result<[ListingEntry], Failure>, Never>
     }
 
     /// A finished waiter with its outcome.
     struct Resumption: Sendable {
-        let continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
-        let outcome: Result<[ListingEntry], CatalogError>
+        let continuation: CheckedContinuation<Result<[ListingEntry], Failure>, Never>
+        let outcome: Result<[ListingEntry], Failure>
     }
 
     /// The result of a page, to be handed on outside the lock.
@@ -209,7 +209,7 @@ extension Listing {
     ///
     /// Requests one page ahead; for a reader that continues after the first page, requests several pages at once, as the window
     /// allows.
-    package func entries(reaching index: Int) async throws(CatalogError) -> [ListingEntry] {
+    package func entries(reaching index: Int) async throws(Failure) -> [ListingEntry] {
         let (entries, pages) = state.withLock { state -> ([ListingEntry]?, [Int]) in
             let known = state.table.entries.count
             let pages = state.paging.ask(reaching: index, known: known)
@@ -243,7 +243,7 @@ extension Listing {
     }
 
     /// The index of a name; requests further pages while the name may still come (a rank after the known ones).
-    package func find(named name: [UInt8]) async throws(CatalogError) -> Int? {
+    package func find(named name: [UInt8]) async throws(Failure) -> Int? {
         guard let number = Self.leadingNumber(of: name) else { return index(named: name) }
         while true {
             let (found, known, last, isComplete) = state.withLock { state in
@@ -267,14 +267,14 @@ extension Listing {
 
     // MARK: - Pages
 
-    /// Takes the outcome of a requested page; `.noSuchListing` means that it lies after the last page.
-    func arrived(_ page: Int, _ outcome: Result<PageContent, CatalogError>) {
+    /// Takes the outcome of a requested page; only `.pastTheEnd` ends a listing: a day that disappears keeps its listed entries.
+    func arrived(_ page: Int, _ outcome: Result<PageContent, Failure>) {
         let pages = state.withLock { state -> [Int] in
             let first = state.table.entries.count
             let (next, hadEverything) = (state.paging.next, state.paging.hasEverything)
             switch outcome {
             case .success(let content): state.paging.arrive(page, content, last: content.last)
-            case .failure(.noSuchListing): state.paging.arrivePastTheEnd(page)
+            case .failure(.pastTheEnd): state.paging.arrivePastTheEnd(page)
             case .failure(let error): state.paging.fail(page, error)
             }
             let rows = appendWhatCame(&state)
@@ -368,7 +368,7 @@ extension Listing {
 
     private func wait(
         for index: Int, as waiter: UInt64,
-        _ continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
+        _ continuation: CheckedContinuation<Result<[ListingEntry], Failure>, Never>
     ) {
         let (entries, pages) = state.withLock { state -> ([ListingEntry]?, [Int]) in
             let known = state.table.entries.count

@@ -122,16 +122,16 @@ package final class Listings: Sendable {
 extension Listings {
     /// The listing from memory or the database, or a new one that requests its pages as it is read.
     ///
-    /// Days that cannot exist throw `.noSuchListing` without a request; so do, for minutes, days that the service did not have.
+    /// Days that cannot exist throw `.absent` without a request; so do, for minutes, days that the service did not have.
     /// A new listing is returned only after its first page has arrived: an unknown author or an unpublished day throws.
-    package func open(_ key: ListingKey) async throws(CatalogError) -> Listing {
+    package func open(_ key: ListingKey) async throws(Failure) -> Listing {
         if let listing = loaded(key) { return listing }
-        if isKnownAbsent(key) { throw .noSuchListing }
+        if isKnownAbsent(key) { throw .absent }
         return try await flights.value(for: key) { [self] in
-            do throws(CatalogError) {
+            do throws(Failure) {
                 return .success(try await find(key))
             } catch {
-                if error == .noSuchListing { refused.begin(key, now: now) }
+                if error == .absent { refused.begin(key, now: now) }
                 return .failure(error)
             }
         }
@@ -182,10 +182,10 @@ extension Listings {
 
     // MARK: -
 
-    private func find(_ key: ListingKey) async throws(CatalogError) -> Listing {
+    private func find(_ key: ListingKey) async throws(Failure) -> Listing {
         guard let listing = await stored(key) else { return try await begin(key) }
         guard needsRefresh(listing) else { return listing }
-        do throws(SourceError) {
+        do throws(Failure) {
             return try await refreshed(listing)
         } catch {
             // The stored listing serves for as long as the service does not answer or no longer has it.
@@ -195,8 +195,8 @@ extension Listings {
     }
 
     /// Requests the first page of a listing that is neither loaded nor stored.
-    private func begin(_ key: ListingKey) async throws(CatalogError) -> Listing {
-        do throws(SourceError) {
+    private func begin(_ key: ListingKey) async throws(Failure) -> Listing {
+        do throws(Failure) {
             if let mode = key.mode, !source.has(mode) {
                 throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound
             }
@@ -210,11 +210,11 @@ extension Listings {
             let first = try await pages.page(1)
             let isEmpty = first.works.isEmpty && first.last == 1
             return begin(key, pages, first: isEmpty ? nil : first, last: isEmpty ? 0 : nil)
-        } catch { throw CatalogError(listing: error) }
+        } catch { throw error.ofListing }
     }
 
     /// The works of an indexed listing, each once.
-    private func index(of key: ListingKey, _ limit: AnswerLimit) async throws(SourceError) -> [WorkID] {
+    private func index(of key: ListingKey, _ limit: AnswerLimit) async throws(Failure) -> [WorkID] {
         var seen: Set<WorkID> = []
         let works = try await source.page(of: key, 1, deadline: limit.deadline).further ?? []
         return works.filter { seen.insert($0).inserted }
@@ -255,7 +255,7 @@ extension Listings {
     /// The listing with new entries at the front: another object if there are any, since positions never change.
     ///
     /// Vanished works stay, as the pictures do: a withdrawal by the service does not delete stored data.
-    func refreshed(_ listing: Listing) async throws(SourceError) -> Listing {
+    func refreshed(_ listing: Listing) async throws(Failure) -> Listing {
         let facts = listing.key.kind.facts
         if facts.order == .ranked { return try await settled(listing) }
         return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing)
@@ -264,23 +264,23 @@ extension Listings {
     /// Requests a listing from the service now, however fresh it is; a ranking is reread from its first page.
     ///
     /// - Throws: The error of the service; the stored listing stays in that case.
-    package func refresh(_ key: ListingKey) async throws(CatalogError) {
+    package func refresh(_ key: ListingKey) async throws(Failure) {
         refused.end(key)
         unanswered.end(key)
         unfinished.end(key)
         try await RequestSharing.$isRefused.withValue(true) { await result(ofRefreshing: key) }.get()
     }
 
-    private func result(ofRefreshing key: ListingKey) async -> Result<Void, CatalogError> {
-        do throws(CatalogError) { return .success(try await askAnew(key)) } catch { return .failure(error) }
+    private func result(ofRefreshing key: ListingKey) async -> Result<Void, Failure> {
+        do throws(Failure) { return .success(try await askAnew(key)) } catch { return .failure(error) }
     }
 
-    private func askAnew(_ key: ListingKey) async throws(CatalogError) {
+    private func askAnew(_ key: ListingKey) async throws(Failure) {
         guard let listing = await stored(key) else {
             _ = try await open(key)
             return
         }
-        do throws(SourceError) {
+        do throws(Failure) {
             guard key.kind.facts.order == .ranked else {
                 if key.isWork { context.outbox.add([.noText(.details(key.work))]) }
                 _ = try await refreshed(listing)
@@ -291,17 +291,17 @@ extension Listings {
             _ = replace(
                 listing, front: content.pictures(in: view.rendition, of: source), old: EntryTable(), pages,
                 Paging(window: pages.window, next: 2, last: content.last))
-        } catch { throw CatalogError(listing: error) }
+        } catch { throw error.ofListing }
     }
 
     /// Starts a background rereading of a day; the present entries are shown until all pages have arrived.
-    private func settled(_ listing: Listing) async throws(SourceError) -> Listing {
+    private func settled(_ listing: Listing) async throws(Failure) -> Listing {
         let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
         readAnew(listing, from: content)
         return listing
     }
 
-    private func refreshedIndex(_ listing: Listing) async throws(SourceError) -> Listing {
+    private func refreshedIndex(_ listing: Listing) async throws(Failure) -> Listing {
         let works = try await index(of: listing.key, context.shortTimeout)
         let (table, remaining) = listing.state.withLock { state in
             (state.table, listing.pages.remaining(from: state.paging.next))
@@ -323,7 +323,7 @@ extension Listings {
     }
 
     /// Compares the first page: new entries go to the front, and a page without any known entry begins the list anew.
-    private func refreshedFirstPage(_ listing: Listing) async throws(SourceError) -> Listing {
+    private func refreshedFirstPage(_ listing: Listing) async throws(Failure) -> Listing {
         let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
         reportUnreadable(content, listing.key, page: 1)
         let pictures = content.pictures(in: view.rendition, of: source)
@@ -371,7 +371,7 @@ extension Listings {
         var pictures = first.pictures(in: view.rendition, of: source)
         var (number, last) = (1, first.last)
         while pictures.count < rows, number < min(last ?? .max, pages.window.lastPage, pages.window.shownPages) {
-            do throws(SourceError) {
+            do throws(Failure) {
                 let content = try await pages.page(number + 1)
                 pictures += content.pictures(in: view.rendition, of: source)
                 last = content.last
@@ -442,21 +442,17 @@ extension Listings: ListingOwner {
 
     func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {
         let isAsked = context.background.run { [self] in
-            let outcome: Result<PageContent, CatalogError>
-            do throws(SourceError) {
-                let content = try await Urgency.$current.withValue(urgency) {
-                    // Typed errors do not pass through.
-                    do throws(SourceError) {
-                        return Result<PageContent, SourceError>.success(try await listing.pages.page(page))
-                    } catch { return .failure(error) }
-                }.get()
-                reportUnreadable(content, listing.key, page: page)
-                outcome = .success(content)
-            } catch { outcome = .failure(Self.pageError(error)) }
+            let outcome = await Urgency.$current.withValue(urgency) {
+                // Typed errors do not pass through.
+                do throws(Failure) {
+                    return Result<PageContent, Failure>.success(try await listing.pages.page(page))
+                } catch { return .failure(error) }
+            }
+            if case .success(let content) = outcome { reportUnreadable(content, listing.key, page: page) }
             listing.arrived(page, outcome)
         }
         // Without this outcome the remaining waiters would wait for ever.
-        if !isAsked { listing.arrived(page, .failure(.source(.cancelled))) }
+        if !isAsked { listing.arrived(page, .failure(.cancelled)) }
     }
 
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
@@ -465,7 +461,7 @@ extension Listings: ListingOwner {
         if !entries.isEmpty { sizes.learn(of: entries, in: listing) }
     }
 
-    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
         try await sizes.resolve(in: listing, at: index, wholeListing: wholeListing)
     }
 
@@ -474,14 +470,5 @@ extension Listings: ListingOwner {
     func reportUnreadable(_ content: PageContent, _ key: ListingKey, page: Int) {
         guard content.unreadable > 0 else { return }
         context.report(.entriesUnreadable(count: content.unreadable, listing: key, page: page))
-    }
-
-    /// The meaning of a failed page: only "past the end" ends a listing; a day that disappears keeps its listed entries.
-    private static func pageError(_ error: SourceError) -> CatalogError {
-        switch error {
-        case .pastTheEnd: .noSuchListing
-        case .needsSignIn: .needsSignIn
-        default: .source(error)
-        }
     }
 }

@@ -25,7 +25,7 @@ protocol ListingPages: Sendable {
     var window: PageWindow { get }
 
     /// Requests a page from the source.
-    func page(_ number: Int) async throws(SourceError) -> PageContent
+    func page(_ number: Int) async throws(Failure) -> PageContent
 
     /// The works that a listing still needs when `nextPage` is the next to append; empty where pages do not consist of works.
     func remaining(from nextPage: Int) -> [WorkID]
@@ -55,13 +55,13 @@ struct RankingPages: ListingPages {
         return window
     }
 
-    func page(_ number: Int) async throws(SourceError) -> PageContent {
+    func page(_ number: Int) async throws(Failure) -> PageContent {
         let page = try await source.page(of: .ranking(mode, day), number, deadline: timeout.deadline)
         return try content(of: page, number: number)
     }
 
     /// Checks that the page is the requested one, and reads its data about further pages.
-    func content(of page: ListingPage, number: Int) throws(SourceError) -> PageContent {
+    func content(of page: ListingPage, number: Int) throws(Failure) -> PageContent {
         guard page.day == day else { throw .notPublished }
         if page.entries.isEmpty {
             guard page.unreadable == 0 else { throw .unreadable("no entry of page \(number) could be understood") }
@@ -92,7 +92,7 @@ struct IndexedPages: ListingPages {
     /// The number of pages that the works fill; 0 for none.
     var pageCount: Int { (works.count + window.perPage - 1) / window.perPage }
 
-    func page(_ number: Int) async throws(SourceError) -> PageContent {
+    func page(_ number: Int) async throws(Failure) -> PageContent {
         let start = (number - 1) * window.perPage
         guard start >= 0, start < works.count else { throw .pastTheEnd }
         let ids = Array(works[start..<min(start + window.perPage, works.count)])
@@ -117,7 +117,7 @@ struct NumberedPages: ListingPages {
 
     var window: PageWindow { PageWindow(key.kind, of: source.description) }
 
-    func page(_ number: Int) async throws(SourceError) -> PageContent {
+    func page(_ number: Int) async throws(Failure) -> PageContent {
         let page = try await source.page(of: key, number, deadline: timeout.deadline)
         guard !page.entries.isEmpty || page.unreadable == 0 else {
             throw .unreadable("no entry of page \(number) could be understood")
@@ -192,11 +192,11 @@ struct WorkPages: ListingPages {
     /// No work has more pages than one answer can hold.
     var window: PageWindow { PageWindow(perPage: 1000, pages: 1, lastPage: 1) }
 
-    func page(_ number: Int) async throws(SourceError) -> PageContent {
+    func page(_ number: Int) async throws(Failure) -> PageContent {
         guard number == 1 else { throw .pastTheEnd }
         let deadline = timeout.deadline
         if let summary = await summary(), summary.withheld == nil {
-            do throws(SourceError) { return try await content(of: summary, deadline: deadline) } catch .notFound {
+            do throws(Failure) { return try await content(of: summary, deadline: deadline) } catch .notFound {
                 // A service may answer so for pages that it withholds; the record shows the reason.
             }
         }
@@ -208,7 +208,7 @@ struct WorkPages: ListingPages {
 
     private func content(
         of record: Work, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> PageContent {
+    ) async throws(Failure) -> PageContent {
         let listed = ListedWork(rank: nil, previousRank: nil, work: record)
         if let files = source.files(of: record) {
             let pictures = files.map { ListedPicture($0, of: listed, source) }
@@ -247,7 +247,7 @@ struct OriginalPages: ListingPages {
 
     var window: PageWindow { base.window }
 
-    func page(_ number: Int) async throws(SourceError) -> PageContent {
+    func page(_ number: Int) async throws(Failure) -> PageContent {
         var content = try await base.page(number)
         content.pictures = try await resolver.originals(of: content.works)
         return content

@@ -27,7 +27,7 @@ struct Paging<Content: Sendable>: Sendable {
     /// Pages that failed before their turn: requested once more at their turn, and not before, which avoids a loop of requests.
     private var failedEarly: Set<Int> = []
     /// The error of the next page, until it is taken.
-    private var failure: CatalogError?
+    private var failure: Failure?
 
     init(window: Window, next: Int = 1, last: Int? = nil) {
         self.window = window
@@ -84,7 +84,7 @@ struct Paging<Content: Sendable>: Sendable {
     }
 
     /// Records that the page failed; the next reader that needs it requests it again.
-    mutating func fail(_ page: Int, _ error: CatalogError) {
+    mutating func fail(_ page: Int, _ error: Failure) {
         asked.remove(page)
         if page == next { failure = error } else { failedEarly.insert(page) }
     }
@@ -100,7 +100,7 @@ struct Paging<Content: Sendable>: Sendable {
     }
 
     /// The error of the next page, returned once; nil while the page may still come.
-    mutating func takeFailure() -> CatalogError? {
+    mutating func takeFailure() -> Failure? {
         guard let failure else { return nil }
         self.failure = nil
         // The waiters get the error now; the next reader may request all pages again.

@@ -20,12 +20,12 @@ struct OriginalResolver: Sendable {
     let count: @Sendable (_ host: Int, _ service: Int) -> Void
 
     /// The first page of each work, in the same order.
-    func originals(of works: [ListedWork]) async throws(SourceError) -> [ListedPicture] {
+    func originals(of works: [ListedWork]) async throws(Failure) -> [ListedPicture] {
         try await all(works.count) { place in await outcome(of: works[place]) }
     }
 
     /// A work's first page: the original if it is available, else the rendition that stands in.
-    func original(of listed: ListedWork) async throws(SourceError) -> ListedPicture {
+    func original(of listed: ListedWork) async throws(Failure) -> ListedPicture {
         let standIn = ListedPicture(listed, rendition: .regular, of: source)
         guard listed.work.withheld == nil else { return standIn }
         for reference in source.originalCandidates(of: listed.work) {
@@ -34,7 +34,7 @@ struct OriginalResolver: Sendable {
         }
         // The name is none of the usual ones.
         let references: [String]
-        do throws(SourceError) {
+        do throws(Failure) {
             count(0, 1)
             references = try await source.originals(of: listed.work.id, deadline: timeout.deadline)
         } catch .notFound {
@@ -48,7 +48,7 @@ struct OriginalResolver: Sendable {
     }
 
     /// All pages of a work, from the references that the service returned.
-    func pages(_ references: [String], of listed: ListedWork) async throws(SourceError) -> [ListedPicture] {
+    func pages(_ references: [String], of listed: ListedWork) async throws(Failure) -> [ListedPicture] {
         try await all(references.count) { page in await outcome(of: references[page], page: page, listed) }
     }
 
@@ -56,14 +56,14 @@ struct OriginalResolver: Sendable {
 
     // Results in place of typed errors: as a generic closure's they came out garbled from optimised builds of Swift 6.3.
 
-    private func outcome(of listed: ListedWork) async -> Result<ListedPicture, SourceError> {
-        do throws(SourceError) { return .success(try await original(of: listed)) } catch { return .failure(error) }
+    private func outcome(of listed: ListedWork) async -> Result<ListedPicture, Failure> {
+        do throws(Failure) { return .success(try await original(of: listed)) } catch { return .failure(error) }
     }
 
     private func outcome(
         of reference: String, page: Int, _ listed: ListedWork
-    ) async -> Result<ListedPicture, SourceError> {
-        do throws(SourceError) {
+    ) async -> Result<ListedPicture, Failure> {
+        do throws(Failure) {
             if var known = picture(reference, page: page, listed), let size = await stored(known.id) {
                 known.size = size
                 return .success(known)
@@ -78,7 +78,7 @@ struct OriginalResolver: Sendable {
     /// The original under a reference with its size; nil if the host does not have it under that name.
     private func look(
         _ reference: String, page: Int, _ listed: ListedWork
-    ) async throws(SourceError) -> ListedPicture? {
+    ) async throws(Failure) -> ListedPicture? {
         guard var picture = picture(reference, page: page, listed),
             let location = source.location(
                 of: listed.work.id, picture: reference, page: page, rendition: .original)
@@ -121,13 +121,13 @@ struct OriginalResolver: Sendable {
     /// The outcome for one of several pictures.
     private struct Outcome: Sendable {
         let place: Int
-        let picture: Result<ListedPicture, SourceError>
+        let picture: Result<ListedPicture, Failure>
     }
 
     /// Requests several pictures at once and returns them in order; the transport decides how many requests run together.
     private func all(
-        _ count: Int, _ ask: @escaping @Sendable (Int) async -> Result<ListedPicture, SourceError>
-    ) async throws(SourceError) -> [ListedPicture] {
+        _ count: Int, _ ask: @escaping @Sendable (Int) async -> Result<ListedPicture, Failure>
+    ) async throws(Failure) -> [ListedPicture] {
         let outcomes = await withTaskGroup(of: Outcome.self) { group in
             for place in 0..<count { group.addTask { Outcome(place: place, picture: await ask(place)) } }
             var outcomes: [Outcome] = []

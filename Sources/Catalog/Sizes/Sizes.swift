@@ -76,10 +76,10 @@ package final class Sizes: Sendable {
     }
 
     /// The size in bytes of a picture that is in no listing: from the database, or by a request to the image host.
-    package func size(of picture: PictureID, at location: PictureLocation) async throws(CatalogError) -> Int64 {
+    package func size(of picture: PictureID, at location: PictureLocation) async throws(Failure) -> Int64 {
         try await flights.value(for: picture) { [self] in
             if let size = await stored(of: picture) { return .success(size) }
-            do throws(CatalogError) {
+            do throws(Failure) {
                 if isDoubted(picture) { throw .sizeNotTold }
                 let size = try await askHost(location)
                 if isDoubted(picture) { throw .sizeNotTold }
@@ -114,9 +114,9 @@ package final class Sizes: Sendable {
     ///   - wholeListing: Whether the sizes of all entries are likely to be needed.
     /// - Returns: The size.
     /// - Throws: `.sizeNotTold` if the host declares no length.
-    func resolve(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+    func resolve(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
         if let size = listing.size(at: index) { return size }
-        guard let entry = listing.entry(at: index) else { throw .noSuchListing }
+        guard let entry = listing.entry(at: index) else { throw .absent }
         if wholeListing {
             ask(listing.continueWalk(now: context.now), in: listing)
             listing.askAllPages()
@@ -182,7 +182,7 @@ package final class Sizes: Sendable {
 
     private func ask(
         _ entry: ListingEntry, in listing: Listing, _ glance: Urgency?
-    ) async -> Result<Int64, CatalogError> {
+    ) async -> Result<Int64, Failure> {
         if context.stored.sizes > 0, let size = try? await context.store.sizes(of: [entry.picture]).first, size > 0,
             let size = show(size, of: entry.picture, in: listing)
         {
@@ -219,14 +219,14 @@ package final class Sizes: Sendable {
 
     private func probe(
         _ entry: ListingEntry, in listing: Listing, _ urgency: Urgency? = nil
-    ) async -> Result<Int64, CatalogError> {
+    ) async -> Result<Int64, Failure> {
         // The picture may have been downloaded or its size requested since this was planned.
         if let index = listing.state.withLock({ $0.table.position(of: entry.picture) }),
             let size = listing.size(at: index)
         {
             return .success(size)
         }
-        do throws(CatalogError) {
+        do throws(Failure) {
             if isDoubted(entry.picture) { throw .sizeNotTold }
             let answer = try await askHost(try location(of: entry), urgency, for: entry.picture, in: listing.key)
             // Only this listing is updated: a walk would otherwise search every loaded listing for each answer. The others find
@@ -241,7 +241,7 @@ package final class Sizes: Sendable {
     private func askHost(
         _ location: PictureLocation, _ urgency: Urgency? = nil, for picture: PictureID? = nil,
         in listing: ListingKey? = nil
-    ) async throws(CatalogError) -> Int64 {
+    ) async throws(Failure) -> Int64 {
         if let size = location.size { return size }
         let ask = { @Sendable [host, timeout = context.configuration.timeout] in
             await host.size(at: location, within: timeout, urgency: urgency)
@@ -253,11 +253,11 @@ package final class Sizes: Sendable {
         switch told {
         case .size(let size): return size
         case .notTold: throw .sizeNotTold
-        case .failed(let error): throw .source(error)
+        case .failed(let error): throw error
         }
     }
 
-    private func location(of entry: ListingEntry) throws(CatalogError) -> PictureLocation {
+    private func location(of entry: ListingEntry) throws(Failure) -> PictureLocation {
         if entry.isWithheld { throw .sizeNotTold }
         let picture = entry.picture
         if let location = context.source.location(

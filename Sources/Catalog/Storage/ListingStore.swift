@@ -98,7 +98,7 @@ actor ListingStore {
         do throws(DatabaseError) {
             return try body(connection)
         } catch {
-            guard error.code.meansDamage else { throw error }
+            guard error.code.meansUnusable else { throw error }
             connection.close()
             let reason = error.description
             let moved = try Connection.moveAside(path)

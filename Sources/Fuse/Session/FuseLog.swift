@@ -1,5 +1,6 @@
 internal import CFuse3
 import Glibc
+import System
 import Synchronization
 
 /// libfuse's log, of which each process has one.
@@ -80,13 +81,12 @@ struct MountFailure {
     var errno: Int32
 
     /// Returns the problem with the mount point itself, checked before libfuse is called; nil if there is none.
-    static func obstacle(at mountPoint: String) -> SessionError? {
+    static func obstacle(at mountPoint: String) -> SystemError? {
         var status = stat()
         if unsafe stat(mountPoint, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFDIR else {
-                return SessionError(
-                    message: "The mount point \(mountPoint) is not a directory; name an empty directory.",
-                    errno: .ENOTDIR)
+                return SystemError(
+                    "The mount point \(mountPoint) is not a directory; name an empty directory.", code: 0)
             }
             return nil
         }
@@ -102,63 +102,53 @@ struct MountFailure {
             default:
                 "The mount point \(mountPoint) cannot be used (\(error)); choose another directory."
             }
-        return SessionError(message: message, errno: error)
+        return SystemError(message, code: 0)
     }
 
     /// The error for options that libfuse did not accept.
-    var ofOptions: SessionError {
+    var ofOptions: SystemError {
         let text = lines.joined(separator: " ")
         guard let start = text.firstRange(of: "unknown option(s): `") else {
-            return SessionError(
-                message: "libfuse did not accept the mount options\(quoted); see the options of mount.fuse3(8).",
-                errno: .EINVAL)
+            return SystemError(
+                "libfuse did not accept the mount options\(quoted); see the options of mount.fuse3(8).", code: 0)
         }
         let options = text[start.upperBound...].prefix { $0 != "'" }.split(separator: " ").filter { $0 != "-o" }
-        return SessionError(
-            message:
-                "Unknown mount option \(options.joined(separator: ", ")); see mount.fuse3(8) for those of libfuse.",
-            errno: .EINVAL)
+        return SystemError(
+            "Unknown mount option \(options.joined(separator: ", ")); see mount.fuse3(8) for those of libfuse.", code: 0
+        )
     }
 
     /// The error for a mount that failed with valid options.
-    var ofMounting: SessionError {
+    var ofMounting: SystemError {
         let text = lines.joined(separator: "; ")
         if text.contains("device not found") || !Self.allows(F_OK, "/dev/fuse") {
-            return SessionError(
-                message: "/dev/fuse does not exist; load the kernel module with: modprobe fuse "
-                    + "(in a container: start it with --device /dev/fuse).",
-                errno: .ENODEV)
+            return SystemError(
+                "/dev/fuse does not exist; load the kernel module with: modprobe fuse "
+                    + "(in a container: start it with --device /dev/fuse).", code: 0)
         }
         if !Self.allows(R_OK | W_OK, "/dev/fuse") {
-            return SessionError(
-                message: "/dev/fuse may not be opened by this user; its permissions should be crw-rw-rw-.",
-                errno: .EACCES)
+            return SystemError(
+                "/dev/fuse may not be opened by this user; its permissions should be crw-rw-rw-.", code: 0)
         }
         if geteuid() != 0, !Self.hasHelper {
-            return SessionError(
-                message: "fusermount3 is missing, without which only root can mount; install the package fuse3.",
-                errno: .ENOENT)
+            return SystemError(
+                "fusermount3 is missing, without which only root can mount; install the package fuse3.", code: 0)
         }
         if text.contains("user_allow_other") || (geteuid() != 0 && text.contains("allow_other")) {
-            return SessionError(
-                message: "allow_other is not allowed to users here; add the line user_allow_other to /etc/fuse.conf.",
-                errno: .EPERM)
+            return SystemError(
+                "allow_other is not allowed to users here; add the line user_allow_other to /etc/fuse.conf.", code: 0)
         }
         let error = Errno(rawValue: errno)
         switch error {
         case .EBUSY:
-            return SessionError(
-                message: "\(mountPoint) is busy or mounted already; unmount it with: fusermount3 -u \(mountPoint)",
-                errno: error)
+            return SystemError(
+                "\(mountPoint) is busy or mounted already; unmount it with: fusermount3 -u \(mountPoint)", code: 0)
         case .EPERM, .EACCES:
-            return SessionError(
-                message: "Mounting on \(mountPoint) is not permitted\(quoted); the directory must belong to you, "
-                    + "and allow_other needs user_allow_other in /etc/fuse.conf.",
-                errno: error)
+            return SystemError(
+                "Mounting on \(mountPoint) is not permitted\(quoted); the directory must belong to you, "
+                    + "and allow_other needs user_allow_other in /etc/fuse.conf.", code: 0)
         default:
-            return SessionError(
-                message: "Mounting on \(mountPoint) failed\(quoted); `mount` and `dmesg` may tell more.",
-                errno: errno == 0 ? nil : error)
+            return SystemError("Mounting on \(mountPoint) failed\(quoted); `mount` and `dmesg` may tell more.", code: 0)
         }
     }
 

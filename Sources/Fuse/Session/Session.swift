@@ -1,6 +1,7 @@
 internal import CFuse3
 import Dispatch
 import Glibc
+package import System
 import Synchronization
 
 /// A mounted file system: libfuse's session and its loop.
@@ -34,7 +35,7 @@ package final class Session: Sendable {
     /// Mounts the file system.
     ///
     /// Throws a sentence with cause and remedy.
-    package init(_ configuration: SessionConfiguration, fileSystem: any FileSystem) throws(SessionError) {
+    package init(_ configuration: SessionConfiguration, fileSystem: any FileSystem) throws(SystemError) {
         let device = configuration.device
         if device == nil, let obstacle = MountFailure.obstacle(at: configuration.mountPoint) { throw obstacle }
         let dispatcher = Dispatcher(fileSystem: fileSystem, configuration: configuration)
@@ -66,14 +67,14 @@ package final class Session: Sendable {
     /// Serves requests on libfuse's worker threads until the session is unmounted or stopped; can be called once.
     ///
     /// Blocks the calling thread, which must not belong to a task. On return the file system is unmounted.
-    package func run() throws(SessionError) {
+    package func run() throws(SystemError) {
         let isFirst = phase.withLock { phase in
             guard case .mounted = phase else { return false }
             phase = .running(pthread_self())
             return true
         }
         guard isFirst else {
-            throw SessionError(message: "A session can be run once; mount a new one.", errno: .EINVAL)
+            throw SystemError("A session can be run once; mount a new one.", code: 0)
         }
         Wakeup.prepareThread()
         let result = handle.loop(workers: Self.workers)
@@ -81,7 +82,7 @@ package final class Session: Sendable {
         // -ENODEV reports the unmount to a worker.
         if result < 0, result != -ENODEV {
             let error = Errno(rawValue: -result)
-            throw SessionError(message: "Serving \(mountPoint) failed (\(error)); mount it again.", errno: error)
+            throw SystemError("Serving \(mountPoint) failed (\(error)); mount it again.", code: 0)
         }
     }
 

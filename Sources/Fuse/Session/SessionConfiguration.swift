@@ -32,17 +32,3 @@ package struct SessionConfiguration: Sendable {
         self.debug = debug
     }
 }
-
-/// The reason why a session could not be mounted or served.
-package struct SessionError: Error, Sendable {
-    /// One sentence with cause and remedy.
-    package let message: String
-    /// The value of errno, if known.
-    package let errno: Errno?
-
-    /// Creates an error with its sentence.
-    package init(message: String, errno: Errno?) {
-        self.message = message
-        self.errno = errno
-    }
-}

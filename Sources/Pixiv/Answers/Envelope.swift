@@ -8,7 +8,7 @@ package enum Envelope {
     /// - Parameter root: The whole answer.
     /// - Returns: The `body`; an empty object arrives as `[]`.
     /// - Throws: `.notFound` if the service reports that the thing does not exist, `.unreadable` for every other reported error.
-    package static func body(of root: JSON) throws(SourceError) -> JSON {
+    package static func body(of root: JSON) throws(Failure) -> JSON {
         if let message = error(in: root) { throw refusal(message) }
         let body = root["body"]
         guard !body.isNull else {
@@ -26,7 +26,7 @@ package enum Envelope {
     }
 
     /// The error that a message of the service stands for.
-    static func refusal(_ message: String) -> SourceError {
+    static func refusal(_ message: String) -> Failure {
         if message.contains("has left pixiv") || message.contains("does not exist") { return .notFound }
         return .unreadable(
             message.isEmpty

@@ -11,7 +11,7 @@ package enum ListAnswers {
     /// - Returns: The page; unreadable works are left out and counted.
     /// - Throws: `.pastTheEnd` after the last page, where the service repeats the last page; `.unreadable` for a page that lacks
     ///   the works it should have. The service limits searches in this way: status 200, no works, a total of 0, for some minutes.
-    package static func search(_ body: JSON, page: Int) throws(SourceError) -> ListingPage {
+    package static func search(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
         let groups = ["illustManga", "illust", "manga"].map { body[$0] }.filter { $0["data"].isArray }
         guard !groups.isEmpty else {
             throw .unreadable("pixiv's search has no list of works; pixiv may have changed it.")
@@ -41,7 +41,7 @@ package enum ListAnswers {
     /// Deleted works are missing from their page, so a page may be empty without being the last.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
-    package static func bookmarks(_ body: JSON, page: Int) throws(SourceError) -> ListingPage {
+    package static func bookmarks(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
         guard body["works"].isArray else {
             throw .unreadable("pixiv's bookmarks have no list of works; pixiv may have changed it.")
         }
@@ -56,8 +56,8 @@ package enum ListAnswers {
     /// The page names its works and their numbers; the records beside it include works of other pages and lack those that this
     /// reader may not see, so numbers have gaps. The total counts these too.
     ///
-    /// - Throws: `.pastTheEnd` after the last page; `.refused` if the service shows no work of the series to this reader.
-    package static func series(_ body: JSON, page: Int) throws(SourceError) -> ListingPage {
+    /// - Throws: `.pastTheEnd` after the last page; `.notTaken` if the service shows no work of the series to this reader.
+    package static func series(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
         let places = body["page"]["series"]
         guard places.isArray else {
             throw .unreadable("pixiv's series has no list of works; pixiv may have changed it.")
@@ -77,7 +77,7 @@ package enum ListAnswers {
         if page > 1, places.elements.isEmpty { throw .pastTheEnd }
         let hasNext = try hasNext(page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty)
         if page == 1, entries.isEmpty, !hasNext, total ?? named.count > 0 {
-            throw .refused("pixiv shows none of this series' works to this reader; an account may see them")
+            throw .notTaken("pixiv shows none of this series' works to this reader; an account may see them")
         }
         return ListingPage(
             entries: entries, total: total, hasNext: hasNext, unreadable: places.elements.count - named.count)
@@ -86,7 +86,7 @@ package enum ListAnswers {
     /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
-    package static func following(_ body: JSON, page: Int) throws(SourceError) -> ListingPage {
+    package static func following(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
         let users = body["users"]
         guard users.isArray else {
             throw .unreadable("pixiv's list of followed authors has no authors; pixiv may have changed it.")
@@ -102,12 +102,12 @@ package enum ListAnswers {
     }
 
     /// Whether a page follows: by the total, or without a total by whether this page has entries.
-    private static func hasNext(page: Int, of size: Int, total: Int?, isEmpty: Bool) throws(SourceError) -> Bool {
+    private static func hasNext(page: Int, of size: Int, total: Int?, isEmpty: Bool) throws(Failure) -> Bool {
         if page > 1, isEmpty, total.map({ $0 <= (page - 1) * size }) ?? true { throw .pastTheEnd }
         return total.map { $0 > page * size } ?? !isEmpty
     }
 
-    private static func readable(_ list: WorkList) throws(SourceError) -> WorkList {
+    private static func readable(_ list: WorkList) throws(Failure) -> WorkList {
         if list.works.isEmpty, list.unreadable > 0 {
             throw .unreadable("None of \(list.unreadable) works could be understood; pixiv may have changed them.")
         }
@@ -122,7 +122,7 @@ package enum AuthorAnswers {
     /// Decodes the numbers in `/ajax/user/<id>/profile/all`: illustrations and manga, newest first.
     ///
     /// Each of the two is an object with the numbers as names, in no order, or `[]` if there are none.
-    package static func allWorks(_ body: JSON) throws(SourceError) -> [WorkID] {
+    package static func allWorks(_ body: JSON) throws(Failure) -> [WorkID] {
         let lists = [body["illusts"], body["manga"]]
         guard lists.contains(where: { !$0.isNull }) else {
             throw .unreadable("pixiv's list of an author's works has neither illustrations nor manga.")
@@ -143,7 +143,7 @@ package enum AuthorAnswers {
     ///   - work: The requested work.
     /// - Returns: One path of the folder `original` for each page, in page order.
     /// - Throws: `.needsSignIn` if all URLs are null, as for works that only signed-in users may see.
-    package static func originals(_ body: JSON, of work: WorkID) throws(SourceError) -> [PicturePath] {
+    package static func originals(_ body: JSON, of work: WorkID) throws(Failure) -> [PicturePath] {
         let urls = body.elements.map { $0["urls"]["original"] }
         guard !urls.isEmpty else { throw .unreadable("pixiv tells no pages of work \(work.rawValue).") }
         if urls.allSatisfy(\.isNull) { throw .needsSignIn }
@@ -170,7 +170,7 @@ package enum AuthorAnswers {
     ///   - author: The requested author.
     /// - Returns: The profile; fields that the answer lacks are nil or empty.
     /// - Throws: `.unreadable` if the record is missing or of another author.
-    package static func profile(_ body: JSON, of author: UserID) throws(SourceError) -> AuthorProfile {
+    package static func profile(_ body: JSON, of author: UserID) throws(Failure) -> AuthorProfile {
         guard let told = self.author(body), told.id == author else {
             throw .unreadable("pixiv's record of author \(author.rawValue) makes no sense; pixiv may have changed it.")
         }

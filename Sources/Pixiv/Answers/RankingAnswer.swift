@@ -11,10 +11,10 @@ package enum RankingAnswer {
     ///   - day: The requested day; nil if the newest day was requested.
     ///   - page: The number of the requested page, from 1.
     /// - Returns: The page; unreadable entries are left out and counted.
-    /// - Throws: `SourceError`, also if the answer belongs to another request.
+    /// - Throws: `Failure`, also if the answer belongs to another request.
     package static func page(
         of root: JSON, mode: RankingMode, day: Day?, page: Int
-    ) throws(SourceError) -> ListingPage {
+    ) throws(Failure) -> ListingPage {
         if let message = Envelope.error(in: root) { throw error(message, page: page) }
         guard case .array(let contents) = root["contents"] else {
             throw .unreadable("The answer of pixiv's ranking has no list of entries; pixiv may have changed it.")
@@ -49,11 +49,11 @@ package enum RankingAnswer {
     }
 
     /// The error for status 404 and for an empty list: a page after the last, or a day without a ranking.
-    package static func nothing(page: Int) -> SourceError {
+    package static func nothing(page: Int) -> Failure {
         page > 1 ? .pastTheEnd : .notPublished
     }
 
-    private static func error(_ message: String, page: Int) -> SourceError {
+    private static func error(_ message: String, page: Int) -> Failure {
         // The message means "outside the counted range of rankings"; it was seen with status 404.
         message.contains("範囲外")
             ? nothing(page: page) : .unreadable("pixiv refused to tell a ranking: \(ForeignText.quoted(message)).")

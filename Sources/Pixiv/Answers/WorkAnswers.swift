@@ -10,7 +10,7 @@ package enum WorkAnswers {
     ///   - work: The requested work.
     /// - Returns: The record; fields that the answer lacks are nil or empty.
     /// - Throws: `.unreadable` if the record is missing or of another work.
-    package static func details(_ body: JSON, of work: WorkID) throws(SourceError) -> WorkDetails {
+    package static func details(_ body: JSON, of work: WorkID) throws(Failure) -> WorkDetails {
         guard let told = WorkDecoding.full(body), told.id == work else {
             throw .unreadable("pixiv's record of work \(work.rawValue) makes no sense; pixiv may have changed it.")
         }
@@ -42,7 +42,7 @@ package enum WorkAnswers {
     /// Decodes the frames in `/ajax/illust/<id>/ugoira_meta`; unreadable frames are left out.
     ///
     /// - Throws: `.unreadable` if there is no frame, more frames than any animation has, or no archive of this work.
-    package static func animation(_ body: JSON, of work: WorkID) throws(SourceError) -> AnimationRecord {
+    package static func animation(_ body: JSON, of work: WorkID) throws(Failure) -> AnimationRecord {
         let archives = ["originalSrc", "src"].lazy.compactMap { body[$0].text.flatMap { ArchivePath(url: $0) } }
         guard let archive = archives.first(where: { $0.work == work }) else {
             throw .unreadable("pixiv tells no usable address of the frames of work \(work.rawValue).")

@@ -164,7 +164,7 @@ package final class SessionKeeper: Sendable {
                 do {
                     state.cookie = try SessionCookie.read(found.place, host: host, now: now())
                 } catch {
-                    problem = "the session file \(found.place.path) is not used: it \(error.reason)"
+                    problem = "the session file \(found.place.path) is not used: it \(error.cause)"
                 }
             }
         } else if problem == nil, found != nil, state.cookie == nil {

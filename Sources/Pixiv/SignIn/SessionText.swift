@@ -1,5 +1,5 @@
 package import Rankings
-package import Sourcing
+import Sourcing
 
 /// Finds the session in a text: a cookies.txt as exported by browser extensions (Netscape format), or the bare cookie.
 package enum SessionText {
@@ -14,31 +14,31 @@ package enum SessionText {
     /// - Throws: The reason why there is none.
     package static func cookie(
         in bytes: [UInt8], host: String, takesBare: Bool, now: Int64
-    ) throws(SessionProblem) -> SessionCookie {
+    ) throws(Failure) -> SessionCookie {
         guard let lines = CookieText.lines(of: bytes) else {
-            throw SessionProblem("is no cookie file; export the browser's cookies as cookies.txt")
+            throw .unusable("is no cookie file; export the browser's cookies as cookies.txt")
         }
         if let jar = CookieText.jar(lines, host: host, now: now) { return try session(in: jar, host: host) }
         guard lines.count == 1 else {
-            throw SessionProblem(
+            throw .unusable(
                 lines.isEmpty
                     ? "holds no cookie; sign in with a browser and export its cookies as cookies.txt"
                     : "is no cookie file; export the browser's cookies as cookies.txt")
         }
         let cookie = try bare(lines[0])
         guard takesBare else {
-            throw SessionProblem("does not tell whose cookie it is; use a cookies.txt that names \(host)")
+            throw .unusable("does not tell whose cookie it is; use a cookies.txt that names \(host)")
         }
         return cookie
     }
 
     /// Reads `PHPSESSID=…`, the value alone, as a person copies it, or all cookies of a request.
-    package static func bare(_ text: String) throws(SessionProblem) -> SessionCookie {
+    package static func bare(_ text: String) throws(Failure) -> SessionCookie {
         let fields = CookieText.fields(of: text)
         let named = fields.first { $0.hasPrefix("\(SessionCookie.name)=") }?.dropFirst(SessionCookie.name.count + 1)
         let found = (named ?? (fields.count == 1 ? fields[0][...] : nil)).flatMap { SessionCookie($0) }
         guard let cookie = found else {
-            throw SessionProblem(
+            throw .unusable(
                 "is no session cookie: the \(SessionCookie.name) of a signed-in browser is a number, an underscore and "
                     + "letters and digits")
         }
@@ -52,12 +52,12 @@ package enum SessionText {
     }
 
     /// The first session of a host that has not run out.
-    private static func session(in jar: [CookieText.Cookie], host: String) throws(SessionProblem) -> SessionCookie {
+    private static func session(in jar: [CookieText.Cookie], host: String) throws(Failure) -> SessionCookie {
         let sessions = jar.filter { $0.name == SessionCookie.name }
         let own = sessions.filter(\.isOfHost)
         let present = own.filter { !$0.hasExpired }
         if let cookie = present.lazy.compactMap({ SessionCookie($0.value) }).first { return cookie }
-        throw SessionProblem(
+        throw .unusable(
             !present.isEmpty
                 ? "holds the cookie of a visitor who is not signed in; sign in with the browser and export again"
                 : !own.isEmpty
@@ -114,7 +114,7 @@ package struct SessionCookie: SourceSession, Hashable, CustomStringConvertible, 
 
 extension SessionCookie {
     /// Reads the session from a file.
-    static func read(_ place: SessionPlace, host: String, now: Int64) throws(SessionProblem) -> SessionCookie {
+    static func read(_ place: SessionPlace, host: String, now: Int64) throws(Failure) -> SessionCookie {
         try SessionText.cookie(
             in: try SessionFile.content(of: place), host: host, takesBare: place.takesBare, now: now)
     }

@@ -90,7 +90,7 @@ final class SharedThumbnail: TreeFile {
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime { (Int64(length), thumbnail.modified) }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        guard let bytes = await tree.bytes(of: thumbnail, listing, index) else { throw .noSuchName }
+        guard let bytes = await tree.bytes(of: thumbnail, listing, index) else { throw .absent }
         return .text(bytes, isLive: false)
     }
 

@@ -46,7 +46,7 @@ extension ListingDirectory {
 
     func refresh(in tree: Tree) async throws(Failure) {
         guard let key = try await currentKey(in: tree) else { return }
-        do throws(CatalogError) { try await tree.catalog.listings.refresh(key) } catch { throw .catalog(error) }
+        try await tree.catalog.listings.refresh(key)
     }
 
     /// Whether its listing has been requested before.
@@ -78,12 +78,10 @@ extension Listing {
 extension Tree {
     /// Returns a listing from memory, the database or the service; nil if there is no such listing.
     func listing(_ key: ListingKey) async throws(Failure) -> Listing? {
-        do throws(CatalogError) {
+        do throws(Failure) {
             return try await catalog.listings.open(key)
-        } catch .noSuchListing {
+        } catch .absent {
             return nil
-        } catch {
-            throw .catalog(error)
         }
     }
 
@@ -111,7 +109,7 @@ extension Tree {
             let listings = self.catalog.listings
             if listings.loaded(key) == nil, !listings.isStored(key) { self.catalog.expectPictures() }
             guard let listing = try await self.listing(key) else { return .absent(TreeLimits.unpublished) }
-            do throws(CatalogError) { _ = try await listing.find(named: name) } catch { throw .catalog(error) }
+            _ = try await listing.find(named: name)
             if let finding = Self.find(name, in: listing) { return finding }
             return .absent(listing.isFrozen ? TreeLimits.frozen : TreeLimits.changing)
         }

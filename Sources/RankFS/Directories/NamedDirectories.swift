@@ -117,7 +117,7 @@ struct SessionDirectory: ListingDirectory {
     func rememberedKey(in tree: Tree) -> ListingKey? { tree.source.signIn.user.map { ListingKey(kind, $0.rawValue) } }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
-        guard let key = rememberedKey(in: tree) else { return .refused(.catalog(.needsSignIn)) }
+        guard let key = rememberedKey(in: tree) else { return .refused(.needsSignIn) }
         return name.contains(UInt8(ascii: "-")) ? tree.findEntry(name, key) : .absent(TreeLimits.frozen)
     }
 

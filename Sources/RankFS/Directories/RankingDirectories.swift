@@ -64,9 +64,7 @@ struct ModeDirectory: TreeDirectory {
     var isRefreshable: Bool { true }
 
     func refresh(in tree: Tree) async throws(Failure) {
-        do throws(CatalogError) { _ = try await tree.catalog.days.refreshNewest(of: mode) } catch {
-            throw .catalog(error)
-        }
+        _ = try await tree.catalog.days.refreshNewest(of: mode)
     }
 
     func changing(with tree: Tree) -> [any TreeDirectory] { [LatestDirectory(mode)] }
@@ -240,10 +238,8 @@ struct LatestDirectory: ListingDirectory {
     /// Queries the newest day once after each day is due.
     func currentKey(in tree: Tree) async throws(Failure) -> ListingKey? {
         if let key = rememberedKey(in: tree) { return key }
-        guard !tree.configuration.isOffline else { throw .catalog(.source(.offline)) }
-        do throws(CatalogError) {
-            return .ranking(mode, try await tree.catalog.days.newest(of: mode))
-        } catch { throw .catalog(error) }
+        guard !tree.configuration.isOffline else { throw .offline }
+        return .ranking(mode, try await tree.catalog.days.newest(of: mode))
     }
 
     /// Queries the newest day only if a picture may have the name.

@@ -57,21 +57,18 @@ final class AnimationFile: Sendable {
 
     /// Returns the complete archive once it is stored: a read-only file, and the range of the archive in it.
     func wholeArchive() async throws(Failure) -> (file: OpenFile, place: Range<Int64>) {
-        let found: PictureBytes
-        do throws(ImageCacheError) {
-            found = try await archive.bytes(offset: 0, count: Int(length))
-        } catch { throw .picture(error) }
+        let found = try await archive.bytes(offset: 0, count: Int(length))
         guard case .file(let file, let place, let count, _) = found, count == length else {
-            throw .picture(.damaged("the archive ends before its announced length"))
+            throw .damaged("the archive ends before its announced length")
         }
-        let open = try Self.open(file)
+        let open = try file.picture()
         // The cache may have opened the file for writing.
         let descriptor = withExtendedLifetime(open) {
             Descriptors.own.open("/proc/self/fd/\(open.descriptor)", O_RDONLY)
         }
         guard descriptor >= 0 else {
-            if let lack = SystemError.last().lackOfDescriptors { throw .picture(.exhausted(lack)) }
-            throw .picture(.unusable("a stored archive cannot be opened; check the disk"))
+            if let lack = SystemError.last().lackOfDescriptors { throw .exhausted(lack) }
+            throw .unusable("a stored archive cannot be opened; check the disk")
         }
         return (OpenFile(owning: descriptor), place..<place + length)
     }
@@ -90,46 +87,40 @@ final class AnimationFile: Sendable {
         for _ in 0..<mostRounds {
             let answer: RenderAnswer
             do throws(MediaError) { answer = try await renderer.perform(.film(request), with: nil) } catch {
-                throw .media(error)
+                throw .unusable(error.text)
             }
             switch answer {
             case .film(let film): return film
             case .needs(let ranges):
-                guard ranges.reduce(0, { $0 + $1.count }) <= RenderJob.longest / 2 else { throw .media(tooMuch) }
+                guard ranges.reduce(0, { $0 + $1.count }) <= RenderJob.longest / 2 else { throw tooMuch }
                 for range in ranges {
                     let bytes = try await read(archive, range.lowerBound, count: range.count)
                     request.stretches.append(RenderJob.Stretch(offset: range.lowerBound, bytes: bytes))
                 }
-            case .files, .refused: throw .media(tooMuch)
+            case .files, .refused: throw tooMuch
             }
         }
-        throw .media(tooMuch)
+        throw tooMuch
     }
 
-    private static let tooMuch = MediaError.archive("finding its frames takes too much of it")
+    private static let tooMuch = Failure.unusable(
+        MediaError.archive("finding its frames takes too much of it").text)
 
     private static func read(_ archive: OpenPicture, _ offset: Int64, count: Int) async throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         while bytes.count < count {
-            let found: PictureBytes
-            do throws(ImageCacheError) {
-                found = try await archive.bytes(offset: offset + Int64(bytes.count), count: count - bytes.count)
-            } catch { throw .picture(error) }
+            let found = try await archive.bytes(offset: offset + Int64(bytes.count), count: count - bytes.count)
             guard case .file(let file, let place, let length, _) = found, length > 0 else {
-                throw .picture(.damaged("the archive ends before its announced length"))
+                throw .damaged("the archive ends before its announced length")
             }
             bytes += try copy(file, place, length)
         }
         return bytes
     }
 
-    private static func open(_ file: StoredFile) throws(Failure) -> OpenFile {
-        do throws(ImageCacheError) { return try file.picture() } catch { throw .picture(error) }
-    }
-
     private static func copy(_ file: StoredFile, _ place: Int64, _ count: Int) throws(Failure) -> [UInt8] {
-        let file = try open(file)
+        let file = try file.picture()
         defer { withExtendedLifetime(file) {} }
         var done = 0
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -141,7 +132,7 @@ final class AnimationFile: Sendable {
             }
             filled = done
         }
-        guard done == count else { throw .picture(.unusable("a stored archive cannot be read; check the disk")) }
+        guard done == count else { throw .unusable("a stored archive cannot be read; check the disk") }
         return bytes
     }
 }

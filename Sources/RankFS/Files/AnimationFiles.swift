@@ -35,7 +35,7 @@ struct AnimationFiles: Sendable {
     /// Opens the archive and lays out the Matroska file.
     func matroska(of listing: Listing) async throws(Failure) -> AnimationFile {
         guard let index = listing.entries.firstIndex(where: { $0.picture.rendition == .archive }) else {
-            throw .noSuchName
+            throw .absent
         }
         let entry = listing.entries[index]
         let work = entry.picture.work
@@ -45,9 +45,7 @@ struct AnimationFiles: Sendable {
         let request = PictureRequest(
             id: entry.picture, location: try tree.location(of: entry), size: length,
             isPrivate: tree.configuration.isPrivate(listing.key), path: { Self.matroskaPath(of: work).text })
-        do throws(ImageCacheError) { archive = try tree.cache.open(request, neighbours: nil) } catch {
-            throw .picture(error)
-        }
+        archive = try tree.cache.open(request, neighbours: nil)
         let title = await tree.catalog.records.listedWork(work)?.title ?? ""
         let file: AnimationFile
         do throws(Failure) {
@@ -64,9 +62,7 @@ struct AnimationFiles: Sendable {
     }
 
     private func record(of work: WorkID) async throws(Failure) -> AnimationRecord {
-        do throws(CatalogError) { return try await tree.catalog.records.animation(of: work) } catch {
-            throw .catalog(error)
-        }
+        try await tree.catalog.records.animation(of: work)
     }
 
     /// The length of the Matroska file at its last layout, in bytes; nil if it was never laid out.
@@ -91,11 +87,9 @@ struct AnimationFiles: Sendable {
             return nil
         }
         let opened: OpenPicture
-        do throws(ImageCacheError) {
-            // An empty URL makes sure that the file is never downloaded.
-            let nowhere = PictureLocation(url: "", headers: [], fileExtension: rendition.rawValue)
-            opened = try tree.cache.open(PictureRequest(id: picture, location: nowhere, size: size), neighbours: nil)
-        } catch { throw .picture(error) }
+        // An empty URL makes sure that the file is never downloaded.
+        let nowhere = PictureLocation(url: "", headers: [], fileExtension: rendition.rawValue)
+        opened = try tree.cache.open(PictureRequest(id: picture, location: nowhere, size: size), neighbours: nil)
         // A file stays while it is open; a file that was dropped just before is made anew.
         if tree.cache.storedSize(of: picture) == size { return (opened, size) }
         opened.close()
@@ -104,7 +98,7 @@ struct AnimationFiles: Sendable {
 
     /// Returns the bytes of an encoded file, made once for all callers that request it meanwhile.
     func encoded(_ rendition: Rendition, of listing: Listing) async throws(Failure) -> [UInt8] {
-        guard let picture = Self.picture(rendition, in: listing) else { throw .noSuchName }
+        guard let picture = Self.picture(rendition, in: listing) else { throw .absent }
         let task = tree.encoding.withLock { encoding in
             if let task = encoding[picture] { return task }
             let task = Task {
@@ -124,7 +118,7 @@ struct AnimationFiles: Sendable {
             defer { file.close() }
             let record = try await record(of: picture.work)
             // The frames make up nearly all of the file.
-            guard file.layout.length <= Self.bound else { throw .media(.tooLarge(bound: Self.bound)) }
+            guard file.layout.length <= Self.bound else { throw .unusable(MediaError.tooLarge(bound: Self.bound).text) }
             let bytes: [UInt8]
             do throws(Failure) { bytes = try await encode(file, record, as: picture.rendition) } catch {
                 tree.doubtSize(of: file.archive, after: error)
@@ -146,6 +140,6 @@ struct AnimationFiles: Sendable {
             rendition == .gif ? .gif : .webP, frames: record.renderFrames, place: place, bound: Self.bound)
         do throws(MediaError) {
             return try await tree.renderer.files(.animation(request), with: archive.descriptor).first ?? []
-        } catch { throw .media(error) }
+        } catch { throw .unusable(error.text) }
     }
 }

@@ -34,7 +34,7 @@ extension HelperFile: TreeFile {
     }
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
-        guard let size = knownSize(in: tree) else { throw .noSuchName }
+        guard let size = knownSize(in: tree) else { throw .absent }
         return size
     }
 

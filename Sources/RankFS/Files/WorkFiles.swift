@@ -40,9 +40,7 @@ struct InfoFile: RecordFile {
 
     func text(in tree: Tree) async throws(Failure) -> StoredText {
         let pages = try await tree.listing(ofWork: work).entries.map(\.name)
-        do throws(CatalogError) { return try await tree.catalog.records.details(of: work, pages: pages) } catch {
-            throw .catalog(error)
-        }
+        return try await tree.catalog.records.details(of: work, pages: pages)
     }
 
     func opens(in tree: Tree) async -> Bool { await tree.catalog.records.hasDetails(of: work) }
@@ -109,7 +107,7 @@ struct EncodedFile: TreeFile {
 
 extension Tree {
     fileprivate func listing(ofWork work: WorkID) async throws(Failure) -> Listing {
-        guard let listing = try await listing(.work(work)) else { throw .noSuchName }
+        guard let listing = try await listing(.work(work)) else { throw .absent }
         return listing
     }
 
@@ -130,9 +128,7 @@ struct ProfileFile: RecordFile {
     var path: TreePath { .entry(.author(author), "profile.json") }
 
     func text(in tree: Tree) async throws(Failure) -> StoredText {
-        do throws(CatalogError) { return try await tree.catalog.records.profile(of: author) } catch {
-            throw .catalog(error)
-        }
+        try await tree.catalog.records.profile(of: author)
     }
 
     func opens(in tree: Tree) async -> Bool { (try? await tree.catalog.records.profile(of: author)) != nil }
@@ -153,9 +149,7 @@ struct AvatarFile: TreeFile {
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
         guard let avatar = try await picture(in: tree) else { return .text(StandIn.jpeg, isLive: false) }
-        do throws(ImageCacheError) {
-            return .picture(try tree.cache.open(avatar, neighbours: nil), size: avatar.size ?? 0)
-        } catch { throw .picture(error) }
+        return .picture(try tree.cache.open(avatar, neighbours: nil), size: avatar.size ?? 0)
     }
 
     func opens(in tree: Tree) async -> Bool {
@@ -168,10 +162,7 @@ struct AvatarFile: TreeFile {
 
     /// The request for the picture, with its size; nil for an author without one.
     private func picture(in tree: Tree) async throws(Failure) -> PictureRequest? {
-        let reference: String?
-        do throws(CatalogError) { reference = try await tree.catalog.records.avatar(of: author) } catch {
-            throw .catalog(error)
-        }
+        let reference = try await tree.catalog.records.avatar(of: author)
         guard let reference, let (location, uploaded) = tree.source.avatar(reference) else { return nil }
         let picture = PictureID(
             work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
@@ -179,11 +170,11 @@ struct AvatarFile: TreeFile {
             id: picture, location: location, size: tree.cache.storedSize(of: picture), isPrivate: true,
             path: { path.text })
         if request.size != nil { return request }
-        do throws(CatalogError) {
+        do throws(Failure) {
             request.size = try await tree.catalog.sizes.size(of: picture, at: location)
         } catch .sizeNotTold {
             request.size = try await tree.learnSize(of: request)
-        } catch { throw .catalog(error) }
+        }
         return request
     }
 }

@@ -31,10 +31,8 @@ extension RankFileSystem {
     /// Returns the pictures of a path: the picture itself, or all pictures of a listing.
     private func pictures(of node: Node) async throws(Failure) -> [PictureID] {
         if case .picture(let listing, let index) = node { return [listing.entries[Int(index)].picture] }
-        guard let listing = try await pictureListing(of: node)?.currentListing(in: tree) else { throw .noSuchName }
-        do throws(CatalogError) {
-            return try await listing.entries(reaching: .max).filter { !$0.isWithheld && !$0.isHidden }.map(\.picture)
-        } catch { throw .catalog(error) }
+        guard let listing = try await pictureListing(of: node)?.currentListing(in: tree) else { throw .absent }
+        return try await listing.entries(reaching: .max).filter { !$0.isWithheld && !$0.isHidden }.map(\.picture)
     }
 
     private func perform(_ command: MountCommand, on pictures: [PictureID], openers: Int) -> Int {

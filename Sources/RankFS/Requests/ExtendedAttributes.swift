@@ -74,12 +74,7 @@ extension RankFileSystem {
         }
         if let recent { return answer(recent) }
         later(reply, subject: { listing.path(of: entry) }) { () async throws(Failure) in
-            let record: ListedWork
-            do throws(CatalogError) {
-                record = try await self.tree.catalog.records.record(of: entry, in: listing)
-            } catch {
-                throw .catalog(error)
-            }
+            let record = try await self.tree.catalog.records.record(of: entry, in: listing)
             self.records.withLock { $0[inode] = (entry.picture, record) }
             answer(record)
         }

@@ -76,14 +76,14 @@ extension RankFileSystem {
 
     /// Waits for an entry of a listing.
     private func askOn(_ listing: Listing, _ index: Int, _ role: Callers.Role) async throws(Failure) {
-        let failure: CatalogError? = await RequestUrgency.$isBackground.withValue(role.isBackground) {
+        let failure: Failure? = await RequestUrgency.$isBackground.withValue(role.isBackground) {
             // Typed errors do not pass through.
-            do throws(CatalogError) {
+            do throws(Failure) {
                 _ = try await listing.entries(reaching: index)
                 return nil
             } catch { return error }
         }
-        if let failure { throw .catalog(failure) }
+        if let failure { throw failure }
     }
 
     /// Packs the entries of a listing that are known now.
@@ -250,7 +250,7 @@ extension RankFileSystem {
                     self.tree.callers.facts { $0.endedGlance(at: path, below: parent, now: $1) }
                 }
                 _ = try found.get()
-                throw .noSuchName
+                throw .absent
             }
             if let wish, role.isGlance {
                 await self.thumbnails.seedPreview(of: listing, wish)

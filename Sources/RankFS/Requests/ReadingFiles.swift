@@ -31,7 +31,7 @@ extension RankFileSystem {
         switch node {
         case .picture(let listing, let index):
             let entry = listing.entries[Int(index)]
-            if entry.isWithheld { return refuse(reply, .withheld, subject: node.path.text) }
+            if entry.isWithheld { return refuse(reply, .withheldPicture, subject: node.path.text) }
             let (name, endsWalk) = tree.callers.facts { callers, _ in
                 (
                     callers.furtherName(of: node.path.text, openedBy: request.caller.process),
@@ -127,15 +127,11 @@ extension RankFileSystem {
         let isNoted =
             configuration.notesRecent && name != .recent && Rendition.ofListings.contains(picture.id.rendition)
         let note: @Sendable () -> Void = { [catalog = tree.catalog] in catalog.recents.note(node.path.text) }
-        do throws(ImageCacheError) {
-            let isAlone = name != nil || request.isSniffing
-            let opened = try tree.cache.open(
-                picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
-                onRead: isNoted ? note : nil)
-            return Opened(opened, node, size, isNoted: isNoted)
-        } catch {
-            throw .picture(error)
-        }
+        let isAlone = name != nil || request.isSniffing
+        let opened = try tree.cache.open(
+            picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
+            onRead: isNoted ? note : nil)
+        return Opened(opened, node, size, isNoted: isNoted)
     }
 
     /// Answers with an open picture.
@@ -239,12 +235,7 @@ extension RankFileSystem {
         guard let count = handle.count(at: offset, wanted: request.size) else { return reply.bytes([]) }
         let pending: PendingBytes
         do throws(Failure) {
-            let reading: OpenPicture.Reading
-            do throws(ImageCacheError) {
-                reading = try picture.read(offset: offset, count: count)
-            } catch {
-                throw .picture(error)
-            }
+            let reading = try picture.read(offset: offset, count: count)
             switch reading {
             case .bytes(let bytes): return try give(bytes, count, of: handle, request, reply)
             case .later(let later): pending = later
@@ -255,12 +246,7 @@ extension RankFileSystem {
         }
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
             do throws(Failure) {
-                let bytes: PictureBytes
-                do throws(ImageCacheError) {
-                    bytes = try await pending.bytes()
-                } catch {
-                    throw .picture(error)
-                }
+                let bytes = try await pending.bytes()
                 try self.give(bytes, count, of: handle, request, reply)
             } catch {
                 self.noteDamage(error, of: picture, request.inode)
@@ -278,14 +264,13 @@ extension RankFileSystem {
         guard case .file(let file, let place, let given, let version) = bytes, given == count || handle.isAnnounced
         else {
             if handle.isAnnounced { return reply.bytes([]) }
-            throw .picture(.damaged("the picture ends before its announced length"))
+            throw .damaged("the picture ends before its announced length")
         }
         let goesPastPages = handle.isDirect && !request.isForPages
         guard goesPastPages || pages.admits(version, to: request.inode) else {
-            throw .picture(.damaged("the picture changed at the source while others had it open"))
+            throw .damaged("the picture changed at the source while others had it open")
         }
-        let open: OpenFile
-        do throws(ImageCacheError) { open = try file.picture() } catch { throw .picture(error) }
+        let open = try file.picture()
         handle.noteRead()
         withExtendedLifetime(open) { reply.file(open.descriptor, offset: place, count: given) }
     }
@@ -293,7 +278,7 @@ extension RankFileSystem {
     /// Handles wrong data: a wrong size is queried again, and wrong bytes are dropped at the next open.
     private func noteDamage(_ failure: Failure, of picture: OpenPicture, _ inode: UInt64) {
         switch failure {
-        case .picture(.damaged), .picture(.lengthContradicts): tree.doubtSize(of: picture, after: failure)
+        case .damaged, .lengthContradicts: tree.doubtSize(of: picture, after: failure)
         default: return
         }
         pages.spoil(inode)

@@ -134,37 +134,3 @@ package struct WorkPicture: Hashable, Sendable {
         self.reference = reference
     }
 }
-
-/// The reasons for which a request to a source fails.
-package enum SourceError: Error, Hashable, Sendable {
-    /// The day is not published yet, or lies outside the range that the service keeps.
-    case notPublished
-    /// The page lies after the last one.
-    case pastTheEnd
-    /// Only signed-in users have access.
-    case needsSignIn
-    /// The service knows the work but withholds it; the value is its reason, one short word.
-    case withheld(String)
-    /// The service applies its rate limit; `retryAfter` is the wait in seconds if the service declares one.
-    case limited(retryAfter: Int64?)
-    /// The browser check before the service rejects programs; the value is a sentence: why no request is sent, and a remedy.
-    case turnedAway(String)
-    /// The service reported trouble on its side; the value is a sentence.
-    case troubled(String)
-    /// The service reports that the thing does not exist.
-    case notFound
-    /// No answer: no route, connection refused, name not resolved, or connection broken.
-    case unreachable(String)
-    /// No answer in time.
-    case timedOut
-    /// An answer that could not be decoded.
-    case unreadable(String)
-    /// The service does not accept the request; the value is a sentence: the reason, and the accepted values.
-    case refused(String)
-    /// Too many files are open for another request; the value is a sentence: the reason, and a remedy.
-    case exhausted(String)
-    /// Requests are switched off.
-    case offline
-    /// The task of the request was cancelled.
-    case cancelled
-}

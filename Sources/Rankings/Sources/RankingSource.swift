@@ -19,14 +19,14 @@ package protocol RankingSource: Sendable {
     ///   - part: The part.
     ///   - deadline: The moment at which the method gives up, whatever the state of the network.
     /// - Returns: The entries of the part. The day of a ranking's page is the requested one.
-    /// - Throws: `SourceError`: `.notPublished` for a day that the service does not have yet, `.pastTheEnd` for a page after
+    /// - Throws: `Failure`: `.notPublished` for a day that the service does not have yet, `.pastTheEnd` for a page after
     ///   the last, `.needsSignIn` for a listing that needs a valid session, `.notFound` for one that the service does not have.
     func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage
+    ) async throws(Failure) -> ListingPage
 
     /// The record of a work or an author.
-    func record(of subject: RecordKey, deadline: ContinuousClock.Instant) async throws(SourceError) -> SourceRecord
+    func record(of subject: RecordKey, deadline: ContinuousClock.Instant) async throws(Failure) -> SourceRecord
 
     /// The files of a work's directory, where its record names them all: the original, and the files made of it.
     ///
@@ -61,7 +61,7 @@ extension RankingSource {
 
     package func record(
         of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SourceRecord {
+    ) async throws(Failure) -> SourceRecord {
         throw .notFound
     }
 
@@ -99,14 +99,14 @@ extension RankingSource {
     /// One page of a listing, from 1.
     package func page(
         of listing: ListingKey, _ number: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         try await page(of: listing, .number(number), deadline: deadline)
     }
 
     /// The full record of a work.
     package func details(
         of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> WorkDetails {
+    ) async throws(Failure) -> WorkDetails {
         guard case .details(let details) = try await record(of: .details(work), deadline: deadline) else {
             throw .unreadable(SourceRecord.other)
         }
@@ -116,7 +116,7 @@ extension RankingSource {
     /// The frames of an animation.
     package func animation(
         of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AnimationRecord {
+    ) async throws(Failure) -> AnimationRecord {
         guard case .animation(let animation) = try await record(of: .animation(work), deadline: deadline) else {
             throw .unreadable(SourceRecord.other)
         }
@@ -124,7 +124,7 @@ extension RankingSource {
     }
 
     /// References to the originals of all pages, in page order, for `location` with the rendition `original`.
-    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
+    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
         guard case .originals(let references) = try await record(of: .originals(work), deadline: deadline) else {
             throw .unreadable(SourceRecord.other)
         }
@@ -134,7 +134,7 @@ extension RankingSource {
     /// The profile of an author, as the service reports it.
     package func profile(
         of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> AuthorProfile {
+    ) async throws(Failure) -> AuthorProfile {
         guard case .profile(let profile) = try await record(of: .profile(author), deadline: deadline) else {
             throw .unreadable(SourceRecord.other)
         }

@@ -3,13 +3,6 @@
 /// Foundation's decoder rejects a whole page for one lone surrogate (`\ud800`), and titles do contain them; here it becomes
 /// U+FFFD. Strings longer than any caption are cut, numbers that overflow stay numbers.
 package struct JSONReader {
-    /// The reason for which bytes are not JSON, for the log.
-    package struct Failure: Error, Equatable {
-        package let reason: String
-        /// The position in bytes from the start.
-        package let offset: Int
-    }
-
     /// The deepest nesting of objects and arrays; services use 9.
     private static let deepest = 64
     /// The most values in one answer; an author with 100,000 works has as many.
@@ -29,7 +22,7 @@ package struct JSONReader {
     ///
     /// - Parameter bytes: UTF-8; broken sequences become U+FFFD.
     /// - Returns: The value that the bytes spell.
-    /// - Throws: `Failure` if the bytes are not JSON, end early or exceed the bounds.
+    /// - Throws: `.unreadable`, with the position in bytes, if the bytes are not JSON, end early or exceed the bounds.
     package static func read(_ bytes: [UInt8]) throws(Failure) -> JSON {
         var reader = JSONReader(bytes)
         if bytes.starts(with: byteOrderMark) { reader.index = byteOrderMark.count }
@@ -54,7 +47,7 @@ package struct JSONReader {
     }
 
     private func failure(_ reason: String) -> Failure {
-        Failure(reason: reason, offset: index)
+        .unreadable("broken at byte \(index): \(reason)")
     }
 
     private mutating func skipBlanks() {

@@ -10,13 +10,6 @@ package struct Migration: Sendable {
     }
 }
 
-/// The reason why a schema could not be brought up to date.
-package enum MigrationError: Error, Hashable, Sendable {
-    /// The file was written by a newer program: it has steps that this one does not know.
-    case newerSchema(steps: [String])
-    case database(DatabaseError)
-}
-
 /// Brings a database to the newest schema: a list of named steps to which new ones are only appended.
 package struct Migrator: Sendable {
     private let migrations: [Migration]
@@ -25,35 +18,24 @@ package struct Migrator: Sendable {
         self.migrations = migrations
     }
 
-    /// Runs the missing steps, all in one transaction.
-    package func migrate(_ connection: Connection) throws(MigrationError) {
-        do throws(DatabaseError) {
-            try connection.execute(
-                "CREATE TABLE IF NOT EXISTS migrations(position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT")
-        } catch { throw .database(error) }
-        let applied = try appliedSteps(of: connection)
+    /// Runs the missing steps, all in one transaction; throws `.newerSchema` for a file with steps that this program does not know.
+    package func migrate(_ connection: Connection) throws(DatabaseError) {
+        try connection.execute(
+            "CREATE TABLE IF NOT EXISTS migrations(position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT")
+        var applied: [String] = []
+        try connection.rows("SELECT name FROM migrations ORDER BY position") { row in applied.append(row.text(0)) }
         let known = migrations.map(\.name)
         guard known.starts(with: applied) else {
-            throw .newerSchema(steps: applied.filter { !known.contains($0) })
+            let steps = applied.filter { !known.contains($0) }.joined(separator: ", ")
+            throw DatabaseError(code: .newerSchema, message: "written by a newer version (\(steps))")
         }
         guard applied.count < migrations.count else { return }
-        do throws(DatabaseError) {
-            try connection.transaction { () throws(DatabaseError) in
-                for (position, migration) in migrations.enumerated().dropFirst(applied.count) {
-                    try connection.execute(migration.sql)
-                    try connection.run(
-                        "INSERT INTO migrations(position, name) VALUES(?, ?)", .integer(position), .text(migration.name)
-                    )
-                }
+        try connection.transaction { () throws(DatabaseError) in
+            for (position, migration) in migrations.enumerated().dropFirst(applied.count) {
+                try connection.execute(migration.sql)
+                try connection.run(
+                    "INSERT INTO migrations(position, name) VALUES(?, ?)", .integer(position), .text(migration.name))
             }
-        } catch { throw .database(error) }
-    }
-
-    private func appliedSteps(of connection: Connection) throws(MigrationError) -> [String] {
-        var names: [String] = []
-        do throws(DatabaseError) {
-            try connection.rows("SELECT name FROM migrations ORDER BY position") { row in names.append(row.text(0)) }
-        } catch { throw .database(error) }
-        return names
+        }
     }
 }

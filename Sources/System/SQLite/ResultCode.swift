@@ -13,15 +13,17 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
         ResultCode(rawValue: rawValue & 0xFF)
     }
 
-    /// Whether the file itself is damaged or was never a database.
-    package var meansDamage: Bool {
-        primary == .corrupt || primary == .notADatabase
+    /// Whether the file itself is damaged, was never a database, or is one of a newer program.
+    package var meansUnusable: Bool {
+        primary == .corrupt || primary == .notADatabase || self == .newerSchema
     }
 
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
+    /// No code of SQLite: the schema has steps that this program does not know.
+    package static let newerSchema = ResultCode(rawValue: -1)
 }
 
 /// A call of SQLite that failed.
@@ -41,6 +43,7 @@ package struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible
 
     /// One line for logs: `database or disk is full (13) in "INSERT …"`.
     package var description: String {
+        if code == .newerSchema { return message }
         guard let sql else { return "\(message) (\(code.rawValue))" }
         return "\(message) (\(code.rawValue)) in \"\(sql)\""
     }

@@ -50,20 +50,16 @@ extension Connection {
     package static func openOrSetAside(
         path: String, migrations: [Migration], check: Check = .whenDoubtful, inMemoryIfFull: Bool = false
     ) throws(DatabaseError) -> OpenedDatabase {
-        do throws(Unusable) {
+        do throws(DatabaseError) {
             return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: nil)
         } catch {
-            guard case .damaged(let reason) = error else {
-                guard inMemoryIfFull, hasNoRoom(beside: path) else { throw error.databaseError }
-                do throws(Unusable) {
-                    return OpenedDatabase(
-                        connection: try openChecked(inMemory, migrations, check), setAside: nil, isInMemory: true)
-                } catch { throw error.databaseError }
+            guard error.code.meansUnusable else {
+                guard inMemoryIfFull, hasNoRoom(beside: path) else { throw error }
+                return OpenedDatabase(
+                    connection: try openChecked(inMemory, migrations, check), setAside: nil, isInMemory: true)
             }
-            let aside = SetAside(path: try moveAside(path), reason: reason)
-            do throws(Unusable) {
-                return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: aside)
-            } catch { throw error.databaseError }
+            let aside = SetAside(path: try moveAside(path), reason: error.description)
+            return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: aside)
         }
     }
 
@@ -116,7 +112,7 @@ extension Connection {
             guard let finding = try connection.integrityCheck() else { return nil }
             reason = finding
         } catch {
-            guard error.code.meansDamage else { throw error }
+            guard error.code.meansUnusable else { throw error }
             reason = error.description
         }
         return SetAside(path: try moveAside(path), reason: reason)
@@ -128,47 +124,21 @@ extension Connection {
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The reason why a file cannot be used as it is.
-    private enum Unusable: Error {
-        case damaged(reason: String)
-        case failing(DatabaseError)
-
-        init(_ error: DatabaseError) {
-            self = error.code.meansDamage ? .damaged(reason: error.description) : .failing(error)
-        }
-
-        var databaseError: DatabaseError {
-            switch self {
-            case .damaged(let reason): DatabaseError(code: .corrupt, message: reason)
-            case .failing(let error): error
-            }
-        }
-    }
-
     private static func openChecked(
         _ path: String, _ migrations: [Migration], _ check: Check
-    ) throws(Unusable) -> Connection {
+    ) throws(DatabaseError) -> Connection {
         let hasLog = unsafe access(path + "-wal", F_OK) == 0
         let isDoubtful = check == .always || hasLog || fileSize(path) <= smallFile
-        let connection: Connection
+        let connection = try Connection(path: path)
+        if isDoubtful, let finding = try connection.quickCheck() {
+            connection.close()
+            throw DatabaseError(code: .corrupt, message: finding)
+        }
         do throws(DatabaseError) {
-            connection = try Connection(path: path)
-        } catch { throw Unusable(error) }
-        do throws(DatabaseError) {
-            if isDoubtful, let finding = try connection.quickCheck() {
-                connection.close()
-                throw DatabaseError(code: .corrupt, message: finding)
-            }
-        } catch { throw Unusable(error) }
-        do throws(MigrationError) {
             try Migrator(migrations).migrate(connection)
         } catch {
-            switch error {
-            case .newerSchema(let steps):
-                connection.close()
-                throw .damaged(reason: "written by a newer version (\(steps.joined(separator: ", ")))")
-            case .database(let error): throw Unusable(error)
-            }
+            if error.code == .newerSchema { connection.close() }
+            throw error
         }
         return connection
     }

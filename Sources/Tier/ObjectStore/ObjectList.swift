@@ -1,3 +1,4 @@
+package import Rankings
 internal import CExpat
 internal import HTTP
 
@@ -29,12 +30,12 @@ extension ObjectStore {
     /// - Throws: The reason why the store did not answer with a list.
     package func list(
         below folder: ObjectKey? = nil, after token: String? = nil, deadline: ContinuousClock.Instant
-    ) async throws(StoreError) -> ObjectList {
+    ) async throws(Failure) -> ObjectList {
         let answer = try await send(
             request(.get, place.listURL(below: folder, after: token), limit: Self.longestList, deadline: deadline))
-        guard answer.head.status == 200 else { throw StoreError(status: answer.head.status, body: answer.body) }
+        guard answer.head.status == 200 else { throw Failure(status: answer.head.status, body: answer.body) }
         guard let found = ObjectListReader.read(answer.body) else {
-            throw .nonsense("its list of objects cannot be understood")
+            throw .unreadable("its list of objects cannot be understood")
         }
         return ObjectList(
             entries: found.entries.compactMap { entry in

@@ -1,3 +1,4 @@
+package import Rankings
 internal import Glibc
 package import HTTP
 
@@ -68,7 +69,7 @@ package struct ObjectStore: Sendable {
     /// - Throws: The reason why the store did not answer.
     package func get(
         _ key: ObjectKey, unless etag: String? = nil, limit: Int64, deadline: ContinuousClock.Instant
-    ) async throws(StoreError) -> Found {
+    ) async throws(Failure) -> Found {
         var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
         if let etag { request.headers.append("If-None-Match: \(etag)") }
         let answer = try await send(request)
@@ -76,7 +77,7 @@ package struct ObjectStore: Sendable {
         case 200: return .object(StoredObject(answer))
         case 304: return .unchanged
         case 404 where !answer.namesBucket: return .absent
-        default: throw StoreError(status: answer.head.status, body: answer.body)
+        default: throw Failure(status: answer.head.status, body: answer.body)
         }
     }
 
@@ -93,14 +94,14 @@ package struct ObjectStore: Sendable {
     package func get(
         _ key: ObjectKey, into receiver: any BodyReceiver, limit: Int64, urgency: Urgency?,
         deadline: ContinuousClock.Instant
-    ) async throws(StoreError) -> Bool {
+    ) async throws(Failure) -> Bool {
         var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
         request.transferClass = .bulk
         let answer = try await send(request, urgency: urgency, into: receiver)
         switch answer.head.status {
         case 200: return true
         case 404 where !answer.namesBucket: return false
-        default: throw StoreError(status: answer.head.status, body: answer.body)
+        default: throw Failure(status: answer.head.status, body: answer.body)
         }
     }
 
@@ -119,7 +120,7 @@ package struct ObjectStore: Sendable {
         _ key: ObjectKey, _ content: RequestContent, _ description: ObjectDescription,
         if condition: Condition = .always,
         transferClass: TransferClass = .metadata, deadline: ContinuousClock.Instant
-    ) async throws(StoreError) -> Written? {
+    ) async throws(Failure) -> Written? {
         var request = request(.put, place.url(of: key), limit: Self.longestError, deadline: deadline)
         request.transferClass = transferClass
         request.priority = transferClass == .bulk ? .preload : .reader
@@ -136,7 +137,7 @@ package struct ObjectStore: Sendable {
         // 409: two writes at once (Amazon S3 User Guide, "Conditional writes"); 404: the object of `isStill` is gone.
         case 412, 409: return nil
         case 404 where !answer.namesBucket: return nil
-        default: throw StoreError(status: answer.head.status, body: answer.body)
+        default: throw Failure(status: answer.head.status, body: answer.body)
         }
     }
 
@@ -146,10 +147,10 @@ package struct ObjectStore: Sendable {
     }
 
     /// Removes an object; a missing object counts as removed.
-    package func delete(_ key: ObjectKey, deadline: ContinuousClock.Instant) async throws(StoreError) {
+    package func delete(_ key: ObjectKey, deadline: ContinuousClock.Instant) async throws(Failure) {
         let answer = try await send(request(.delete, place.url(of: key), limit: Self.longestError, deadline: deadline))
         guard [200, 202, 204, 404].contains(answer.head.status) else {
-            throw StoreError(status: answer.head.status, body: answer.body)
+            throw Failure(status: answer.head.status, body: answer.body)
         }
     }
 
@@ -180,16 +181,14 @@ package struct ObjectStore: Sendable {
     /// Stores have several words for that, and some have none: the test is whether the store has stated another time.
     func send(
         _ request: HTTPRequest, urgency: Urgency? = nil, into receiver: (any BodyReceiver)? = nil
-    ) async throws(StoreError) -> HTTPResponse {
+    ) async throws(Failure) -> HTTPResponse {
         let (first, time) = signed(request)
-        do throws(HTTPError) {
-            let answer = try await client.send(first, urgency: urgency, into: receiver)
-            clock.heard(answer.head)
-            guard (400...403).contains(answer.head.status), !StoreClock.agree(clock.signing.seconds, time) else {
-                return answer
-            }
-            return try await client.send(signed(request).request, urgency: urgency, into: receiver)
-        } catch { throw StoreError(error) }
+        let answer = try await client.send(first, urgency: urgency, into: receiver)
+        clock.heard(answer.head)
+        guard (400...403).contains(answer.head.status), !StoreClock.agree(clock.signing.seconds, time) else {
+            return answer
+        }
+        return try await client.send(signed(request).request, urgency: urgency, into: receiver)
     }
 
     /// Signs a request, with libcurl if this machine's clock is right.
@@ -210,7 +209,7 @@ package struct ObjectStore: Sendable {
 extension HTTPResponse {
     /// Whether the bucket itself is missing.
     fileprivate var namesBucket: Bool {
-        StoreError(status: head.status, body: body) == .noBucket
+        Failure(status: head.status, body: body) == .noBucket
     }
 }
 

@@ -1,3 +1,4 @@
+import Rankings
 import Glibc
 
 /// The service that an origin imitates.
@@ -39,17 +40,9 @@ package struct OriginConfiguration: Sendable {
     }
 }
 
-/// The reason why the origin could not start.
-package struct OriginError: Error, Sendable {
-    package let message: String
-
-    /// A sentence with cause and remedy.
-    package init(message: String) {
-        self.message = message
-    }
-
+extension Failure {
     /// A sentence that names the cause by the last system error.
-    static func last(_ sentence: (_ cause: String) -> String) -> OriginError {
-        OriginError(message: sentence(unsafe String(cString: strerror(errno))))
+    static func last(_ sentence: (_ cause: String) -> String) -> Failure {
+        .unusable(sentence(unsafe String(cString: strerror(errno))))
     }
 }

@@ -1,3 +1,4 @@
+package import Rankings
 import Dispatch
 import Glibc
 import Synchronization
@@ -22,7 +23,7 @@ package final class OriginServer: Sendable {
     /// Starts serving on its own threads.
     ///
     /// Throws one sentence with cause and remedy.
-    package init(_ configuration: OriginConfiguration) throws(OriginError) {
+    package init(_ configuration: OriginConfiguration) throws(Failure) {
         service = try OriginService(configuration)
         let port = configuration.port
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -41,11 +42,10 @@ package final class OriginServer: Sendable {
         self.descriptor = descriptor
         url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
         guard bound else {
-            let error = OriginError.last {
+            defer { close(descriptor) }
+            throw Failure.last {
                 "Port \(port) of 127.0.0.1 cannot be listened on (\($0)): choose another, or 0 for any free one."
             }
-            close(descriptor)
-            throw error
         }
         run { $0.accept() }
     }

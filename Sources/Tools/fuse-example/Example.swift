@@ -1,6 +1,7 @@
 import Dispatch
 import Fuse
 import Glibc
+import System
 
 /// Mounts the example: `fuse-example MOUNTPOINT FILE [DEADLINE-IN-MILLISECONDS [OPTION…]]`.
 ///
@@ -30,7 +31,7 @@ enum Example {
         let configuration = SessionConfiguration(
             mountPoint: mountPoint, options: ["fsname=example", "subtype=example", "default_permissions"] + options,
             deadline: deadline, debug: false)
-        do throws(SessionError) {
+        do throws(SystemError) {
             let session = try Session(
                 configuration, fileSystem: ExampleFileSystem(descriptor: descriptor, size: Int64(size)))
             let signals = [SIGTERM, SIGINT].map { number in
@@ -49,7 +50,7 @@ enum Example {
             signals.forEach { $0.cancel() }
             return 0
         } catch {
-            fail(error.message)
+            fail(error.text)
             return 1
         }
     }

@@ -1,3 +1,4 @@
+import Rankings
 import Glibc
 import Origin
 
@@ -8,7 +9,7 @@ struct Options {
     var parent: Int32?
 
     /// Reads the arguments after the program's name.
-    init(_ arguments: some Sequence<String>) throws(OriginError) {
+    init(_ arguments: some Sequence<String>) throws(Failure) {
         configuration = OriginConfiguration(now: Self.clock(startingAt: nil))
         var rest = Array(arguments)[...]
         while let option = rest.popFirst() {
@@ -18,19 +19,19 @@ struct Options {
             case "--unsafe": configuration.allRatings = true
             default:
                 guard let value = rest.popFirst() else {
-                    throw OriginError(message: "\(option) is no option, or needs a value: see --help.")
+                    throw .unusable("\(option) is no option, or needs a value: see --help.")
                 }
                 try set(option, to: value)
             }
         }
     }
 
-    private mutating func set(_ option: String, to value: String) throws(OriginError) {
+    private mutating func set(_ option: String, to value: String) throws(Failure) {
         switch option {
         case "--service":
             guard let service = Service(rawValue: value) else {
                 let names = Service.allCases.map(\.rawValue).joined(separator: ", ")
-                throw OriginError(message: "--service is one of \(names), not \(value).")
+                throw .unusable("--service is one of \(names), not \(value).")
             }
             configuration.service = service
         case "--log": configuration.log = value
@@ -42,13 +43,13 @@ struct Options {
         case "--parent": parent = try number(option, value)
         case "--rate": configuration.rate = Int(max(1, try number(option, value) as UInt32))
         case "--now": configuration.now = Self.clock(startingAt: Int64(try number(option, value) as UInt32))
-        default: throw OriginError(message: "\(option) is no option of rankfs-origin: see --help.")
+        default: throw .unusable("\(option) is no option of rankfs-origin: see --help.")
         }
     }
 
-    private func number<Number: FixedWidthInteger>(_ option: String, _ text: String) throws(OriginError) -> Number {
+    private func number<Number: FixedWidthInteger>(_ option: String, _ text: String) throws(Failure) -> Number {
         guard let number = Number(text) else {
-            throw OriginError(message: "\(option) needs a whole number from 0 to \(Number.max), not \(text).")
+            throw .unusable("\(option) needs a whole number from 0 to \(Number.max), not \(text).")
         }
         return number
     }

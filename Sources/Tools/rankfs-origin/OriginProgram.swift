@@ -1,3 +1,4 @@
+import Rankings
 import Dispatch
 import Glibc
 import Origin
@@ -23,7 +24,7 @@ struct OriginProgram {
         do {
             options = try Options(words)
         } catch {
-            write("rankfs-origin: \(error.message)\n", to: STDERR_FILENO)
+            write("rankfs-origin: \(error.cause)\n", to: STDERR_FILENO)
             exit(EX_USAGE)
         }
         if let parent = options.parent { leaveCaller(for: parent) }
@@ -31,7 +32,7 @@ struct OriginProgram {
         do {
             server = try OriginServer(options.configuration)
         } catch {
-            write("rankfs-origin: \(error.message)\n", to: options.parent ?? STDERR_FILENO)
+            write("rankfs-origin: \(error.cause)\n", to: options.parent ?? STDERR_FILENO)
             exit(EX_CANTCREAT)
         }
         write("listening on \(server.url)\n", to: options.parent ?? STDOUT_FILENO)

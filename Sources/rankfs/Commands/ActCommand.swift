@@ -88,7 +88,7 @@ struct ActCommand: Command {
     private static func act(
         _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout Tally
     ) throws(ProgramError) {
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             tally.done += try ask(command, path)
         } catch {
             guard error.code == ENOTTY, let entries = try? MountedFiles.list(path) else {
@@ -105,12 +105,12 @@ struct ActCommand: Command {
         if command == .pin { tally.failed += download(path) }
     }
 
-    private static func ask(_ command: MountCommand, _ path: String) throws(LocalFiles.Failure) -> Int {
+    private static func ask(_ command: MountCommand, _ path: String) throws(SystemError) -> Int {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { throw LocalFiles.Failure.last() }
+        guard file >= 0 else { throw SystemError.last() }
         defer { close(file) }
         let result = rankfs_ioctl(file, UInt(command.rawValue))
-        guard result >= 0 else { throw LocalFiles.Failure.last() }
+        guard result >= 0 else { throw SystemError.last() }
         return Int(result)
     }
 
@@ -130,8 +130,8 @@ struct ActCommand: Command {
     }
 
     /// The reason why a picture cannot be read; nil if it can.
-    private static func failure(of path: String) -> LocalFiles.Failure? {
-        do throws(LocalFiles.Failure) {
+    private static func failure(of path: String) -> SystemError? {
+        do throws(SystemError) {
             try read(path)
             return nil
         } catch {
@@ -139,9 +139,9 @@ struct ActCommand: Command {
         }
     }
 
-    private static func read(_ path: String) throws(LocalFiles.Failure) {
+    private static func read(_ path: String) throws(SystemError) {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard file >= 0 else { throw LocalFiles.Failure.last() }
+        guard file >= 0 else { throw SystemError.last() }
         defer { close(file) }
         // The mount does not see reads of pages that the kernel still caches, so it would store nothing.
         posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
@@ -150,7 +150,7 @@ struct ActCommand: Command {
         while true {
             let count = unsafe Glibc.read(file, buffer.baseAddress, buffer.count)
             if count == 0 { return }
-            guard count > 0 else { throw LocalFiles.Failure.last() }
+            guard count > 0 else { throw SystemError.last() }
         }
     }
 }
@@ -184,7 +184,7 @@ extension MountCommand {
         }
     }
 
-    fileprivate func complaint(_ failure: LocalFiles.Failure) -> String {
+    fileprivate func complaint(_ failure: SystemError) -> String {
         if failure.code == EPERM { return "only the mount's owner and root may do that; ask them, or for share=all" }
         guard failure.code == ENOTTY else { return "\(failure.text); `rankfs status` tells more" }
         return switch self {

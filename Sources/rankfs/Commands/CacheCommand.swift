@@ -1,3 +1,4 @@
+import Rankings
 import Glibc
 import HTTP
 import ImageCache
@@ -77,7 +78,7 @@ struct CacheMaintenance {
                 .unavailable, "nothing is stored: \(shown) does not exist; name another one with -o cache_dir=.")
         }
         var mistakes = 0
-        do throws(ImageCacheError) {
+        do throws(Failure) {
             switch action {
             case .info: try info()
             case .verify: mistakes = try verify()
@@ -93,12 +94,12 @@ struct CacheMaintenance {
 
     private var shown: String { LogText.escaped(place.directory) }
 
-    private func problem(_ error: ImageCacheError) -> ProgramError {
+    private func problem(_ error: Failure) -> ProgramError {
         switch error {
         case .busy: ProgramError(.unavailable, busy(OwnMounts.holding(place.directory)))
         case .unusable(let sentence):
             ProgramError(.unavailable, "\(LogText.escaped(sentence, limit: LogText.longestLine)).")
-        default: ProgramError(.unavailable, "\(shown) cannot be used: \(error.text).")
+        default: ProgramError(.unavailable, "\(shown) cannot be used: \(error.cause).")
         }
     }
 
@@ -114,14 +115,14 @@ struct CacheMaintenance {
 
     // MARK: - Actions
 
-    private func info() throws(ImageCacheError) {
+    private func info() throws(Failure) {
         let found = try ImageCache.inspect(directory: place.directory)
         let thumbnails = ThumbnailLedger(path: place.thumbnails).survey()
         Output.print(Self.text(of: found, thumbnails: thumbnails, directory: shown, budget: settings.cacheSize))
     }
 
     /// Checks pictures and listings and prints the mistakes; returns their number.
-    private func verify() throws(ImageCacheError) -> Int {
+    private func verify() throws(Failure) -> Int {
         var found = try ImageCache.verify(directory: place.directory)
         do throws(DatabaseError) {
             for catalog in place.catalogs {
@@ -141,7 +142,7 @@ struct CacheMaintenance {
         return found.mistakes.count
     }
 
-    private func prune() throws(ImageCacheError) {
+    private func prune() throws(Failure) {
         try ImageCache.checkIsOwn(directory: place.directory)
         let before = try ImageCache.inspect(directory: place.directory)
         let cache = try ImageCache(
@@ -162,7 +163,7 @@ struct CacheMaintenance {
         Output.print(Self.text(pruned: before, to: after, directory: shown, budget: settings.cacheSize))
     }
 
-    private func clear() throws(ImageCacheError) {
+    private func clear() throws(Failure) {
         // Thumbnails of removed pictures are useless; their ledger lies in the same directory.
         try ImageCache.checkIsOwn(directory: place.directory)
         let thumbnails = ThumbnailLedger(path: place.thumbnails).clear()

@@ -46,7 +46,7 @@ struct DemoCommand: Command {
     /// Creates the folder; returns false if it existed.
     private static func makeFolder(_ path: String) throws(ProgramError) -> Bool {
         if unsafe mkdir(path, 0o700) == 0 { return true }
-        let failure = LocalFiles.Failure.last()
+        let failure = SystemError.last()
         if failure.code == EEXIST { return false }
         throw ProgramError(
             .cannotCreate, "the folder \(LogText.escaped(path)) cannot be made: \(failure.text); name another one.")

@@ -59,10 +59,10 @@ struct LoginCommand: Command {
                 session, accounts, clearance, source: source, settings: settings, home: home)
         }
         try SessionFiles.prepare(own)
-        do throws(SessionProblem) {
+        do throws(Failure) {
             try SessionFile.store((session.map { [$0.line] } ?? []) + (clearance?.cookies ?? []), at: own)
         } catch {
-            throw ProgramError(.cannotCreate, "the session file \(LogText.escaped(own)) \(error.reason).")
+            throw ProgramError(.cannotCreate, "the session file \(LogText.escaped(own)) \(error.cause).")
         }
         let done = user.map { "signed in as user \($0.rawValue)" } ?? "the cookies of the check are stored"
         Output.print("\(done); mounts that are running notice it by themselves")
@@ -88,22 +88,22 @@ struct LoginCommand: Command {
         guard descriptor >= 0 else {
             throw ProgramError(
                 .usage,
-                "the file cannot be opened: \(LocalFiles.Failure.last().text); name a cookies.txt, or - for stdin.")
+                "the file cannot be opened: \(SystemError.last().text); name a cookies.txt, or - for stdin.")
         }
         defer { if descriptor > 0 { close(descriptor) } }
-        do throws(SessionProblem) {
+        do throws(Failure) {
             let (bytes, now) = (try SessionFile.content(of: descriptor), WallClock.now())
             let session = try accounts?.session(in: bytes, host: host, now: now)
             let clearance = Clearance(in: bytes, host: host, now: now)
             guard session != nil || clearance != nil else {
-                throw SessionProblem(
+                throw .unusable(
                     "holds no cookie of a browser's check (cf_clearance) of \(host); open the site in a browser, pass its "
                         + "check and export its cookies again")
             }
             warnIfOpen(descriptor)
             return (session, clearance)
         } catch {
-            throw ProgramError(.usage, "\(name) \(error.reason).")
+            throw ProgramError(.usage, "\(name) \(error.cause).")
         }
     }
 
@@ -126,17 +126,17 @@ struct LoginCommand: Command {
             )
         }
         let line: [UInt8]?
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             line = try HiddenPrompt.ask(accounts.question)
         } catch {
             throw ProgramError(.system, "the terminal cannot be used: \(error.text); try `rankfs login FILE`.")
         }
         guard let line, !line.isEmpty else { throw ProgramError(.usage, "nothing was given; nothing was changed.") }
-        do throws(SessionProblem) {
+        do throws(Failure) {
             let session = try accounts.session(typed: String(decoding: line, as: UTF8.self))
             return (session, Clearance(in: line, host: host, now: WallClock.now()))
         } catch {
-            throw ProgramError(.usage, "what was given \(error.reason).")
+            throw ProgramError(.usage, "what was given \(error.cause).")
         }
     }
 
@@ -155,11 +155,11 @@ struct LoginCommand: Command {
         let queue = Parts.makeQueue(transport, settings, source: source, place: place, means: { asking })
         let client = HTTPClient(transport: settings.isOffline ? OfflineNetwork() : queue)
         let means = SourceMeans(
-            send: { request throws(HTTPError) in try await client.send(request) }, apiURL: settings.apiURL?.text,
+            send: { request throws(Failure) in try await client.send(request) }, apiURL: settings.apiURL?.text,
             imageURL: settings.imageURL?.text, wallClock: WallClock.now)
-        let result = BlockingCall.wait { () -> Result<SessionCheck, SourceError> in
+        let result = BlockingCall.wait { () -> Result<SessionCheck, Failure> in
             let deadline = MonotonicClock.now.advanced(by: patience)
-            do throws(SourceError) {
+            do throws(Failure) {
                 return .success(try await accounts.check(session, means, deadline: deadline))
             } catch {
                 return .failure(error)
@@ -177,7 +177,7 @@ struct LoginCommand: Command {
         }
     }
 
-    private static func sentence(on error: SourceError, closedUntil: Int64?) -> String {
+    private static func sentence(on error: Failure, closedUntil: Int64?) -> String {
         if let closedUntil {
             let pause = DisplayText.duration(max(1, closedUntil - WallClock.now()))
             return "the service asks to be left alone for another \(pause), nothing was stored; try again then."
@@ -219,12 +219,12 @@ struct LogoutCommand: Command {
         let files = SessionFiles(settings, source: request.source, home: home)
         let own = try files.ownFile()
         let shown = LogText.escaped(own)
-        do throws(SessionProblem) {
+        do throws(Failure) {
             Output.print(
                 try SessionFile.remove(own)
                     ? "signed out: \(shown) was overwritten and removed" : "nobody was signed in: there is no \(shown)")
         } catch {
-            throw ProgramError(.cannotCreate, "the session file \(shown) \(error.reason); remove it yourself.")
+            throw ProgramError(.cannotCreate, "the session file \(shown) \(error.cause); remove it yourself.")
         }
         for path in files.others {
             Output.complain(

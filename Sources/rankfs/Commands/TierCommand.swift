@@ -1,3 +1,4 @@
+import Rankings
 import Glibc
 import HTTP
 import Synchronization
@@ -71,11 +72,11 @@ enum TierCommand: Command {
     // MARK: - Inspection
 
     private static func survey(_ request: MountRequest) throws(ProgramError) -> TierInspection.Survey {
-        try ask(request) { (store) async throws(StoreError) in try await TierInspection(store).survey() }
+        try ask(request) { (store) async throws(Failure) in try await TierInspection(store).survey() }
     }
 
     private static func check(_ request: MountRequest) throws(ProgramError) {
-        let found = try ask(request) { (store) async throws(StoreError) in
+        let found = try ask(request) { (store) async throws(Failure) in
             try await TierInspection(store).verify(isRemoving: true)
         }
         Output.print(text(of: found))
@@ -88,28 +89,28 @@ enum TierCommand: Command {
     /// Sends a request to the store that the settings name; blocks, so it is not for tasks.
     private static func ask<Answer: Sendable>(
         _ request: MountRequest,
-        _ question: @escaping @Sendable (ObjectStore) async throws(StoreError) -> Answer
+        _ question: @escaping @Sendable (ObjectStore) async throws(Failure) -> Answer
     ) throws(ProgramError) -> Answer {
         let (settings, _, home) = try SettingsLoader.load(request)
         guard let means = try TierMeans(settings, home: home) else {
             throw ProgramError(.usage, "no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
         }
         defer { means.transport.shutdown() }
-        let result = Mutex<Result<Answer, StoreError>>(.failure(.cancelled))
+        let result = Mutex<Result<Answer, Failure>>(.failure(.cancelled))
         BlockingCall.wait { [store = means.store] in
             let answer = await answer(store, question)
             result.withLock { $0 = answer }
         }
-        do throws(StoreError) { return try result.withLock { $0 }.get() } catch {
+        do throws(Failure) { return try result.withLock { $0 }.get() } catch {
             throw ProgramError(
-                .unavailable, "the tier cannot be asked: \(LogText.escaped(error.text, limit: LogText.longestLine)).")
+                .unavailable, "the tier cannot be asked: \(LogText.escaped(error.cause, limit: LogText.longestLine)).")
         }
     }
 
     private static func answer<Answer>(
-        _ store: ObjectStore, _ question: (ObjectStore) async throws(StoreError) -> Answer
-    ) async -> Result<Answer, StoreError> {
-        do throws(StoreError) { return .success(try await question(store)) } catch { return .failure(error) }
+        _ store: ObjectStore, _ question: (ObjectStore) async throws(Failure) -> Answer
+    ) async -> Result<Answer, Failure> {
+        do throws(Failure) { return .success(try await question(store)) } catch { return .failure(error) }
     }
 
     // MARK: - Filling

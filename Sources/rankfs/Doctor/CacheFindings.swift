@@ -42,7 +42,7 @@ extension Finding {
             return [
                 .wrong(
                     subject,
-                    "\(shown) cannot be written (\(LocalFiles.Failure(code: code).text)): change its rights, or set cache_dir."
+                    "\(shown) cannot be written (\(SystemError(code: code).text)): change its rights, or set cache_dir."
                 )
             ]
         case .silent:
@@ -109,7 +109,7 @@ extension Finding {
         }
         switch check {
         case .success(let damage): return damage.map(damaged) ?? .ok(subject, "\(name) is sound.")
-        case .failure(let error) where error.code.meansDamage: return damaged(error.description)
+        case .failure(let error) where error.code.meansUnusable: return damaged(error.description)
         case .failure(let error):
             return .wrong(
                 subject,

@@ -234,8 +234,8 @@ private struct HostRequests {
 
     private static func send(
         _ method: HTTPRequest.Method, _ url: String, _ headers: [String], _ client: HTTPClient
-    ) async -> Result<HTTPResponse, HTTPError> {
-        do throws(HTTPError) {
+    ) async -> Result<HTTPResponse, Failure> {
+        do throws(Failure) {
             return .success(
                 try await client.send(
                     HTTPRequest(
@@ -246,7 +246,7 @@ private struct HostRequests {
         }
     }
 
-    private func look(_ result: Result<HTTPResponse, HTTPError>, at url: String) -> Finding.HostLook {
+    private func look(_ result: Result<HTTPResponse, Failure>, at url: String) -> Finding.HostLook {
         switch result {
         case .success(let response):
             if let refusal = response.frontRefusal {
@@ -263,13 +263,13 @@ private struct HostRequests {
         case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
             return .unreachable(Finding.HostLook.clause(reason, of: Self.host(of: url)))
         case .failure(.turnedAway(let reason)), .failure(.exhausted(let reason)): return .turnedAway(reason)
-        case .failure(.timedOut), .failure(.cancelled), .failure(.offline), .failure(.limited): return .timedOut
         case .failure(.untrusted(let reason)):
             return .untrusted(Finding.HostLook.clause(reason, of: Self.host(of: url)))
         case .failure(.invalidAnswer(let reason)), .failure(.redirectRefused(let reason)),
-            .failure(.refused(let reason)):
+            .failure(.unsendable(let reason)):
             return .nonsense(Finding.HostLook.clause(reason, of: Self.host(of: url)))
         case .failure(.tooLarge): return .nonsense("the answer has no end")
+        case .failure: return .timedOut
         }
     }
 

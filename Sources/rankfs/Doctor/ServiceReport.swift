@@ -33,10 +33,10 @@ struct ServiceReport {
         let answers = Mutex<[RecordFolder.Answer]>([])
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
         let means = SourceMeans(
-            send: { request throws(HTTPError) in
+            send: { request throws(Failure) in
                 // The transport may try once more on a new connection.
-                guard sent() + 2 <= Self.mostRequests else { throw .refused("Enough was asked.") }
-                do throws(HTTPError) {
+                guard sent() + 2 <= Self.mostRequests else { throw .unsendable("Enough was asked.") }
+                do throws(Failure) {
                     let response = try await client.send(request)
                     answers.withLock { $0.append((request, .success(response))) }
                     return response
@@ -73,7 +73,7 @@ struct ServiceReport {
         _ name: String, _ url: String, _ settings: Settings, isOwn: Bool
     ) -> [Assumption] {
         guard let origin = try? OriginURL(url), origin.text.hasPrefix("https://") else { return [] }
-        do throws(HTTPError) {
+        do throws(Failure) {
             let certificate = try CertificateProbe.ask(
                 origin.origin, certificates: isOwn ? settings.certificates : nil, proxy: settings.proxy?.text ?? "",
                 patience: patience)
@@ -141,7 +141,7 @@ extension Assumption.Verdict {
 
 /// The folder of `rankfs doctor --service --record`: one document per answer of the service, to be sent with a report.
 struct RecordFolder {
-    typealias Answer = (request: HTTPRequest, result: Result<HTTPResponse, HTTPError>)
+    typealias Answer = (request: HTTPRequest, result: Result<HTTPResponse, Failure>)
 
     private let path: String
 
@@ -151,7 +151,7 @@ struct RecordFolder {
     init(_ path: String) throws(ProgramError) {
         self.path = path
         let isEmpty: Bool
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             try LocalFiles.makeDirectories(path)
             isEmpty = try LocalFiles.isEmptyDirectory(path)
         } catch {
@@ -170,7 +170,7 @@ struct RecordFolder {
         for (index, answer) in answers.enumerated() {
             let document = recording.document(of: answer.request, answer.result).document
             let name = "\(path)/\(source)-\(index < 9 ? "0" : "")\(index + 1).json"
-            do throws(LocalFiles.Failure) { try LocalFiles.replace(name, with: Array(document.utf8)) } catch {
+            do throws(SystemError) { try LocalFiles.replace(name, with: Array(document.utf8)) } catch {
                 throw ProgramError(.cannotCreate, "\(LogText.escaped(name)) cannot be written: \(error.text).")
             }
         }

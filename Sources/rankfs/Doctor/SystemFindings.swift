@@ -16,7 +16,7 @@ extension Finding {
             code == ENOENT
                 ? "/dev/fuse does not exist: load the module with `modprobe fuse`, or start the container with "
                     + "`--device /dev/fuse`."
-                : "/dev/fuse cannot be opened (\(LocalFiles.Failure(code: code).text)): give this user the right to, "
+                : "/dev/fuse cannot be opened (\(SystemError(code: code).text)): give this user the right to, "
                     + "or the container `--device /dev/fuse`.")
     }
 

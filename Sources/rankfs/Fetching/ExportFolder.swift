@@ -80,7 +80,7 @@ final class ExportFolder: Sendable {
     /// Begins a file in its final folder; nil if the process is stopping.
     func create(_ file: String) throws(ProgramError) -> ExportedFile? {
         let temporary = Self.temporaryPath(of: "\(path)/\(file)")
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             try LocalFiles.makeDirectories(LocalFiles.parent(of: temporary) ?? path, permissions: 0o755)
             guard let descriptor = try temporaries.open(temporary) else { return nil }
             return ExportedFile(path: temporary, descriptor: descriptor, temporaries: temporaries)
@@ -113,7 +113,7 @@ final class ExportFolder: Sendable {
             let times = [status.st_mtim, status.st_mtim]
             unsafe _ = times.withUnsafeBufferPointer { unsafe futimens(written.descriptor, $0.baseAddress) }
         }
-        do throws(LocalFiles.Failure) { try written.rename(to: "\(path)/\(file)") } catch {
+        do throws(SystemError) { try written.rename(to: "\(path)/\(file)") } catch {
             throw self.error(error, path: file)
         }
         try writeSidecar(of: file, source: source)
@@ -132,7 +132,7 @@ final class ExportFolder: Sendable {
             written.discard()
             throw error(written.failure, path: name)
         }
-        do throws(LocalFiles.Failure) { try written.rename(to: "\(path)/\(name)") } catch {
+        do throws(SystemError) { try written.rename(to: "\(path)/\(name)") } catch {
             written.discard()
             throw self.error(error, path: name)
         }
@@ -152,7 +152,7 @@ final class ExportFolder: Sendable {
     }
 
     /// The reason why a file cannot be written, with the remedy.
-    func error(_ failure: LocalFiles.Failure?, path file: String) -> ProgramError {
+    func error(_ failure: SystemError?, path file: String) -> ProgramError {
         let folder = LogText.escaped(path)
         let shown = LogText.escaped("\(path)/\(file)")
         switch failure?.code {
@@ -188,7 +188,7 @@ final class ExportedFile {
     let path: String
     let descriptor: Int32
     /// The reason why writing failed; nil without a failure.
-    private(set) var failure: LocalFiles.Failure?
+    private(set) var failure: SystemError?
     private let temporaries: TemporaryFiles
     private var isOpen = true
 
@@ -201,12 +201,12 @@ final class ExportedFile {
     /// Appends bytes; returns false on failure.
     func write(_ bytes: [UInt8]) -> Bool {
         guard !LocalFiles.write(bytes, to: descriptor) else { return true }
-        failure = LocalFiles.Failure.last()
+        failure = SystemError.last()
         return false
     }
 
     /// Renames the file to its final path and closes it.
-    func rename(to final: String) throws(LocalFiles.Failure) {
+    func rename(to final: String) throws(SystemError) {
         // Renamed while locked, so that another process cannot take the name for its own.
         guard unsafe Glibc.rename(path, final) == 0 else { throw .last() }
         temporaries.forget(path)
@@ -290,10 +290,10 @@ final class TemporaryFiles: Sendable {
     ///
     /// - Returns: The descriptor of an empty file, locked against other processes.
     /// - Throws: EBUSY if another process is writing the file.
-    func open(_ path: String) throws(LocalFiles.Failure) -> Int32? {
-        let result = paths.withLock { paths -> Result<Int32?, LocalFiles.Failure> in
+    func open(_ path: String) throws(SystemError) -> Int32? {
+        let result = paths.withLock { paths -> Result<Int32?, SystemError> in
             guard paths != nil else { return .success(nil) }
-            do throws(LocalFiles.Failure) {
+            do throws(SystemError) {
                 let descriptor = try Self.openLocked(path)
                 paths?.insert(path)
                 return .success(descriptor)
@@ -324,14 +324,14 @@ final class TemporaryFiles: Sendable {
         for path in left { unsafe _ = unlink(path) }
     }
 
-    private static func openLocked(_ path: String) throws(LocalFiles.Failure) -> Int32 {
+    private static func openLocked(_ path: String) throws(SystemError) -> Int32 {
         // A second try for a file that its writer renamed between open and lock.
         for _ in 0..<2 {
             let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
             guard descriptor >= 0 else { throw .last() }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 close(descriptor)
-                throw LocalFiles.Failure(code: EBUSY)
+                throw SystemError(code: EBUSY)
             }
             var opened = stat()
             var named = stat()
@@ -342,12 +342,12 @@ final class TemporaryFiles: Sendable {
                 continue
             }
             guard ftruncate(descriptor, 0) == 0 else {
-                let failure = LocalFiles.Failure.last()
+                let failure = SystemError.last()
                 close(descriptor)
                 throw failure
             }
             return descriptor
         }
-        throw LocalFiles.Failure(code: EBUSY)
+        throw SystemError(code: EBUSY)
     }
 }

@@ -97,8 +97,8 @@ enum FetchPath {
     /// - Returns: Nil if the path does not lead through `latest`.
     /// - Throws: The errors of `day`.
     static func ofDay(
-        _ path: String, day: (String) throws(LocalFiles.Failure) -> String
-    ) throws(LocalFiles.Failure) -> String? {
+        _ path: String, day: (String) throws(SystemError) -> String
+    ) throws(SystemError) -> String? {
         let steps = TreePath(path).steps
         guard let place = steps.firstIndex(where: { isLatest($0.text) }), let ranking = steps[place].parent else {
             return nil

@@ -28,7 +28,7 @@ enum FetchOutcome: Sendable {
     case withheld
     case missing
     /// A failure that may pass.
-    case failed(LocalFiles.Failure)
+    case failed(SystemError)
     /// A failure that all other works would share.
     case stopped(ProgramError)
 }
@@ -59,11 +59,11 @@ final class FetchReader: Sendable {
 
     /// Lists a directory, or a path that may be a file.
     func list(_ work: FetchWork) -> FetchOutcome {
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             if let path = try ofDay(work.path) { return .elsewhere(path) }
         } catch { return Self.outcome(of: error, mount: mount) }
         let path = work.path.isEmpty ? mount : "\(mount)/\(work.path)"
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             let status = try MountedFiles.status(of: path)
             if MountedFiles.kind(status) == .file {
                 return .listed(files: [""], directories: [])
@@ -84,8 +84,8 @@ final class FetchReader: Sendable {
     }
 
     /// The path by day of an entry that is named through `latest`; nil for other paths.
-    func ofDay(_ path: String) throws(LocalFiles.Failure) -> String? {
-        try FetchPath.ofDay(path) { directory throws(LocalFiles.Failure) in
+    func ofDay(_ path: String) throws(SystemError) -> String? {
+        try FetchPath.ofDay(path) { directory throws(SystemError) in
             try MountedFiles.day(shownBy: "\(mount)/\(directory)")
         }
     }
@@ -95,7 +95,7 @@ final class FetchReader: Sendable {
     /// Reads a file from its beginning to its end, and writes it to the target if there is one.
     func fetch(_ work: FetchWork) -> FetchOutcome {
         let path = "\(mount)/\(work.path)"
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             let status = try MountedFiles.status(of: path)
             if let target { return try export(work, status, to: target) }
             if MountedFiles.attribute("user.rankfs.state", of: path) == "stored" { return .skipped }
@@ -107,7 +107,7 @@ final class FetchReader: Sendable {
 
     private func export(
         _ work: FetchWork, _ status: stat, to target: ExportFolder
-    ) throws(LocalFiles.Failure) -> FetchOutcome {
+    ) throws(SystemError) -> FetchOutcome {
         let path = "\(mount)/\(work.path)"
         let present = target.compare(work.path, with: status)
         if present == .same {
@@ -121,12 +121,12 @@ final class FetchReader: Sendable {
         defer { close(descriptor) }
         let file: ExportedFile
         do throws(ProgramError) {
-            guard let opened = try target.create(work.path) else { return .failed(LocalFiles.Failure(code: EINTR)) }
+            guard let opened = try target.create(work.path) else { return .failed(SystemError(code: EINTR)) }
             file = opened
         } catch {
             return .stopped(error)
         }
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             let count = try read(descriptor) { file.write($0) }
             guard file.failure == nil else {
                 file.discard()
@@ -145,13 +145,13 @@ final class FetchReader: Sendable {
         }
     }
 
-    private func open(_ path: String) throws(LocalFiles.Failure) -> Int32 {
+    private func open(_ path: String) throws(SystemError) -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .last() }
         return descriptor
     }
 
-    private func read(_ path: String, each: ([UInt8]) -> Bool) throws(LocalFiles.Failure) -> Int64 {
+    private func read(_ path: String, each: ([UInt8]) -> Bool) throws(SystemError) -> Int64 {
         let descriptor = try open(path)
         defer { close(descriptor) }
         // The mount does not see reads of pages that the kernel still caches, so a dropped picture would not be stored again.
@@ -160,7 +160,7 @@ final class FetchReader: Sendable {
     }
 
     /// Reads to the end; a length that differs from the status of the file is a failure, whatever the cause.
-    private func read(_ descriptor: Int32, each: ([UInt8]) -> Bool) throws(LocalFiles.Failure) -> Int64 {
+    private func read(_ descriptor: Int32, each: ([UInt8]) -> Bool) throws(SystemError) -> Int64 {
         var total: Int64 = 0
         var buffer = [UInt8](repeating: 0, count: Self.pieceSize)
         while true {
@@ -173,14 +173,14 @@ final class FetchReader: Sendable {
         }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .last() }
-        guard Int64(status.st_size) == total else { throw LocalFiles.Failure(code: EIO) }
+        guard Int64(status.st_size) == total else { throw SystemError(code: EIO) }
         return total
     }
 
     // MARK: Failures
 
     /// The outcome that an errno of the mount stands for.
-    static func outcome(of failure: LocalFiles.Failure, mount: String) -> FetchOutcome {
+    static func outcome(of failure: SystemError, mount: String) -> FetchOutcome {
         switch failure.code {
         case EACCES, EPERM: .withheld
         case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: .missing

@@ -15,7 +15,7 @@ enum MountedFiles {
     }
 
     /// The entries of a directory in its own order, without `.` and `..`.
-    static func list(_ path: String) throws(LocalFiles.Failure) -> [Entry] {
+    static func list(_ path: String) throws(SystemError) -> [Entry] {
         try Directory.entries(at: path).map { entry in
             let kind: Kind =
                 switch entry.kind {
@@ -29,7 +29,7 @@ enum MountedFiles {
     }
 
     /// The status of a file by lstat(2), which does not follow links.
-    static func status(of path: String) throws(LocalFiles.Failure) -> stat {
+    static func status(of path: String) throws(SystemError) -> stat {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .last() }
         return status
@@ -47,12 +47,12 @@ enum MountedFiles {
     /// The day that a directory of pictures shows.
     ///
     /// - Throws: The error of opening the directory; ENODATA for other directories.
-    static func day(shownBy directory: String) throws(LocalFiles.Failure) -> String {
+    static func day(shownBy directory: String) throws(SystemError) -> String {
         // Opened first: that makes the mount request the newest day, unless it knows the day.
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .last() }
         defer { close(descriptor) }
-        guard let day = attribute("user.rankfs.day", of: directory) else { throw LocalFiles.Failure(code: ENODATA) }
+        guard let day = attribute("user.rankfs.day", of: directory) else { throw SystemError(code: ENODATA) }
         return day
     }
 
@@ -67,7 +67,7 @@ enum MountedFiles {
     }
 
     /// The extended attributes that a copy includes: all of `user.`; the mount lists none about its own store.
-    static func attributes(of path: String) throws(LocalFiles.Failure) -> [(name: String, value: [UInt8])] {
+    static func attributes(of path: String) throws(SystemError) -> [(name: String, value: [UInt8])] {
         var list = [UInt8](repeating: 0, count: longestAttribute)
         let length = unsafe list.withUnsafeMutableBytes { buffer in
             unsafe llistxattr(path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)

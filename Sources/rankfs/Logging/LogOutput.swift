@@ -93,11 +93,6 @@ final class LogOutput: Sendable {
 ///
 /// It is opened before anything is mounted, while an error can still be reported to the user; moving to it then cannot fail.
 struct LogFile: Sendable {
-    /// The reason why a path is no log file, as a clause.
-    struct Refusal: Error, Hashable {
-        let reason: String
-    }
-
     let path: String
     let descriptor: Int32
     let isRegular: Bool
@@ -108,15 +103,15 @@ struct LogFile: Sendable {
     /// Opens a regular file, created if it is missing, or /dev/null.
     ///
     /// Never waits: a FIFO without a reader is refused. Another device is not opened, because that alone may have an effect.
-    init(opening path: String) throws(Refusal) {
+    init(opening path: String) throws(Failure) {
         var status = stat()
         let isThere = unsafe lstat(path, &status) == 0
         if isThere { try Self.check(status, path) }
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw Refusal(reason: LocalFiles.Failure.last().text) }
-        do throws(Refusal) {
-            guard unsafe fstat(descriptor, &status) == 0 else { throw Refusal(reason: LocalFiles.Failure.last().text) }
+        guard descriptor >= 0 else { throw .unusable(SystemError.last().text) }
+        do throws(Failure) {
+            guard unsafe fstat(descriptor, &status) == 0 else { throw .unusable(SystemError.last().text) }
             try Self.check(status, path)
         } catch {
             close(descriptor)
@@ -140,22 +135,22 @@ struct LogFile: Sendable {
             throw ProgramError(
                 .usage, "the log file \(shown) lies inside the mount point; set log_file to another one.")
         }
-        do throws(Refusal) {
+        do throws(Failure) {
             try self.init(opening: path)
         } catch {
             throw ProgramError(
                 .cannotCreate,
-                "the log file \(shown) cannot be written: \(error.reason); set log_file to a file that can be.")
+                "the log file \(shown) cannot be written: \(error.cause); set log_file to a file that can be.")
         }
     }
 
-    private static func check(_ status: stat, _ path: String) throws(Refusal) {
+    private static func check(_ status: stat, _ path: String) throws(Failure) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFCHR where path == nowhere: return
-        case S_IFDIR: throw Refusal(reason: "it is a folder")
-        case S_IFLNK: throw Refusal(reason: "it is a link, which is not followed")
-        default: throw Refusal(reason: "it is no regular file")
+        case S_IFDIR: throw .unusable("it is a folder")
+        case S_IFLNK: throw .unusable("it is a link, which is not followed")
+        default: throw .unusable("it is no regular file")
         }
     }
 }

@@ -22,12 +22,12 @@ enum Launcher {
     static func start(_ request: MountRequest, as account: Account? = nil) throws(ProgramError) {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else {
-            throw ProgramError(.system, "no pipe can be made: \(LocalFiles.Failure.last().text).")
+            throw ProgramError(.system, "no pipe can be made: \(SystemError.last().text).")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         let process: pid_t
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             process = try ChildProcess.start("/proc/self/exe", arguments(for: request), inheriting: [ends[1]])
         } catch {
             close(ends[1])
@@ -90,7 +90,7 @@ enum Launcher {
         }
         if code == 0 { return }
         kill(process, SIGTERM)
-        let reason = code.map { LocalFiles.Failure(code: $0).text } ?? "no answer within 10 s"
+        let reason = code.map { SystemError(code: $0).text } ?? "no answer within 10 s"
         throw ProgramError(
             .unavailable,
             "\(LogText.escaped(mountPoint)) was mounted but does not answer (\(reason)); run it with -f -d to see why.")

@@ -48,7 +48,7 @@ struct MountPoint: Hashable, Sendable {
         case .notADirectory: return .refuse("\(shown) is not a folder; name an empty folder.")
         case .failed(let code):
             return .refuse(
-                "\(shown) cannot be used as a mount point: \(LocalFiles.Failure(code: code).text); name another folder."
+                "\(shown) cannot be used as a mount point: \(SystemError(code: code).text); name another folder."
             )
         case .silent: return .refuse("\(shown) does not answer; unmount what is there or name another folder.")
         }
@@ -104,7 +104,7 @@ struct MountPoint: Hashable, Sendable {
         // The attributes of a dead mount's root may be cached, so stat(2) alone can succeed; statfs(2) always reaches the mount.
         let asksMount = mounts.last?.isOwn == true
         return BlockingCall.run(within: patience) {
-            do throws(LocalFiles.Failure) {
+            do throws(SystemError) {
                 if asksMount {
                     var statistics = statvfs()
                     guard unsafe statvfs(path, &statistics) == 0 else { throw .last() }

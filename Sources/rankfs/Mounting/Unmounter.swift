@@ -43,7 +43,7 @@ enum Unmounter {
     static func unmount(_ path: String) throws(ProgramError) {
         // Never follows a link that was put in place of the folder.
         if unsafe umount2(path, Int32(UMOUNT_NOFOLLOW)) == 0 { return }
-        let failure = LocalFiles.Failure.last()
+        let failure = SystemError.last()
         let shown = LogText.escaped(path)
         switch failure.code {
         case EBUSY: throw refusal(shown, "busy")
@@ -55,7 +55,7 @@ enum Unmounter {
             throw ProgramError(.unavailable, "\(shown) needs fusermount3 to be unmounted; install the package fuse3.")
         }
         let end: ChildProcess.End
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             end = try ChildProcess.run(helper, ["fusermount3", "-u", "--", path])
         } catch {
             throw ProgramError(.mountFailure, "fusermount3 cannot be started: \(error.text); try again.")

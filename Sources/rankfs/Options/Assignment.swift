@@ -1,3 +1,5 @@
+import Rankings
+
 /// A name with its value, as a file, the environment or the command line gives them.
 struct Assignment: Hashable, Sendable {
     var name: String
@@ -20,7 +22,7 @@ struct Assignment: Hashable, Sendable {
         } catch {
             let shown = definition.mayHoldSecret ? "" : " \"\(LogText.escaped(value, limit: Self.longestShown))\""
             throw ProgramError(
-                place.status, "\(place.prefix)\(definition.name)\(shown) is not understood: give \(error.description).")
+                place.status, "\(place.prefix)\(definition.name)\(shown) is not understood: give \(error.cause).")
         }
     }
 

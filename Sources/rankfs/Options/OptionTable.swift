@@ -80,7 +80,7 @@ struct OptionDefinition: Sendable {
     /// The words that the value is chosen from, for completion; empty for other kinds of values.
     let words: [String]
     /// Parses a value into the settings.
-    let set: @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
+    let set: @Sendable (inout Settings, String, OptionContext) throws(Failure) -> Void
 
     /// Whether the value is a path.
     var isPath: Bool { placeholder == "DIR" || placeholder == "FILE" }
@@ -91,7 +91,7 @@ struct OptionDefinition: Sendable {
     init(
         _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
         mayBeSecret: Bool = false,
-        set: @escaping @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
+        set: @escaping @Sendable (inout Settings, String, OptionContext) throws(Failure) -> Void
     ) {
         self.name = name
         self.placeholder = placeholder
@@ -115,7 +115,7 @@ struct OptionDefinition: Sendable {
         mayHoldSecret = false
         mayBeSecret = false
         words = choices.map(\.0)
-        set = { settings, text, _ throws(ExpectedValue) in
+        set = { settings, text, _ throws(Failure) in
             settings[keyPath: setting] = try ValueParsers.word(text, of: choices)
         }
     }
@@ -126,7 +126,7 @@ struct OptionDefinition: Sendable {
         path setting: any WritableKeyPath<Settings, String?> & Sendable
     ) {
         self.init(name, placeholder, standard: standard, help: help, mayBeSecret: mayBeSecret) {
-            settings, text, context throws(ExpectedValue) in
+            settings, text, context throws(Failure) in
             settings[keyPath: setting] = try ValueParsers.path(
                 text, relativeTo: context.directory, home: context.home)
         }
@@ -137,7 +137,7 @@ struct OptionDefinition: Sendable {
         _ name: String, _ placeholder: String, standard: String, help: String, in bounds: ClosedRange<Int>,
         of setting: any WritableKeyPath<Settings, Int> & Sendable
     ) {
-        self.init(name, placeholder, standard: standard, help: help) { settings, text, _ throws(ExpectedValue) in
+        self.init(name, placeholder, standard: standard, help: help) { settings, text, _ throws(Failure) in
             settings[keyPath: setting] = try ValueParsers.integer(text, in: bounds)
         }
     }
@@ -147,7 +147,7 @@ struct OptionDefinition: Sendable {
         _ name: String, standard: String, help: String, in bounds: ClosedRange<Int64>,
         of setting: any WritableKeyPath<Settings, Int64> & Sendable
     ) {
-        self.init(name, "SIZE", standard: standard, help: help) { settings, text, _ throws(ExpectedValue) in
+        self.init(name, "SIZE", standard: standard, help: help) { settings, text, _ throws(Failure) in
             settings[keyPath: setting] = try ValueParsers.size(text, in: bounds)
         }
     }
@@ -224,7 +224,7 @@ enum OptionTable {
             words: [("first", false), ("all", true)], of: \.allPages),
         OptionDefinition(
             "top", "N", standard: "all", help: "show only the first N entries of a ranking"
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             // The service ranks 500 at most; ten times that leaves room for other services.
             settings.top = text == "all" ? nil : try ValueParsers.integer(text, in: 1...5000)
         },
@@ -251,7 +251,7 @@ enum OptionTable {
         OptionDefinition(
             "tags", "TAGS", standard: "none",
             help: "tags that works must have or, with - in front, not have: \"cat -dog\""
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             let tags = try ValueParsers.tags(text)
             settings.filter.tags = tags.wanted
             settings.filter.refusedTags = tags.refused
@@ -293,20 +293,20 @@ enum OptionTable {
         OptionDefinition(
             "proxy", "URL", standard: "none", help: "a proxy, http:// or socks5h://; the environment is not asked",
             mayHoldSecret: true
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             settings.proxy =
                 text == "none"
                 ? nil : try OriginURL(text, schemes: ["http", "https", "socks5h", "socks5", "socks4a", "socks4"])
         },
         OptionDefinition(
             "user_agent", "TEXT", standard: bySource, help: "the User-Agent of every request"
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             settings.userAgent = try ValueParsers.headerText(text)
         },
         OptionDefinition(
             "rate", "NUMBER", standard: bySource,
             help: "API requests a second once a burst is spent"
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             settings.rate = try ValueParsers.rate(text, in: 0.01...1000)
         },
         OptionDefinition(
@@ -315,20 +315,20 @@ enum OptionTable {
         OptionDefinition(
             "timeout", "SECONDS", standard: "30",
             help: "when every request has been answered, whatever the network does"
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             // Below 2 s a handshake is not certain to fit; the kernel's own hung-task warning comes at 120 s.
             settings.timeout = try ValueParsers.seconds(text, in: 2...110)
         },
         OptionDefinition(
             "api_url", "URL", standard: bySource, help: "an origin of your own for listings",
             mayHoldSecret: true
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             settings.apiURL = try plainOrigin(text)
         },
         OptionDefinition(
             "image_url", "URL", standard: bySource, help: "an origin of your own for pictures",
             mayHoldSecret: true
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             settings.imageURL = try plainOrigin(text)
         },
         OptionDefinition(
@@ -338,17 +338,17 @@ enum OptionTable {
             "cookies", "FILE", standard: "what rankfs login stored",
             help: "a cookies.txt with the session to sign in with",
             mayBeSecret: true
-        ) { settings, text, context throws(ExpectedValue) in
+        ) { settings, text, context throws(Failure) in
             if Secrets.mayBe(text) {
-                throw ExpectedValue("the name of a file that holds the cookie, never the cookie itself")
+                throw .notTaken("the name of a file that holds the cookie, never the cookie itself")
             }
             settings.cookies = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
         },
     ]
 
-    private static func plainOrigin(_ text: String) throws(ExpectedValue) -> OriginURL {
+    private static func plainOrigin(_ text: String) throws(Failure) -> OriginURL {
         let url = try OriginURL(text)
-        if url.hasUserInfo { throw ExpectedValue("a URL without user name and password") }
+        if url.hasUserInfo { throw .notTaken("a URL without user name and password") }
         return url
     }
 
@@ -356,32 +356,32 @@ enum OptionTable {
         OptionDefinition(
             "tier", "s3://BUCKET/PREFIX", standard: "none",
             help: "a bucket on an object store where machines share what they download"
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             guard text != "none" else {
                 settings.tier = nil
                 return
             }
             guard let address = BucketAddress(text) else {
-                throw ExpectedValue("s3://BUCKET or s3://BUCKET/PREFIX, the prefix of letters, digits, - _ . and /")
+                throw .notTaken("s3://BUCKET or s3://BUCKET/PREFIX, the prefix of letters, digits, - _ . and /")
             }
             settings.tier = address
         },
         OptionDefinition(
             "tier_url", "URL", standard: "Amazon's", help: "the object store, such as http://nas.local:8333",
             mayHoldSecret: true
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             let url = try plainOrigin(text)
             guard url.text == url.origin || url.text.lowercased() == url.origin else {
-                throw ExpectedValue("a URL without a path, such as http://nas.local:8333")
+                throw .notTaken("a URL without a path, such as http://nas.local:8333")
             }
             settings.tierURL = url
         },
         OptionDefinition(
             "tier_region", "NAME", standard: StorePlace.standardRegion, help: "what the store calls its region"
-        ) { settings, text, _ throws(ExpectedValue) in
+        ) { settings, text, _ throws(Failure) in
             guard (1...64).contains(text.utf8.count),
                 text.utf8.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 45 })
-            else { throw ExpectedValue("the name of a region, such as eu-west-1") }
+            else { throw .notTaken("the name of a region, such as eu-west-1") }
             settings.tierRegion = text
         },
         OptionDefinition(

@@ -80,7 +80,7 @@ extension SettingsLoader {
         guard let path = home.configurationFile else { return nil }
         let shown = LogText.escaped(path)
         let bytes: [UInt8]
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             bytes = try LocalFiles.read(path, limit: ConfigurationFile.longest + 1)
         } catch {
             if error.code == ENOENT || error.code == ENOTDIR { return nil }

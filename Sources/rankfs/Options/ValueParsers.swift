@@ -1,17 +1,12 @@
-/// The expected form of a value that does not parse, as the end of a sentence: "a size such as 50M or 2G".
-struct ExpectedValue: Error, Hashable, Sendable {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
+import Rankings
 
 /// Parsers of option values: pure functions from text to a value within bounds.
+///
+/// They throw `.notTaken` with the expected form as the end of a sentence: "a size such as 50M or 2G".
 enum ValueParsers {
     /// A size in bytes: digits and one of K, M, G, T (powers of 1024), also written `MB` or `MiB`.
-    static func size(_ text: String, in bounds: ClosedRange<Int64>) throws(ExpectedValue) -> Int64 {
-        let expected = ExpectedValue(
+    static func size(_ text: String, in bounds: ClosedRange<Int64>) throws(Failure) -> Int64 {
+        let expected = Failure.notTaken(
             "a size such as 50M or 2G, from \(sizeText(bounds.lowerBound)) to \(sizeText(bounds.upperBound))")
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits), let factor = factor(ofUnit: text.dropFirst(digits.count)) else {
@@ -44,8 +39,8 @@ enum ValueParsers {
     }
 
     /// A duration in seconds, with an optional fraction and an optional trailing `s`.
-    static func seconds(_ text: String, in bounds: ClosedRange<Int64>) throws(ExpectedValue) -> Duration {
-        let expected = ExpectedValue("a number of seconds from \(bounds.lowerBound) to \(bounds.upperBound)")
+    static func seconds(_ text: String, in bounds: ClosedRange<Int64>) throws(Failure) -> Duration {
+        let expected = Failure.notTaken("a number of seconds from \(bounds.lowerBound) to \(bounds.upperBound)")
         let number = text.hasSuffix("s") ? text.dropLast() : text[...]
         let value = try decimal(number, or: expected)
         guard value >= Double(bounds.lowerBound), value <= Double(bounds.upperBound) else { throw expected }
@@ -53,15 +48,16 @@ enum ValueParsers {
     }
 
     /// Requests a second: a decimal number.
-    static func rate(_ text: String, in bounds: ClosedRange<Double>) throws(ExpectedValue) -> Double {
-        let expected = ExpectedValue("a number of requests a second from \(bounds.lowerBound) to \(bounds.upperBound)")
+    static func rate(_ text: String, in bounds: ClosedRange<Double>) throws(Failure) -> Double {
+        let expected = Failure.notTaken(
+            "a number of requests a second from \(bounds.lowerBound) to \(bounds.upperBound)")
         let value = try decimal(text[...], or: expected)
         guard bounds.contains(value) else { throw expected }
         return value
     }
 
     /// Plain decimals only: `Double.init` alone would also accept `nan`, `0x1p3` and `1e9`.
-    private static func decimal(_ text: Substring, or expected: ExpectedValue) throws(ExpectedValue) -> Double {
+    private static func decimal(_ text: Substring, or expected: Failure) throws(Failure) -> Double {
         guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 }), let value = Double(text)
         else {
             throw expected
@@ -70,48 +66,48 @@ enum ValueParsers {
     }
 
     /// A whole number: digits only.
-    static func integer(_ text: String, in bounds: ClosedRange<Int>) throws(ExpectedValue) -> Int {
+    static func integer(_ text: String, in bounds: ClosedRange<Int>) throws(Failure) -> Int {
         guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int(text),
             bounds.contains(value)
-        else { throw ExpectedValue("a whole number from \(bounds.lowerBound) to \(bounds.upperBound)") }
+        else { throw .notTaken("a whole number from \(bounds.lowerBound) to \(bounds.upperBound)") }
         return value
     }
 
     /// One word of a list.
-    static func word<Value>(_ text: String, of choices: [(String, Value)]) throws(ExpectedValue) -> Value {
+    static func word<Value>(_ text: String, of choices: [(String, Value)]) throws(Failure) -> Value {
         guard let choice = choices.first(where: { $0.0 == text }) else {
-            throw ExpectedValue("one of " + choices.map(\.0).joined(separator: ", "))
+            throw .notTaken("one of " + choices.map(\.0).joined(separator: ", "))
         }
         return choice.1
     }
 
     /// An absolute path; a leading `~/` stands for the home directory, any other relative path starts from `directory`.
-    static func path(_ text: String, relativeTo directory: String?, home: String?) throws(ExpectedValue) -> String {
+    static func path(_ text: String, relativeTo directory: String?, home: String?) throws(Failure) -> String {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
-            throw ExpectedValue("a path without control characters")
+            throw .notTaken("a path without control characters")
         }
         if text.hasPrefix("/") { return text }
         if text.hasPrefix("~/"), let home { return home + text.dropFirst() }
-        guard let directory else { throw ExpectedValue("an absolute path") }
+        guard let directory else { throw .notTaken("an absolute path") }
         return directory == "/" ? "/" + text : directory + "/" + text
     }
 
     /// A line of text that goes into a request header.
-    static func headerText(_ text: String) throws(ExpectedValue) -> String {
+    static func headerText(_ text: String) throws(Failure) -> String {
         guard !text.isEmpty, text.utf8.count <= 256, text.utf8.allSatisfy({ (32...126).contains($0) }) else {
-            throw ExpectedValue("1 to 256 printable ASCII characters")
+            throw .notTaken("1 to 256 printable ASCII characters")
         }
         return text
     }
 
     /// Tags separated by blanks or semicolons; a leading `-` marks a refused tag; `none` stands for no tags.
-    static func tags(_ text: String) throws(ExpectedValue) -> (wanted: [String], refused: [String]) {
+    static func tags(_ text: String) throws(Failure) -> (wanted: [String], refused: [String]) {
         if text == "none" { return ([], []) }
         let words = text.split { $0 == " " || $0 == ";" || $0 == "\t" }
         let refused = words.filter { $0.hasPrefix("-") }.map { String($0.dropFirst()) }
         let wanted = words.filter { !$0.hasPrefix("-") }.map(String.init)
         guard !words.isEmpty, !refused.contains("") else {
-            throw ExpectedValue("tags with blanks between them such as \"landscape -sketch\"")
+            throw .notTaken("tags with blanks between them such as \"landscape -sketch\"")
         }
         return (wanted, refused)
     }
@@ -137,8 +133,8 @@ struct OriginURL: Hashable, Sendable {
     let hasUserInfo: Bool
 
     /// - Throws: The expected form; the text itself is never repeated, because it may contain a password.
-    init(_ text: String, schemes: [String] = ["http", "https"]) throws(ExpectedValue) {
-        let expected = ExpectedValue("a URL such as \(schemes[0])://127.0.0.1:8080, without query or fragment")
+    init(_ text: String, schemes: [String] = ["http", "https"]) throws(Failure) {
+        let expected = Failure.notTaken("a URL such as \(schemes[0])://127.0.0.1:8080, without query or fragment")
         guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ (33...126).contains($0) }),
             !text.contains(where: { "?#\\\"<>".contains($0) }),
             let scheme = schemes.first(where: { text.lowercased().hasPrefix($0 + "://") })

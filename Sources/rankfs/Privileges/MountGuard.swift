@@ -44,17 +44,17 @@ struct MountGuard: Sendable {
         guard device >= 0 else {
             throw ProgramError(
                 .system,
-                "/dev/fuse cannot be opened: \(LocalFiles.Failure.last().text); load the kernel module with `modprobe fuse`."
+                "/dev/fuse cannot be opened: \(SystemError.last().text); load the kernel module with `modprobe fuse`."
             )
         }
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
-            throw ProgramError(.system, "no socket can be made: \(LocalFiles.Failure.last().text).")
+            throw ProgramError(.system, "no socket can be made: \(SystemError.last().text).")
         }
         defer { close(ends[1]) }
         let mount = GuardedMount(request, for: account)
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             _ = try ChildProcess.start("/proc/self/exe", mount.arguments, inheriting: [ends[1], device])
         } catch {
             throw ProgramError(.system, "the mounting process cannot be started: \(error.text).")
@@ -312,7 +312,7 @@ struct GuardedMount: Command {
     private var mountFailure: ProgramError {
         ProgramError(
             .mountFailure,
-            "mounting on \(LogText.escaped(mountPoint)) failed: \(LocalFiles.Failure.last().text); `dmesg` may tell more."
+            "mounting on \(LogText.escaped(mountPoint)) failed: \(SystemError.last().text); `dmesg` may tell more."
         )
     }
 

@@ -67,19 +67,19 @@ struct CachePlace: Hashable, Sendable {
     }
 
     /// Makes missing directories; nil if all exist and can be written.
-    private func make() -> LocalFiles.Failure? {
-        do throws(LocalFiles.Failure) {
+    private func make() -> SystemError? {
+        do throws(SystemError) {
             for path in [directory, catalog] {
                 try LocalFiles.makeDirectories(path)
                 // W_OK and X_OK: read-only file systems refuse root too.
-                guard unsafe access(path, W_OK | X_OK) == 0 else { throw LocalFiles.Failure.last() }
+                guard unsafe access(path, W_OK | X_OK) == 0 else { throw SystemError.last() }
             }
         } catch {
             return error
         }
         // Other failures are reported by the parts that need the folder.
         guard let code = ImageCache.makeFolders(in: directory), code == ENOSPC || code == EDQUOT else { return nil }
-        return LocalFiles.Failure(code: code)
+        return SystemError(code: code)
     }
 
     /// The directory of the catalog for a mount's choices; a separate one for other than the usual choices.
@@ -92,7 +92,7 @@ struct CachePlace: Hashable, Sendable {
     func catalog(showing choices: String) throws(ProgramError) -> String {
         guard !choices.isEmpty else { return catalog }
         let directory = "\(catalog)/\(choices)"
-        do throws(LocalFiles.Failure) { try LocalFiles.makeDirectories(directory) } catch {
+        do throws(SystemError) { try LocalFiles.makeDirectories(directory) } catch {
             throw ProgramError(
                 .cannotCreate,
                 "the directory \(LogText.escaped(directory)) cannot be made: \(error.text); check its owner and free space."

@@ -77,14 +77,14 @@ struct MountService {
         let heartbeat = Heartbeat(
             manager, status: { status.line() }, isAlive: { Liveness.check(mountPoint, status: status, parts: parts) })
         heartbeat.start()
-        let outcome = Result { () throws(SessionError) in try session.run() }
+        let outcome = Result { () throws(SystemError) in try session.run() }
         heartbeat.stop()
         guardian?.release()
         stopper.sessionEnded()
         BlockingCall.wait { await thumbnails?.close() }
         parts.close()
         fileSystem.tellCounts()
-        if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.message) }
+        if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.text) }
         // A guard is root, and unmounts when this process has gone.
         if guardian == nil, let mounted, Unmounter.hasLeft(mounted, at: mountPoint) {
             throw Unmounter.leftBehind(mountPoint)
@@ -126,13 +126,13 @@ struct MountService {
             mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
             debug: request.debug)
         mounting.device = guardian?.device
-        do throws(SessionError) {
+        do throws(SystemError) {
             let session = try Session(mounting, fileSystem: fileSystem)
             status.attach(session, serving: fileSystem)
             return (session, fileSystem)
         } catch {
             parts.close()
-            throw ProgramError(.unavailable, error.message)
+            throw ProgramError(.unavailable, error.text)
         }
     }
 
@@ -181,11 +181,11 @@ struct MountService {
     private func openLogFile(_ log: Log, place: CachePlace, mountPoint: String) throws(ProgramError) -> LogFile? {
         if let path = settings.logFile { return try LogFile(named: path, mountPoint: mountPoint) }
         guard request.readyDescriptor != nil else { return nil }
-        do throws(LogFile.Refusal) {
+        do throws(Failure) {
             return try LogFile(opening: place.log)
         } catch {
             // The user did not request this file: a full disk is no reason not to serve the pictures that are stored on it.
-            log.warning("there will be no log, for \(place.log) cannot be written: \(error.reason)")
+            log.warning("there will be no log, for \(place.log) cannot be written: \(error.cause)")
             return try? LogFile(opening: LogFile.nowhere)
         }
     }

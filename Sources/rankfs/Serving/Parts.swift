@@ -97,7 +97,7 @@ final class Parts: Sendable {
         let client = HTTPClient(transport: network)
         let service = name.plugIn.source(
             SourceMeans(
-                send: { request throws(HTTPError) in try await client.send(request) },
+                send: { request throws(Failure) in try await client.send(request) },
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: WallClock.now))
         tier = try TierParts.make(
@@ -140,7 +140,7 @@ final class Parts: Sendable {
         observer: (any TransferObserver)? = nil
     ) throws(ProgramError) -> CurlTransport {
         let access = source.description.access
-        do throws(HTTPError) {
+        do throws(Failure) {
             return try CurlTransport(
                 CurlTransport.Configuration(
                     limits: HostLimits(
@@ -152,7 +152,7 @@ final class Parts: Sendable {
         } catch .untrusted(let reason) {
             throw ProgramError(.configuration, "ca_file: \(reason)")
         } catch {
-            throw ProgramError(.system, "the network library cannot be started: \(error).")
+            throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
         }
     }
 
@@ -220,7 +220,7 @@ final class Parts: Sendable {
         var attempt = 0
         while true {
             attempt += 1
-            do throws(ImageCacheError) {
+            do throws(Failure) {
                 return try ImageCache(configuration, host: host) { log.record($0) }
             } catch {
                 switch error {
@@ -230,10 +230,7 @@ final class Parts: Sendable {
                         .unavailable,
                         "another rankfs uses the cache directory \(LogText.escaped(place.directory)); "
                             + "unmount that one or set cache_dir to another directory.")
-                case .unusable(let sentence): throw ProgramError(.cannotCreate, sentence)
-                default:
-                    throw ProgramError(
-                        .cannotCreate, "the cache \(LogText.escaped(place.directory)) cannot be used: \(error).")
+                default: throw ProgramError(.cannotCreate, error.cause)
                 }
             }
         }
@@ -248,7 +245,7 @@ final class Parts: Sendable {
         _ settings: Settings, directory: String, network: Duration, source: any RankingSource, host: ImageHost,
         sharedSizes: (any SharedSizes)?, log: Log
     ) throws(ProgramError) -> Catalog {
-        do throws(CatalogError) {
+        do throws(Failure) {
             return try Catalog(
                 CatalogConfiguration(
                     directory: directory, days: settings.days,
@@ -260,11 +257,7 @@ final class Parts: Sendable {
                 source: source, host: host, sharedSizes: sharedSizes
             ) { log.record($0) }
         } catch {
-            // The database's own text is already a sentence.
-            if case .database(let reason) = error {
-                throw ProgramError(.cannotCreate, "\(LogText.escaped(reason, limit: LogText.longestLine)).")
-            }
-            throw ProgramError(.cannotCreate, "the catalog \(LogText.escaped(directory)) cannot be used: \(error).")
+            throw ProgramError(.cannotCreate, "\(LogText.escaped(error.cause, limit: LogText.longestLine)).")
         }
     }
 

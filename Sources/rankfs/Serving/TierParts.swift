@@ -82,7 +82,7 @@ struct TierMeans {
         // An origin that the user named may be anywhere, also in the local network.
         let isNamed = settings.tierURL != nil
         let host = String(place.origin.drop { $0 != "/" }.drop { $0 == "/" })
-        do throws(HTTPError) {
+        do throws(Failure) {
             transport = try CurlTransport(
                 CurlTransport.Configuration(
                     limits: HostLimits(connections: Self.connections), userAgent: "rankfs/\(Version.text)",
@@ -92,7 +92,7 @@ struct TierMeans {
         } catch .untrusted(let reason) {
             throw ProgramError(.configuration, "ca_file: \(reason)")
         } catch {
-            throw ProgramError(.system, "the network library cannot be started: \(error).")
+            throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
         }
         store = ObjectStore(place, keys: keys, transport: RequestQueue(transport))
     }

@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import Synchronization
 
@@ -147,7 +148,7 @@ struct TransferLog: TransferObserver {
         return host + path.dropFirst(authority.count) + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
     }
 
-    private static func text(of error: HTTPError) -> String {
+    private static func text(of error: Failure) -> String {
         switch error {
         case .unreachable(let reason): "unreachable (\(reason))"
         case .timedOut: "timed out"
@@ -156,11 +157,11 @@ struct TransferLog: TransferObserver {
         case .tooLarge: "larger than it may be"
         case .redirectRefused(let reason): "redirect refused (\(reason))"
         case .untrusted(let reason): "untrusted (\(reason))"
-        case .refused(let reason): "refused (\(reason))"
-        case .limited(let seconds): "not sent, the host asked for a pause of \(seconds) s"
-        case .turnedAway(let reason), .exhausted(let reason): "not sent (\(reason))"
+        case .unsendable(let reason): "refused (\(reason))"
+        case .limited(let seconds): "not sent, the host asked for a pause of \(seconds ?? 0) s"
         case .offline: "offline"
         case .cancelled: "not wanted any more"
+        default: "not sent (\(error.cause))"
         }
     }
 }

@@ -23,7 +23,7 @@ enum MountedStatus {
     /// The text of a mount's status, or the reason why it has none.
     static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
         let result = BlockingCall.run(within: patience) {
-            Result { () throws(LocalFiles.Failure) in
+            Result { () throws(SystemError) in
                 try LocalFiles.read("\(mountPoint)/\(documentPath)", limit: longest)
             }
         }
@@ -37,7 +37,7 @@ enum MountedStatus {
     }
 
     /// The error that explains why a mount returns no status.
-    static func explanation(of failure: LocalFiles.Failure, at mountPoint: String) -> ProgramError {
+    static func explanation(of failure: SystemError, at mountPoint: String) -> ProgramError {
         let shown = LogText.escaped(mountPoint)
         let reason =
             switch failure.code {

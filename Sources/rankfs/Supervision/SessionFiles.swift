@@ -68,7 +68,7 @@ struct SessionFiles: Hashable, Sendable {
     /// Makes the directory of a session file, private to the user.
     static func prepare(_ file: String) throws(ProgramError) {
         guard let directory = LocalFiles.parent(of: file) else { return }
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             try LocalFiles.makeDirectories(directory)
             try LocalFiles.makePrivate(directory)
         } catch {

@@ -5,11 +5,8 @@ import Rankings
 
 /// Small file operations with errno as the error.
 enum LocalFiles {
-    /// An errno of a failed call.
-    typealias Failure = SystemError
-
     /// The whole content of a file, at most `limit` bytes of it.
-    static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
+    static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
         try FileBytes.read(path, upTo: limit)
     }
 
@@ -20,21 +17,21 @@ enum LocalFiles {
     }
 
     /// Replaces a small file in one step, so that a crash leaves the old content or the new.
-    static func replace(_ path: String, with bytes: [UInt8]) throws(Failure) {
+    static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
         let temporary = path + ".new"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .last() }
         let written = write(bytes, to: descriptor)
-        let failure = Failure.last()
+        let failure = SystemError.last()
         close(descriptor)
         guard written else { throw failure }
         guard unsafe rename(temporary, path) == 0 else { throw .last() }
     }
 
     /// Makes a directory and its missing parents, each private to the user unless other permissions are given.
-    static func makeDirectories(_ path: String, permissions: mode_t = 0o700) throws(Failure) {
+    static func makeDirectories(_ path: String, permissions: mode_t = 0o700) throws(SystemError) {
         if unsafe mkdir(path, permissions) == 0 || errno == EEXIST {
-            guard try isDirectory(path) else { throw Failure(code: ENOTDIR) }
+            guard try isDirectory(path) else { throw SystemError(code: ENOTDIR) }
             return
         }
         guard errno == ENOENT, let parent = parent(of: path) else { throw .last() }
@@ -43,23 +40,23 @@ enum LocalFiles {
     }
 
     /// Removes all rights of other users on a directory.
-    static func makePrivate(_ path: String) throws(Failure) {
+    static func makePrivate(_ path: String) throws(SystemError) {
         guard unsafe chmod(path, 0o700) == 0 else { throw .last() }
     }
 
-    static func isDirectory(_ path: String) throws(Failure) -> Bool {
+    static func isDirectory(_ path: String) throws(SystemError) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw .last() }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Whether a directory has no entries.
-    static func isEmptyDirectory(_ path: String) throws(Failure) -> Bool {
+    static func isEmptyDirectory(_ path: String) throws(SystemError) -> Bool {
         try names(in: path).isEmpty
     }
 
     /// The names in a directory besides `.` and `..`, in no order.
-    static func names(in path: String) throws(Failure) -> [String] {
+    static func names(in path: String) throws(SystemError) -> [String] {
         try Directory.entries(at: path).map(\.name)
     }
 

@@ -55,7 +55,7 @@ enum HiddenPrompt {
     /// for the main thread before there are others.
     ///
     /// - Returns: The line without its end; nil if the terminal was closed.
-    static func ask(_ question: String) throws(LocalFiles.Failure) -> [UInt8]? {
+    static func ask(_ question: String) throws(SystemError) -> [UInt8]? {
         var terminal = termios()
         guard unsafe tcgetattr(0, &terminal) == 0 else { throw .last() }
         var watched = sigset_t()
@@ -85,7 +85,7 @@ enum HiddenPrompt {
     private enum Outcome {
         case line([UInt8]?)
         case signal(Int32)
-        case failed(LocalFiles.Failure)
+        case failed(SystemError)
     }
 
     /// Turns echo off; line editing stays, and the line end is still shown, so that later text begins on a new line.

@@ -80,7 +80,7 @@ enum WatchCommand {
     /// The closing sentence when a mount's status can no longer be read.
     ///
     /// - Throws: The failure, if it is one of the mount.
-    static func ending(_ failure: LocalFiles.Failure, of mountPoint: String) throws(ProgramError) -> String {
+    static func ending(_ failure: SystemError, of mountPoint: String) throws(ProgramError) -> String {
         switch failure.code {
         case ENOENT, ENOTDIR: return "\(LogText.escaped(mountPoint)) has been unmounted."
         default: throw MountedStatus.explanation(of: failure, at: mountPoint)
@@ -95,7 +95,7 @@ enum WatchEvent: Sendable {
     /// The present status of the mount, as JSON text.
     case told([UInt8])
     /// The status can no longer be read.
-    case failed(LocalFiles.Failure)
+    case failed(SystemError)
     /// The terminal has another size.
     case resized
     /// Ctrl-Z.
@@ -160,7 +160,7 @@ final class WatchReader: Sendable {
 
     private func look(failures before: Int) {
         let failures: Int
-        do throws(LocalFiles.Failure) {
+        do throws(SystemError) {
             mailbox.put(.told(try LocalFiles.read(path, limit: MountedStatus.longest)))
             failures = 0
         } catch {

@@ -13,14 +13,14 @@ import TestSupport
 /// All state is behind one lock.
 final class FakeBoard: Sendable {
     private struct State {
-        var script: [Result<HTTPResponse, HTTPError>]
+        var script: [Result<HTTPResponse, Failure>]
         var requests: [HTTPRequest] = []
         var verdicts: [AnswerVerdict] = []
     }
 
     private let state: Mutex<State>
 
-    init(_ script: [Result<HTTPResponse, HTTPError>]) {
+    init(_ script: [Result<HTTPResponse, Failure>]) {
         state = Mutex(State(script: script))
     }
 
@@ -53,14 +53,14 @@ final class FakeBoard: Sendable {
     /// Means of a source that asks this board, at the same moment.
     func means(apiURL: String? = nil, now: Int64 = 1_715_774_400) -> SourceMeans {
         SourceMeans(
-            send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL, imageURL: nil,
+            send: { request throws(Failure) in try self.answered(request) }, apiURL: apiURL, imageURL: nil,
             wallClock: { now })
     }
 
-    private func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
-        let next = state.withLock { state -> Result<HTTPResponse, HTTPError> in
+    private func answered(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
+        let next = state.withLock { state -> Result<HTTPResponse, Failure> in
             state.requests.append(request)
-            let next = state.script.isEmpty ? .failure(.refused("not in the script")) : state.script.removeFirst()
+            let next = state.script.isEmpty ? .failure(.unsendable("not in the script")) : state.script.removeFirst()
             state.verdicts.append((try? next.get()).flatMap { request.judge?($0) } ?? .unknown)
             return next
         }
@@ -95,7 +95,7 @@ func hosts(_ engine: any BooruEngine, replacement: String? = nil) -> PictureHost
         access.hosts, home: access.apiURL.replacingOccurrences(of: "https://", with: ""), replacement: replacement)
 }
 
-func failure<Value>(_ body: () async throws(SourceError) -> Value) async -> SourceError? {
+func failure<Value>(_ body: () async throws(Failure) -> Value) async -> Failure? {
     do {
         _ = try await body()
         return nil

@@ -11,9 +11,9 @@ import Testing
         let tooOld = ListingKey.ranking(.daily, Day.first(of: .daily).advanced(by: -1))
         for key in [next, tooOld, .author(UserID(rawValue: -1))] {
             #expect(catalog.listings.isKnownAbsent(key))
-            await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(key) }
+            await #expect(throws: Failure.absent) { try await catalog.listings.open(key) }
         }
-        await #expect(throws: CatalogError.needsSignIn) {
+        await #expect(throws: Failure.needsSignIn) {
             try await catalog.listings.open(.ranking(RankingMode.signedIn[0], Bench.day))
         }
         #expect(bench.source.calls.isEmpty)
@@ -24,8 +24,8 @@ import Testing
         let catalog = try bench.open()
         bench.now += 4 * 3600
         #expect(!catalog.listings.isKnownAbsent(next), "the calendar says it is out")
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(next) }
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(next) }
+        await #expect(throws: Failure.absent) { try await catalog.listings.open(next) }
+        await #expect(throws: Failure.absent) { try await catalog.listings.open(next) }
         #expect(catalog.listings.isKnownAbsent(next))
         #expect(bench.source.calls.count == 1)
         bench.now += 299
@@ -73,7 +73,7 @@ import Testing
     @Test func offlineWithNothingStoredTheNewestDayFails() async throws {
         bench.source.set { $0.failure = .timedOut }
         let catalog = try bench.open()
-        await #expect(throws: CatalogError.source(.timedOut)) { try await catalog.days.newest(of: .daily) }
+        await #expect(throws: Failure.timedOut) { try await catalog.days.newest(of: .daily) }
         await catalog.close()
     }
 

@@ -105,7 +105,7 @@ import Testing
 
     @Test func unknownAuthorsAreRefusedAndEmptyOnesAreEmpty() async throws {
         let catalog = try bench.open()
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(key) }
+        await #expect(throws: Failure.absent) { try await catalog.listings.open(key) }
         #expect(catalog.listings.isKnownAbsent(key))
         let empty = UserID(rawValue: 12)
         bench.source.set { $0.works[empty] = [] }

@@ -38,7 +38,7 @@ import Testing
         let view = ListingView(rendition: rendition, allPages: true)
         let first = try bench.open(view: view)
         let listing = try await first.listings.open(key)
-        await #expect(throws: CatalogError.source(.unreachable("cut"))) { try await listing.entries(reaching: .max) }
+        await #expect(throws: Failure.unreachable("cut")) { try await listing.entries(reaching: .max) }
         #expect(listing.entries.count == 120)
         await first.close()
         let asked = bench.source.calls.count
@@ -82,7 +82,7 @@ import Testing
         bench.now += 3600
         bench.source.set { $0.failure = .needsSignIn }
         #expect(try await catalog.listings.open(key).entries.map(\.author) == authors(8...60), "what is stored serves")
-        await #expect(throws: CatalogError.needsSignIn) {
+        await #expect(throws: Failure.needsSignIn) {
             try await catalog.listings.open(.following(UserID(rawValue: 6)))
         }
         await catalog.close()

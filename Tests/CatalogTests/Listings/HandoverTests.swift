@@ -23,7 +23,7 @@ import Testing
 
         func newestPossible(of mode: RankingMode) -> Day { Bench.day }
         func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {}
-        func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+        func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
             throw .sizeNotTold
         }
         func withdrawSizes(of entries: [ListingEntry]) {}

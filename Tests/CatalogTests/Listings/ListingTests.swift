@@ -77,7 +77,7 @@ import Testing
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
         #expect(try await listing.entries(reaching: 60).count >= 100)
-        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+        await #expect(throws: Failure.unreachable("no route")) {
             try await listing.entries(reaching: 120)
         }
         #expect(listing.entries.count == 100)
@@ -94,7 +94,7 @@ import Testing
         let reader = Task { try await listing.entries(reaching: 70) }
         await bench.source.waitForCalls(10)
         reader.cancel()
-        await #expect(throws: CatalogError.source(.cancelled)) { try await reader.value }
+        await #expect(throws: Failure.cancelled) { try await reader.value }
         bench.source.releaseAll()
         #expect(try await listing.entries(reaching: 499).count == 500)
         #expect(bench.source.calls.count == 10)
@@ -158,7 +158,7 @@ import Testing
         let readers = (0..<3).map { _ in Task { try await catalog.listings.open(Bench.key) } }
         await bench.source.waitForCalls(1)
         for reader in readers { reader.cancel() }
-        for reader in readers { await #expect(throws: CatalogError.source(.cancelled)) { try await reader.value } }
+        for reader in readers { await #expect(throws: Failure.cancelled) { try await reader.value } }
         bench.source.releaseAll()
         #expect(try await catalog.listings.open(Bench.key).entries.count == 50)
         await catalog.close()

@@ -103,8 +103,8 @@ import Testing
     @Test func aFailureIsToldOnceAndThePageAskedAgain() {
         var paging = started()
         _ = paging.ask(reaching: 0, known: 50)
-        paging.fail(2, .source(.timedOut))
-        #expect(paging.takeFailure() == .source(.timedOut))
+        paging.fail(2, .timedOut)
+        #expect(paging.takeFailure() == .timedOut)
         #expect(paging.takeFailure() == nil)
         #expect(paging.ask(reaching: 0, known: 50) == [2])
     }
@@ -112,22 +112,22 @@ import Testing
     @Test func aLaterPagesFailureWaitsForItsTurn() {
         var paging = started(last: 3)
         _ = paging.ask(reaching: 50, known: 50)
-        paging.fail(3, .source(.timedOut))
+        paging.fail(3, .timedOut)
         #expect(paging.takeFailure() == nil)
         #expect(paging.ask(reaching: 120, known: 50) == [], "not in a circle")
         paging.arrive(2, "2", last: 3)
         #expect(paging.takeNext()?.content == "2")
         #expect(paging.takeFailure() == nil)
         #expect(paging.ask(reaching: 120, known: 100) == [3], "asked once more")
-        paging.fail(3, .source(.timedOut))
-        #expect(paging.takeFailure() == .source(.timedOut))
+        paging.fail(3, .timedOut)
+        #expect(paging.takeFailure() == .timedOut)
     }
 
     @Test func whenTheNextPageFailsTheNextReaderAsksForAllAgain() {
         var paging = started(last: 4)
         _ = paging.ask(reaching: 50, known: 50)
-        for page in [4, 3, 2] { paging.fail(page, .source(.timedOut)) }
-        #expect(paging.takeFailure() == .source(.timedOut))
+        for page in [4, 3, 2] { paging.fail(page, .timedOut) }
+        #expect(paging.takeFailure() == .timedOut)
         #expect(paging.ask(reaching: 50, known: 50) == [2, 3, 4])
     }
 

@@ -104,7 +104,7 @@ import Testing
     @Test func whatCannotBeUnderstoodIsNotAnEmptySearch() async throws {
         bench.source.set { $0.unreadable = 60 }
         let catalog = try bench.open()
-        await #expect(throws: CatalogError.self) { try await catalog.listings.open(key) }
+        await #expect(throws: Failure.self) { try await catalog.listings.open(key) }
         #expect(catalog.listings.keys.isEmpty)
         await catalog.close()
     }
@@ -187,7 +187,7 @@ import Testing
         #expect(try await catalog.listings.open(key) === before)
         #expect(try await catalog.listings.open(key) === before)
         #expect(bench.source.calls.count == 2, "a failure is remembered")
-        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+        await #expect(throws: Failure.unreachable("no route")) {
             try await before.entries(reaching: 60)
         }
         await catalog.close()
@@ -207,7 +207,7 @@ import Testing
         await catalog.close()
         let restarted = try bench.open()
         #expect(works(try await restarted.listings.open(bookmarks)) == works(before))
-        await #expect(throws: CatalogError.needsSignIn) {
+        await #expect(throws: Failure.needsSignIn) {
             try await restarted.listings.open(.bookmarks(UserID(rawValue: 6)))
         }
         await restarted.close()
@@ -265,7 +265,7 @@ import Testing
 
     @Test func blankWordsAreNoSearch() async throws {
         let catalog = try bench.open()
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(.search(" \u{3000}")) }
+        await #expect(throws: Failure.absent) { try await catalog.listings.open(.search(" \u{3000}")) }
         #expect(bench.source.calls.isEmpty)
         await catalog.close()
     }

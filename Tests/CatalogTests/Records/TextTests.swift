@@ -28,7 +28,7 @@ import Testing
         bench.now += 86_400 * 400
         let restarted = try bench.open()
         #expect(try await restarted.records.details(of: work, pages: []) == texts.first)
-        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+        await #expect(throws: Failure.unreachable("no route")) {
             try await restarted.records.details(of: WorkID(rawValue: 78), pages: [])
         }
         await restarted.close()

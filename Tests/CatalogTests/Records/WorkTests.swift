@@ -145,7 +145,7 @@ import Testing
         bench.now += 7 * 3600
         bench.source.set { $0.failure = .notFound }
         #expect(try await catalog.listings.open(key) === before)
-        await #expect(throws: CatalogError.noSuchListing) {
+        await #expect(throws: Failure.absent) {
             try await catalog.listings.open(.work(WorkID(rawValue: 78)))
         }
         #expect(catalog.listings.isKnownAbsent(.work(WorkID(rawValue: 78))))
@@ -161,7 +161,7 @@ import Testing
         }
         let catalog = try open()
         for _ in 0..<2 {
-            await #expect(throws: CatalogError.source(.withheld("location"))) { try await catalog.listings.open(key) }
+            await #expect(throws: Failure.withheld("location")) { try await catalog.listings.open(key) }
         }
         #expect(!catalog.listings.isKnownAbsent(key))
         // The service takes it back.

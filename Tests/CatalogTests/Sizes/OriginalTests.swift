@@ -108,7 +108,7 @@ import Testing
         bench.host.setUsual { _ in .size(9) }
         bench.host[path(2, "jpg")] = .silent
         let catalog = try open()
-        await #expect(throws: CatalogError.source(.timedOut)) { try await catalog.listings.open(Bench.key) }
+        await #expect(throws: Failure.timedOut) { try await catalog.listings.open(Bench.key) }
         #expect(catalog.listings.loaded(Bench.key) == nil && catalog.listings.keys.isEmpty)
         #expect(bench.events.isEmpty, "it is not known to be missing")
         bench.host[path(2, "jpg")] = .size(8)
@@ -155,7 +155,7 @@ import Testing
         let missing = ToldWorks()
         let listed = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "A"))
         let resolver = resolver(missing, source: bench.source)
-        await #expect(throws: SourceError.self) { try await resolver.original(of: listed) }
+        await #expect(throws: Failure.self) { try await resolver.original(of: listed) }
         #expect(Set(bench.host.asked) == ["HEAD img/1.jpg/p0"], "other formats are not tried")
         #expect(missing.all.isEmpty)
     }

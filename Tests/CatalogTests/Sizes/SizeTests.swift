@@ -150,11 +150,11 @@ import Testing
         head.finish()
         let probe = await bench.transport.waitForRequest(at: 1)
         probe.fail(.tooLarge)
-        await #expect(throws: CatalogError.sizeNotTold) { try await asker.value }
+        await #expect(throws: Failure.sizeNotTold) { try await asker.value }
         let again = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let refused = await bench.transport.waitForRequest(at: 2)
         refused.respond(status: 404)
-        await #expect(throws: CatalogError.source(.notFound)) { try await again.value }
+        await #expect(throws: Failure.notFound) { try await again.value }
         #expect(listing.size(at: 0) == nil)
         catalog.sizes.set(0, of: listing.entries[0].picture)
         #expect(listing.size(at: 0) == nil, "no picture has no bytes")
@@ -171,7 +171,7 @@ import Testing
         catalog.sizes.forget(picture)
         #expect(listing.size(at: 0) == nil)
         // What told the wrong size would tell it again: the picture itself must be looked at.
-        await #expect(throws: CatalogError.sizeNotTold) {
+        await #expect(throws: Failure.sizeNotTold) {
             try await listing.resolveSize(at: 0, wholeListing: false)
         }
         #expect(bench.transport.requests.isEmpty)
@@ -195,9 +195,9 @@ import Testing
         } else {
             catalog.sizes.forget(picture)
             Bench.answer(held, size: 100)
-            await #expect(throws: CatalogError.sizeNotTold) { try await asker.value }
+            await #expect(throws: Failure.sizeNotTold) { try await asker.value }
         }
-        await #expect(throws: CatalogError.sizeNotTold) { try await listing.resolveSize(at: 3, wholeListing: false) }
+        await #expect(throws: Failure.sizeNotTold) { try await listing.resolveSize(at: 3, wholeListing: false) }
         #expect(listing.size(at: 3) == nil)
         #expect(await catalog.sizes.stored(of: picture) == nil)
         await catalog.close()
@@ -256,7 +256,7 @@ import Testing
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let held = await bench.transport.waitForRequest(at: 0)
         asker.cancel()
-        await #expect(throws: CatalogError.source(.cancelled)) { try await asker.value }
+        await #expect(throws: Failure.cancelled) { try await asker.value }
         await held.waitForEnd()
         #expect(held.isCancelled)
         await catalog.close()

@@ -80,10 +80,10 @@ import Testing
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
         #expect(try await listing.entries(reaching: 0).count == 50)
-        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+        await #expect(throws: Failure.unreachable("no route")) {
             try await listing.entries(reaching: 50)
         }
-        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+        await #expect(throws: Failure.unreachable("no route")) {
             try await catalog.listings.open(.ranking(.daily, Bench.day.advanced(by: -1)))
         }
         #expect(listing.entries.count == 50)
@@ -129,7 +129,7 @@ import Testing
         try await bench.storeDay()
         let other = try Connection(path: bench.database)
         try other.execute("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE x(a)")
-        #expect(throws: CatalogError.self) { try bench.open() }
+        #expect(throws: Failure.self) { try bench.open() }
         #expect(bench.events.isEmpty)
         other.close()
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Searches, bookmarks, records and originals.
 extension FakeSource {
-    func otherPage(of listing: ListingKey, _ page: Int) async throws(SourceError) -> ListingPage {
+    func otherPage(of listing: ListingKey, _ page: Int) async throws(Failure) -> ListingPage {
         let size = description.entries(of: listing.kind)
         switch listing.kind {
         case .search:
@@ -33,7 +33,7 @@ extension FakeSource {
 
     func record(
         of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SourceRecord {
+    ) async throws(Failure) -> SourceRecord {
         let call: Call =
             switch subject {
             case .details(let work): .details(work)

@@ -28,8 +28,8 @@ final class FakeSource: RankingSource {
         var released: [Call] = []
         var lastID = 0
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        var failure: SourceError?
-        var failures: [Call: SourceError] = [:]
+        var failure: Failure?
+        var failures: [Call: Failure] = [:]
         var newest: Day
         var total: Int? = 500
         var entries = 500
@@ -100,7 +100,7 @@ final class FakeSource: RankingSource {
 
     func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard case .number(let page) = part else { return try await works(part, of: listing.user) }
         switch listing.kind {
         case .ranking:
@@ -115,8 +115,8 @@ final class FakeSource: RankingSource {
         }
     }
 
-    private func rankingPage(_ day: Day?, _ page: Int) throws(SourceError) -> ListingPage {
-        try state.withLock { state throws(SourceError) in
+    private func rankingPage(_ day: Day?, _ page: Int) throws(Failure) -> ListingPage {
+        try state.withLock { state throws(Failure) in
             let served = day ?? state.newest
             guard served <= state.newest else { throw .notPublished }
             let shift = page > 1 ? state.shift : 0
@@ -134,7 +134,7 @@ final class FakeSource: RankingSource {
         }
     }
 
-    private func works(_ part: ListingPart, of author: UserID) async throws(SourceError) -> ListingPage {
+    private func works(_ part: ListingPart, of author: UserID) async throws(Failure) -> ListingPage {
         guard case .works(let ids) = part else { throw .notFound }
         try await record(.works(ids.count, first: ids[0]))
         return ListingPage(works: ids.map { Self.work($0.rawValue, title: "Work", author: author) })
@@ -147,7 +147,7 @@ final class FakeSource: RankingSource {
             ratings: nil, picture: "img/\(number)", withheld: nil)
     }
 
-    func record(_ call: Call) async throws(SourceError) {
+    func record(_ call: Call) async throws(Failure) {
         let (watchers, mustWait, id) = state.withLock { state in
             state.calls.append(call)
             state.urgencies[call] = Urgency.current

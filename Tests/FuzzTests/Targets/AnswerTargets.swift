@@ -15,7 +15,7 @@ extension FuzzTarget {
             if choice & 2 != 0 { request.range = (first: Int64(choice >> 4), last: choice & 4 != 0 ? 100 : nil) }
             request.acceptsCompression = choice & 8 != 0
             var check = AnswerCheck(request, host: "i.pximg.net")
-            do throws(HTTPError) {
+            do throws(Failure) {
                 for line in input.rest.split(separator: 0x0A, omittingEmptySubsequences: false).map({ $0 + [0x0A] }) {
                     guard case .head(let head) = try check.line(line) else { continue }
                     try FuzzTarget.holdHead(head, check)
@@ -43,8 +43,8 @@ extension FuzzTarget {
 
     private static let broken = "property: "
 
-    /// What an accepted head promises; told as an `HTTPError` so that it passes through a typed `do`.
-    private static func holdHead(_ head: HTTPAnswer, _ check: AnswerCheck) throws(HTTPError) {
+    /// What an accepted head promises; told as an `Failure` so that it passes through a typed `do`.
+    private static func holdHead(_ head: HTTPAnswer, _ check: AnswerCheck) throws(Failure) {
         guard (100...999).contains(head.status) else { throw .broken(broken + "a status of \(head.status)") }
         guard check.headSeen else { throw .broken(broken + "a head that was not seen") }
         if head.status == 206, head.part.value == nil { throw .broken(broken + "a part of nothing") }

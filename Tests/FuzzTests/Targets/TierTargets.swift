@@ -8,20 +8,22 @@ import Rankings
 extension FuzzTarget {
     static let tier: [FuzzTarget] = [
         FuzzTarget(name: "document", longest: 8192, seeds: []) { bytes in
-            guard let parts = try? DocumentText.parts("d", of: bytes) else { return }
+            guard let parts = DocumentText.read("d", of: bytes).parts else { return }
             for part in parts.values {
                 try hold(!part.line.utf8.contains(UInt8(ascii: "\n")), "a part has two lines")
                 if let number = part.number { try hold(number.magnitude <= 1 << 50, "\(number) is not bounded") }
                 try holdPage(part.value)
             }
             let written = DocumentText.bytes("d", parts)
-            let again = try DocumentText.parts("d", of: written)
+            guard let again = DocumentText.read("d", of: written).parts else {
+                throw BrokenProperty(description: "a document cannot be read again")
+            }
             try hold(again.mapValues(\.line) == parts.mapValues(\.line), "parts are lost, or changed, by writing")
             try hold(again.mapValues(\.asked) == parts.mapValues(\.asked), "parts are of another time when written")
             try hold(DocumentText.bytes("d", again) == written, "a document has two texts")
         },
         FuzzTarget(name: "objects", longest: 8192, seeds: []) { bytes in
-            let error = StoreError(status: 400 + Int(bytes.first ?? 0), body: bytes).text
+            let error = Failure(status: 400 + Int(bytes.first ?? 0), body: bytes).cause
             try hold(error.utf8.count < 200, "an error is too long: \(error)")
             try hold(error.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "an error breaks its line: \(error)")
             guard let answer = ObjectListReader.read(bytes) else { return }

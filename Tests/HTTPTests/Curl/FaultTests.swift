@@ -219,8 +219,8 @@ struct FaultTests {
         requests[4].range = (5, 2)
         for request in requests {
             let record = await bench.fetch(request)
-            #expect(Kind(record.result) == .refused)
-            if case .failure(.refused(let reason)) = record.result { #expect(!reason.contains("secret")) }
+            #expect(Kind(record.result) == .unsendable)
+            if case .failure(.unsendable(let reason)) = record.result { #expect(!reason.contains("secret")) }
         }
         #expect(bench.server.connections == 0)
     }

@@ -32,6 +32,6 @@ struct ObserverTests {
         var refused = bench.request("/c")
         refused.url = "https://elsewhere.example/c"
         _ = await bench.fetch(refused)
-        #expect(observer.heard.withLock { $0.last } == "c: ended 0 0 refused")
+        #expect(observer.heard.withLock { $0.last } == "c: ended 0 0 unsendable")
     }
 }

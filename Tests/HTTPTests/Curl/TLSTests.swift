@@ -1,3 +1,4 @@
+import Rankings
 import Foundation
 import Synchronization
 import Testing
@@ -116,7 +117,7 @@ struct TLSTests {
                 return 0
             })
         for transferClass in [TransferClass.metadata, .bulk] {
-            do throws(HTTPError) {
+            do throws(Failure) {
                 _ = try await client.send(request("\(server.origin)/size/1", .get, transferClass))
                 Issue.record("answered")
             } catch {
@@ -179,7 +180,7 @@ struct TLSTests {
         try Data("-----BEGIN CERTIFICATE-----\nnot one\n-----END CERTIFICATE-----\n".utf8).write(
             to: URL(filePath: nonsense))
         for path in [nonsense, certificates.path("good.key"), "/no/such/file", "/tmp"] {
-            #expect(throws: HTTPError.self) { try transport(["https://localhost"], authority: path) }
+            #expect(throws: Failure.self) { try transport(["https://localhost"], authority: path) }
         }
         let bundle = certificates.path("bundle-\(UUID().uuidString)")
         let pem = try String(contentsOfFile: certificates.authority, encoding: .utf8)

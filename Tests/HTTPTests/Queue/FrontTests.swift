@@ -1,3 +1,4 @@
+import Rankings
 import Synchronization
 import TestSupport
 import Testing
@@ -200,8 +201,8 @@ struct FrontStopTests {
         #expect(await isTurnedAway(ask(queue)) != nil && inner.requests.count == 3)
     }
 
-    @Test(arguments: [HTTPError?.none, .unreachable("no such address"), .timedOut])
-    func aBlockIsTriedOverTheOtherFamilyOnce(failure: HTTPError?) async {
+    @Test(arguments: [Failure?.none, .unreachable("no such address"), .timedOut])
+    func aBlockIsTriedOverTheOtherFamilyOnce(failure: Failure?) async {
         let queue = queue()
         let (first, second) = (ask(queue), ask(queue))
         let held = await inner.waitForRequests(2)

@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import Synchronization
 
@@ -6,7 +7,7 @@ final class Recorder: ResponseSink {
     struct Record: Sendable {
         var head: HTTPAnswer?
         var body: [UInt8] = []
-        var result: Result<Void, HTTPError>?
+        var result: Result<Void, Failure>?
         var finishes = 0
     }
 
@@ -67,7 +68,7 @@ final class Recorder: ResponseSink {
         return change { $0.body += copy }
     }
 
-    func finish(_ result: Result<Void, HTTPError>) {
+    func finish(_ result: Result<Void, Failure>) {
         onFinish?()
         _ = change { record in
             record.result = result
@@ -78,10 +79,11 @@ final class Recorder: ResponseSink {
 
 /// The kind of an outcome, without its sentence.
 enum Kind: String, Sendable {
-    case success, unreachable, timedOut, broken, invalidAnswer, tooLarge, redirectRefused, untrusted, refused, limited,
+    case success, unreachable, timedOut, broken, invalidAnswer, tooLarge, redirectRefused, untrusted, unsendable,
+        limited,
         turnedAway, exhausted, offline, cancelled
 
-    init(_ result: Result<Void, HTTPError>?) {
+    init(_ result: Result<Void, Failure>?) {
         switch result {
         case nil: fatalError("no result")
         case .success: self = .success
@@ -92,12 +94,13 @@ enum Kind: String, Sendable {
         case .failure(.tooLarge): self = .tooLarge
         case .failure(.redirectRefused): self = .redirectRefused
         case .failure(.untrusted): self = .untrusted
-        case .failure(.refused): self = .refused
+        case .failure(.unsendable): self = .unsendable
         case .failure(.limited): self = .limited
         case .failure(.turnedAway): self = .turnedAway
         case .failure(.exhausted): self = .exhausted
         case .failure(.offline): self = .offline
         case .failure(.cancelled): self = .cancelled
+        case .failure(let other): fatalError("a transfer never fails so: \(other)")
         }
     }
 }

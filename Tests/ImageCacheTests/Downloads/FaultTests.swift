@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import TestSupport
 import Testing
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    static func kind(of error: ImageCacheError) -> Kind? {
+    static func kind(of error: Failure) -> Kind? {
         switch error {
         case .damaged: .bytes
         case .lengthContradicts: .length
@@ -91,7 +92,7 @@ import Testing
         case .gone: #expect(error == .gone)
         case .limited: #expect(error == .limited(retryAfter: 60))
         case .refused: #expect(error == .refused("the image host answered 403"))
-        case .serverErrors: #expect(error == .troubled(status: 503))
+        case .serverErrors: #expect(error == .answered(status: 503))
         default:
             #expect(error.map { Self.kind(of: $0) } == Self.kind(of: fault), "\(fault): \(String(describing: error))")
         }
@@ -213,7 +214,7 @@ import Testing
         await bench.transport.waitForRequest(at: 0).head(410)
         #expect(await error == .gone)
         open.close()
-        #expect(throws: ImageCacheError.gone) { try bench.open(picture) }
+        #expect(throws: Failure.gone) { try bench.open(picture) }
         bench.advance(.seconds(601))
         try bench.open(picture).close()
     }

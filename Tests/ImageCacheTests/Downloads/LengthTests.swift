@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import TestSupport
 import Testing
@@ -12,7 +13,7 @@ import Testing
     /// The error of the first read of a picture that is shown with `shown` bytes.
     private func reading(
         shown: Int, _ answer: @escaping @Sendable (HeldRequest) -> Void
-    ) async throws -> ImageCacheError? {
+    ) async throws -> Failure? {
         let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(shown)))
         let answering = Task {
@@ -90,13 +91,13 @@ import Testing
 
     /// Two lengths were told: what is there is all there is, or of another picture.
     @Test(arguments: [
-        ("bytes */20000", ImageCacheError.lengthContradicts(told: 20_000, shown: 21_000)),
+        ("bytes */20000", Failure.lengthContradicts(told: 20_000, shown: 21_000)),
         ("bytes */21000", .damaged("the picture is shorter than the part asked for")),
         ("bytes */", .damaged("the picture is shorter than the part asked for")),
         ("bytes */9223372036854775807", .damaged("the picture is shorter than the part asked for")),
         ("", .damaged("the picture is shorter than the part asked for")),
     ])
-    func aPartBehindTheEndIsNotAskedForAgain(_ range: String, _ expected: ImageCacheError) async throws {
+    func aPartBehindTheEndIsNotAskedForAgain(_ range: String, _ expected: Failure) async throws {
         let bench = try Bench()
         let picture = Sample.picture(1, size: Int64(Self.size + 1000))
         let open = try bench.open(picture)

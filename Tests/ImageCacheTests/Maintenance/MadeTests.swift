@@ -53,7 +53,7 @@ import Testing
 
     @Test func whatIsLargerThanTheBudgetIsRefused() async throws {
         let bench = try Bench(budget: 4000)
-        await #expect(throws: ImageCacheError.self) { try await bench.cache.keep(webP(5000), as: made(1)) }
+        await #expect(throws: Failure.self) { try await bench.cache.keep(webP(5000), as: made(1)) }
         #expect(bench.cache.status().storedPictures == 0)
         try await bench.cache.keep(webP(2000), as: made(1))
         await bench.cache.close()
@@ -63,7 +63,7 @@ import Testing
         let scratch = Scratch()
         let bench = try Bench(scratch)
         await bench.cache.close()
-        await #expect(throws: ImageCacheError.self) { try await bench.cache.keep(webP(2000), as: made(1)) }
+        await #expect(throws: Failure.self) { try await bench.cache.keep(webP(2000), as: made(1)) }
         let other = try Bench(scratch)
         #expect(other.cache.status().storedPictures == 0)
         await other.cache.close()

@@ -1,3 +1,4 @@
+import Rankings
 import Foundation
 import Glibc
 import HTTP
@@ -149,10 +150,10 @@ import Testing
         #expect(access(file(1, scratch), F_OK) == 0)
     }
 
-    private static func refusal(_ body: () throws -> Void) -> ImageCacheError? {
+    private static func refusal(_ body: () throws -> Void) -> Failure? {
         do {
             try body()
             return nil
-        } catch { return error as? ImageCacheError }
+        } catch { return error as? Failure }
     }
 }

@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import TestSupport
 import Testing
@@ -140,7 +141,7 @@ import Testing
         again.answer(isSame ? Self.bytes : Self.other, headers: Self.unnamed)
         switch await reading.result {
         case .success(let bytes): #expect(isSame && bytes == Self.bytes)
-        case .failure(ImageCacheError.damaged(let reason)): #expect(!isSame && reason.contains("changed"))
+        case .failure(Failure.damaged(let reason)): #expect(!isSame && reason.contains("changed"))
         case .failure(let error): Issue.record(error)
         }
         open.close()

@@ -1,3 +1,4 @@
+import Rankings
 import CLinux
 import Foundation
 import TestSupport
@@ -179,8 +180,8 @@ import Testing
             { _ = try Bench(scratch) }, { _ = try ImageCache.verify(directory: scratch.cache) },
             { _ = try ImageCache.clear(directory: scratch.cache, others: []) },
         ] as [() throws -> Void] {
-            let error = #expect(throws: ImageCacheError.self) { try body() }
-            #expect(error?.text.contains("written by a later rankfs (its format is v3, this one knows v2)") == true)
+            let error = #expect(throws: Failure.self) { try body() }
+            #expect(error?.cause.contains("written by a later rankfs (its format is v3, this one knows v2)") == true)
         }
         #expect(try FileManager.default.subpathsOfDirectory(atPath: scratch.cache).count { $0.hasPrefix("v3/") } > 2)
         #expect(!FileManager.default.fileExists(atPath: scratch.cache + "/v2"))
@@ -263,14 +264,14 @@ import Testing
     @Test func aSecondDaemonIsRefused() throws {
         let scratch = Scratch()
         let first = try Bench(scratch)
-        #expect(throws: ImageCacheError.busy(directory: scratch.cache)) { try Bench(scratch) }
+        #expect(throws: Failure.busy(directory: scratch.cache)) { try Bench(scratch) }
         withExtendedLifetime(first) {}
     }
 
     @Test func aLinkInPlaceOfTheDirectoryIsRefused() throws {
         let scratch = Scratch()
         try FileManager.default.createSymbolicLink(atPath: scratch.cache, withDestinationPath: "/tmp")
-        #expect(throws: ImageCacheError.self) { try Bench(scratch) }
+        #expect(throws: Failure.self) { try Bench(scratch) }
     }
 
     @Test func aDirectoryDeletedWhileRunningIsMadeAgain() async throws {

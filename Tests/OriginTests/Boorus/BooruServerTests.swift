@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func aDirectoryOfRecordingsMustBeThere() {
-        #expect(throws: OriginError.self) {
+        #expect(throws: Failure.self) {
             try OriginServer.start {
                 $0.service = .konachan
                 $0.replay = "/nonexistent"

@@ -192,7 +192,7 @@ struct AjaxPayloadTests {
     func errors(name: String, message: String) throws {
         let json = try Payload("ajax-error/\(name)").json
         #expect(Envelope.error(in: json) == message)
-        let error = #expect(throws: SourceError.self) { try Envelope.body(of: json) }
+        let error = #expect(throws: Failure.self) { try Envelope.body(of: json) }
         guard case .unreadable(let reason) = error else {
             Issue.record("\(String(describing: error))")
             return

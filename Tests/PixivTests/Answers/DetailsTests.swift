@@ -31,7 +31,7 @@ struct DetailsTests {
         #expect(details.tags.map(\.name) == tags.compactMap { $0.text("tag") })
         #expect(details.tags.map(\.romaji) == tags.map { $0.text("romaji") })
         #expect(details.tags.map(\.translation) == tags.map { ($0["translation"] as? [String: Any])?.text("en") })
-        #expect(throws: SourceError.self) { try WorkAnswers.details(body, of: WorkID(rawValue: id.rawValue + 1)) }
+        #expect(throws: Failure.self) { try WorkAnswers.details(body, of: WorkID(rawValue: id.rawValue + 1)) }
     }
 
     @Test("captions as text")
@@ -61,7 +61,7 @@ struct DetailsTests {
         #expect(animation.frames.count == 77)
         #expect(animation.frames.map(\.file) == frames.compactMap { $0.text("file") })
         #expect(animation.frames.map(\.delay) == frames.compactMap { $0.int("delay") })
-        let error = #expect(throws: SourceError.self) {
+        let error = #expect(throws: Failure.self) {
             try WorkAnswers.animation(body, of: WorkID(rawValue: 74_442_144))
         }
         #expect(isUnreadable(error))
@@ -79,7 +79,7 @@ struct DetailsTests {
         #expect(full.name == "haku89" && full.avatar == avatar && full.following == 349 && full.region == "日本")
         #expect(full.webPage == nil)
         #expect(full.comment == told.text("comment")?.replacingOccurrences(of: "\r\n", with: "\n"))
-        #expect(throws: SourceError.self) { try AuthorAnswers.profile(body, of: UserID(rawValue: 1)) }
+        #expect(throws: Failure.self) { try AuthorAnswers.profile(body, of: UserID(rawValue: 1)) }
     }
 
     @Test("what recorded ones do not have: AI, series, other languages, minutes only, R-18G, withheld pictures")

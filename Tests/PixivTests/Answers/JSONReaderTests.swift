@@ -53,16 +53,16 @@ struct JSONReaderTests {
             "\"\\u12g4\"", "<html>", "'a'", "\"\\ud800\\u\"",
         ])
     func refused(text: String) {
-        #expect(throws: JSONReader.Failure.self) { try read(text) }
+        #expect(throws: Failure.self) { try read(text) }
     }
 
     @Test("depth, number of values and length of strings are bounded")
     func bounds() throws {
         let deep = { (depth: Int) in String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
         #expect(throws: Never.self) { try read(deep(64)) }
-        #expect(throws: JSONReader.Failure.self) { try read(deep(65)) }
-        #expect(throws: JSONReader.Failure.self) { try read(String(repeating: "[", count: 100_000)) }
-        #expect(throws: JSONReader.Failure.self) { try read("[" + String(repeating: "0,", count: 500_000) + "0]") }
+        #expect(throws: Failure.self) { try read(deep(65)) }
+        #expect(throws: Failure.self) { try read(String(repeating: "[", count: 100_000)) }
+        #expect(throws: Failure.self) { try read("[" + String(repeating: "0,", count: 500_000) + "0]") }
         let long = try read("\"" + String(repeating: "あ", count: 30_000) + "\"").text
         #expect(long == String(repeating: "あ", count: 21_845))
         let escaped = try read("\"\\n" + String(repeating: "\\u3042", count: 30_000) + "b\"").text

@@ -31,12 +31,12 @@ struct ListAnswerTests {
 
     @Test("behind the last page the service tells the last one again, which is the end")
     func past() throws {
-        #expect(throws: SourceError.pastTheEnd) {
+        #expect(throws: Failure.pastTheEnd) {
             try search(entry(5), "\"total\":9000,\"lastPage\":10", page: 11)
         }
-        #expect(throws: SourceError.pastTheEnd) { try search("", "\"total\":60,\"lastPage\":1", page: 2) }
-        #expect(throws: SourceError.pastTheEnd) { try search("", "\"total\":9000,\"lastPage\":10", page: 11) }
-        #expect(throws: SourceError.pastTheEnd) { try search("", "\"total\":60", page: 2) }
+        #expect(throws: Failure.pastTheEnd) { try search("", "\"total\":60,\"lastPage\":1", page: 2) }
+        #expect(throws: Failure.pastTheEnd) { try search("", "\"total\":9000,\"lastPage\":10", page: 11) }
+        #expect(throws: Failure.pastTheEnd) { try search("", "\"total\":60", page: 2) }
     }
 
     @Test("no hits are a page; no works in spite of hits, or behind a page that had some, are not")
@@ -49,11 +49,11 @@ struct ListAnswerTests {
             ("", "\"total\":500,\"lastPage\":9", 2), ("{\"isAdContainer\":true}", "\"total\":5", 1),
             ("{\"id\":\"5\"}", "\"total\":0", 1),
         ] {
-            let error = #expect(throws: SourceError.self) { try search(entries, fields, page: page) }
+            let error = #expect(throws: Failure.self) { try search(entries, fields, page: page) }
             #expect(isUnreadable(error), "\(fields) \(page)")
         }
         for text in ["{}", "[]", "{\"illustManga\":{}}", "{\"illustManga\":{\"data\":{}}}"] {
-            let error = #expect(throws: SourceError.self) {
+            let error = #expect(throws: Failure.self) {
                 try ListAnswers.search(JSONReader.read(Array(text.utf8)), page: 1)
             }
             #expect(isUnreadable(error))
@@ -105,17 +105,17 @@ struct ListAnswerTests {
         #expect(try page(2...13, Array(2...13), total: 13, 1).hasNext)
         #expect(try !page(1...1, [1], total: 13, 2).hasNext)
         let none = "{\"page\":{\"series\":[],\"total\":40},\"thumbnails\":{\"illust\":[]}}"
-        #expect(throws: SourceError.pastTheEnd) {
+        #expect(throws: Failure.pastTheEnd) {
             try ListAnswers.series(JSONReader.read(Array(none.utf8)), page: 2)
         }
         // Works that this reader may not see are no reason to call the series gone.
-        let hidden = #expect(throws: SourceError.self) { try page(1...4, [], total: 4, 1) }
-        guard case .refused = hidden else {
+        let hidden = #expect(throws: Failure.self) { try page(1...4, [], total: 4, 1) }
+        guard case .notTaken = hidden else {
             Issue.record("\(String(describing: hidden))")
             return
         }
         for text in ["{}", "[]", "{\"page\":{}}", "{\"page\":{\"series\":{}}}"] {
-            let error = #expect(throws: SourceError.self) {
+            let error = #expect(throws: Failure.self) {
                 try ListAnswers.series(JSONReader.read(Array(text.utf8)), page: 1)
             }
             #expect(isUnreadable(error))
@@ -132,11 +132,11 @@ struct ListAnswerTests {
         #expect(try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, unreadable: 0))
         #expect(try !page("", "100", 3).hasNext)
         #expect(try page(entry(5), "null", 1).hasNext)
-        #expect(throws: SourceError.pastTheEnd) { try page("", "96", 3) }
-        #expect(throws: SourceError.pastTheEnd) { try page("", "null", 2) }
-        #expect(isUnreadable(#expect(throws: SourceError.self) { try page("{\"id\":\"5\"}", "1", 1) }))
+        #expect(throws: Failure.pastTheEnd) { try page("", "96", 3) }
+        #expect(throws: Failure.pastTheEnd) { try page("", "null", 2) }
+        #expect(isUnreadable(#expect(throws: Failure.self) { try page("{\"id\":\"5\"}", "1", 1) }))
         #expect(
-            isUnreadable(#expect(throws: SourceError.self) { try ListAnswers.bookmarks(.object([]), page: 1) }))
+            isUnreadable(#expect(throws: Failure.self) { try ListAnswers.bookmarks(.object([]), page: 1) }))
         let masked =
             """
             {"id":5,"title":"-----","userId":0,"isMasked":true,"maskReason":"r18","url":"https://s.pximg.net/common/images/limit_r18_360.png"}
@@ -162,9 +162,9 @@ struct ListAnswerTests {
         #expect(some.authors.map(\.name) == ["c", "a"] && some.authors.map(\.id.rawValue) == [3, 1] && some.hasNext)
         #expect(try !page("{\"userId\":3}", "48", 2).hasNext)
         #expect(try page("", "0", 1) == ListingPage(authors: [], total: 0, hasNext: false))
-        #expect(throws: SourceError.pastTheEnd) { try page("", "24", 2) }
-        #expect(isUnreadable(#expect(throws: SourceError.self) { try page("{}", "1", 1) }))
+        #expect(throws: Failure.pastTheEnd) { try page("", "24", 2) }
+        #expect(isUnreadable(#expect(throws: Failure.self) { try page("{}", "1", 1) }))
         #expect(
-            isUnreadable(#expect(throws: SourceError.self) { try ListAnswers.following(.object([]), page: 1) }))
+            isUnreadable(#expect(throws: Failure.self) { try ListAnswers.following(.object([]), page: 1) }))
     }
 }

@@ -64,10 +64,10 @@ struct RankingPayloadTests {
     func outside() throws {
         let payload = try Payload("web-ranking-error/NebulaeWisdom-anybooru-404-page-out-of-range")
         let json = try payload.json
-        #expect(throws: SourceError.pastTheEnd) {
+        #expect(throws: Failure.pastTheEnd) {
             try RankingAnswer.page(of: json, mode: .daily, day: nil, page: 11)
         }
-        #expect(throws: SourceError.notPublished) {
+        #expect(throws: Failure.notPublished) {
             try RankingAnswer.page(of: json, mode: .daily, day: nil, page: 1)
         }
     }

@@ -7,9 +7,9 @@ import Testing
 
 @Suite("Refusals and failures")
 struct RefusalTests {
-    private func ask(_ service: FakeService) async -> SourceError? {
+    private func ask(_ service: FakeService) async -> Failure? {
         let source = service.source()
-        return await failure { () async throws(SourceError) in
+        return await failure { () async throws(Failure) in
             try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
         }
     }
@@ -62,10 +62,10 @@ struct RefusalTests {
 
     @Test("what failed on the way is told by its kind, and asked no second time")
     func onTheWay() async {
-        let cases: [(HTTPError, SourceError)] = [
+        let cases: [(Failure, Failure)] = [
             (.unreachable("a"), .unreachable("a")), (.broken("b"), .unreachable("b")), (.timedOut, .timedOut),
             (.untrusted("c"), .unreachable("c")), (.invalidAnswer("d"), .unreadable("d")), (.cancelled, .cancelled),
-            (.redirectRefused("e"), .unreadable("e")), (.refused("f"), .unreadable("f")),
+            (.redirectRefused("e"), .unreadable("e")), (.unsendable("f"), .unreadable("f")),
         ]
         for (error, expected) in cases {
             let service = FakeService([.failure(error)])

@@ -165,8 +165,8 @@ private final class ScriptedService: Sendable {
         var ignoresRanges = false
         var validators = ["etag", "last-modified"]
         var version = "2"
-        var apiFailure: HTTPError?
-        var imageFailure: HTTPError?
+        var apiFailure: Failure?
+        var imageFailure: Failure?
 
         /// Changes the first entry alone.
         mutating func entry(_ change: (inout [String: Any]) -> Void) {
@@ -217,12 +217,12 @@ private final class ScriptedService: Sendable {
     func report() async -> [Assumption] {
         let noon = Int64(Day(compact: "20220502")?.ordinal ?? 0) * 86_400 + 4 * 3600
         let means = SourceMeans(
-            send: { request throws(HTTPError) in try self.answer(request) },
+            send: { request throws(Failure) in try self.answer(request) },
             apiURL: "https://api.test", imageURL: "https://images.test", wallClock: { noon })
         return await ServiceExaminer(PixivPlugIn(), means, patience: .seconds(5))?.examine() ?? []
     }
 
-    private func answer(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+    private func answer(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
         log.withLock { $0.append(request) }
         guard request.url.hasPrefix("https://api.test") else { return try picture(request) }
         if let failure = script.apiFailure { throw failure }
@@ -235,7 +235,7 @@ private final class ScriptedService: Sendable {
         return HTTPResponse(head: HTTPAnswer(status: status, headers: [], version: script.version), body: body)
     }
 
-    private func picture(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+    private func picture(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
         if let failure = script.imageFailure { throw failure }
         let knowsOrigin = request.headers.contains(WebAPI.referer)
         var headers = script.validators.map { (name: $0, value: "x") }

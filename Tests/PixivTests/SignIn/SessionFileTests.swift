@@ -69,7 +69,7 @@ struct SessionFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["twin"])
         #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/twin")).allSatisfy { $0 == 0 })
         #expect(try !SessionFile.remove(file))
-        #expect(throws: SessionProblem.self) {
+        #expect(throws: Failure.self) {
             try SessionFile.store([first], at: "\(folder.path)/none/session")
         }
     }

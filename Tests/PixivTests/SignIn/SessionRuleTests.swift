@@ -34,18 +34,18 @@ struct SessionRuleTests {
         service.requests.map { $0.headers.contains(header) }
     }
 
-    private func rank(_ service: FakeService, _ mode: RankingMode = .daily) async -> SourceError? {
+    private func rank(_ service: FakeService, _ mode: RankingMode = .daily) async -> Failure? {
         let source = service.source(session: keeper)
-        return await failure { () async throws(SourceError) in
+        return await failure { () async throws(Failure) in
             try await source.page(of: .ranking(mode, day), 1, deadline: deadline)
         }
     }
 
-    private func askAccount(_ service: FakeService) async -> SourceError? {
+    private func askAccount(_ service: FakeService) async -> Failure? {
         let api = WebAPI(
-            send: { request throws(HTTPError) in try service.answered(request) },
+            send: { request throws(Failure) in try service.answered(request) },
             base: "https://www.pixiv.net", session: keeper, wallClock: { 0 })
-        return await failure { () async throws(SourceError) in
+        return await failure { () async throws(Failure) in
             try await api.body(bookmarks, deadline: deadline)
         }
     }
@@ -128,7 +128,7 @@ struct SessionRuleTests {
         let service = script()
         let source = service.source()
         #expect(
-            await failure { () async throws(SourceError) in
+            await failure { () async throws(Failure) in
                 try await source.page(of: .ranking(restricted, day), 1, deadline: deadline)
             } == .needsSignIn)
         #expect(service.requests.isEmpty)
@@ -151,16 +151,16 @@ struct SessionRuleTests {
             let keeper = SessionKeeper(SessionCookie("123_" + secret))
             let service = script((status, body))
             let api = WebAPI(
-                send: { request throws(HTTPError) in try service.answered(request) }, base: "b",
+                send: { request throws(Failure) in try service.answered(request) }, base: "b",
                 session: keeper, wallClock: { 0 })
             #expect(
-                await failure { () async throws(SourceError) in try await api.body(bookmarks, deadline: deadline) }
+                await failure { () async throws(Failure) in try await api.body(bookmarks, deadline: deadline) }
                     == .needsSignIn)
             #expect(keeper.signIn == .expired(user) && service.requests.count == 1)
             // From now on nothing is asked.
             let later = script()
             #expect(
-                await failure { () async throws(SourceError) in
+                await failure { () async throws(Failure) in
                     try await later.source(session: keeper).page(of: .ranking(restricted, day), 1, deadline: deadline)
                 } == .needsSignIn)
             #expect(later.requests.isEmpty)
@@ -187,9 +187,9 @@ struct SessionRuleTests {
             [(403, "{}")], [(403, "<html>")], [(200, "<html>"), (200, "<html>")], [(200, ranking(mode: "daily"))],
             [(400, wrongRequest)],
         ]
-        func ask(_ service: FakeService, _ keeper: SessionKeeper) async -> SourceError? {
+        func ask(_ service: FakeService, _ keeper: SessionKeeper) async -> Failure? {
             let source = service.source(session: keeper)
-            return await failure { () async throws(SourceError) in
+            return await failure { () async throws(Failure) in
                 try await source.page(of: .ranking(restricted, day), 1, deadline: deadline)
             }
         }
@@ -206,7 +206,7 @@ struct SessionRuleTests {
             #expect(bad.requests.count == answers.count && keeper.signIn == .expired(user))
         }
         // So it may have where something else comes than an answer: the page to sign in, or nonsense.
-        for error in [HTTPError.redirectRefused("accounts.pixiv.net"), .invalidAnswer("two lengths")] {
+        for error in [Failure.redirectRefused("accounts.pixiv.net"), .invalidAnswer("two lengths")] {
             let keeper = SessionKeeper(SessionCookie("123_" + secret))
             #expect(isUnreadable(await ask(FakeService([.failure(error), answer(200, fineBody)]), keeper)))
             #expect(keeper.signIn == .signedIn(user))
@@ -225,7 +225,7 @@ struct SessionRuleTests {
     @Test("the check tells valid from refused from neither")
     func check() async throws {
         let cookie = try #require(SessionCookie("123_" + secret))
-        func check(_ service: FakeService) async throws(SourceError) -> SessionCheck {
+        func check(_ service: FakeService) async throws(Failure) -> SessionCheck {
             try await service.source().api.check(cookie, deadline: deadline)
         }
         let service = script((200, fineBody))
@@ -238,10 +238,10 @@ struct SessionRuleTests {
         #expect(try await check(knowing((400, wrongRequest))) == .valid(user))
         for (status, body) in [(404, wrongRequest), (200, wrongRequest), (200, "<html>")] {
             let odd = script((status, body), (status, body))
-            #expect(isUnreadable(await failure { () async throws(SourceError) in try await check(odd) }))
+            #expect(isUnreadable(await failure { () async throws(Failure) in try await check(odd) }))
         }
         let gone = FakeService([.failure(.unreachable("no route"))])
-        #expect(await failure { () async throws(SourceError) in try await check(gone) } == .unreachable("no route"))
+        #expect(await failure { () async throws(Failure) in try await check(gone) } == .unreachable("no route"))
     }
 
     @Test("routes of accounts are known by their paths")
@@ -259,7 +259,7 @@ struct SessionRuleTests {
         #expect(SessionAudience(of: "/ranking.php?mode=daily_r18", forMembers: true) == .members)
     }
 
-    private func answer(_ status: Int, _ body: String, user: String? = nil) -> Result<HTTPResponse, HTTPError> {
+    private func answer(_ status: Int, _ body: String, user: String? = nil) -> Result<HTTPResponse, Failure> {
         let headers = user.map { [(name: "x-userid", value: $0)] } ?? []
         return .success(FakeService.response(status, headers, Array(body.utf8)))
     }

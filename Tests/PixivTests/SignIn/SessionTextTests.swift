@@ -1,3 +1,4 @@
+import Rankings
 import Sourcing
 import Testing
 
@@ -10,14 +11,14 @@ private let value = "123_" + secret
 struct SessionTextTests {
     private func find(
         _ text: String, host: String = "www.pixiv.net", takesBare: Bool = true, now: Int64 = 1000
-    ) -> Result<SessionCookie, SessionProblem> {
-        Result { () throws(SessionProblem) in
+    ) -> Result<SessionCookie, Failure> {
+        Result { () throws(Failure) in
             try SessionText.cookie(in: Array(text.utf8), host: host, takesBare: takesBare, now: now)
         }
     }
 
-    private func problem(_ result: Result<SessionCookie, SessionProblem>) -> String {
-        if case .failure(let problem) = result { problem.reason } else { "none" }
+    private func problem(_ result: Result<SessionCookie, Failure>) -> String {
+        if case .failure(let problem) = result { problem.cause } else { "none" }
     }
 
     private func line(
@@ -82,7 +83,7 @@ struct SessionTextTests {
         for bytes in [[0xFF, 0xFE], [0], Array(value.utf8) + [0], [UInt8](repeating: 65, count: (4 << 20) + 1)]
             as [[UInt8]]
         {
-            #expect(throws: SessionProblem.self) {
+            #expect(throws: Failure.self) {
                 try SessionText.cookie(in: bytes, host: "www.pixiv.net", takesBare: true, now: 0)
             }
         }

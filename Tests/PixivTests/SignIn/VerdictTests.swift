@@ -11,7 +11,7 @@ import Testing
 struct VerdictTests {
     private func verdicts(_ service: FakeService) async -> [AnswerVerdict] {
         let source = service.source()
-        _ = await failure { () async throws(SourceError) in
+        _ = await failure { () async throws(Failure) in
             try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
         }
         return service.verdicts
@@ -35,8 +35,8 @@ struct VerdictTests {
         #expect(await verdicts(asking) == [.limited(seconds: 9, told: true)])
     }
 
-    @Test("no answer and a server in trouble tell nothing", arguments: [HTTPError.timedOut, .cancelled, .broken("x")])
-    func unknown(error: HTTPError) async {
+    @Test("no answer and a server in trouble tell nothing", arguments: [Failure.timedOut, .cancelled, .broken("x")])
+    func unknown(error: Failure) async {
         #expect(await verdicts(FakeService([.failure(error)])) == [.unknown])
         #expect(await verdicts(FakeService(status: 502, "<html>")) == [.unknown])
     }
@@ -54,11 +54,11 @@ struct VerdictTests {
             let client = HTTPClient(transport: RequestQueue(transport, rules: rules))
             return PixivSource(
                 SourceMeans(
-                    send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+                    send: { request throws(Failure) in try await client.send(request) }, apiURL: nil, imageURL: nil,
                     wallClock: { now }))
         }
-        func ask(_ source: PixivSource, _ deadline: ContinuousClock.Instant) async -> SourceError? {
-            await failure { () async throws(SourceError) in
+        func ask(_ source: PixivSource, _ deadline: ContinuousClock.Instant) async -> Failure? {
+            await failure { () async throws(Failure) in
                 try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
             }
         }

@@ -19,7 +19,7 @@ final class FakeService: Sendable {
     }
 
     private struct State {
-        var script: [Result<HTTPResponse, HTTPError>]
+        var script: [Result<HTTPResponse, Failure>]
         var requests: [HTTPRequest] = []
         var events: [Event] = []
         var verdicts: [AnswerVerdict] = []
@@ -27,7 +27,7 @@ final class FakeService: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ script: [Result<HTTPResponse, HTTPError>]) {
+    init(_ script: [Result<HTTPResponse, Failure>]) {
         state = Mutex(State(script: script))
     }
 
@@ -56,15 +56,15 @@ final class FakeService: Sendable {
     ) -> PixivSource {
         PixivSource(
             SourceMeans(
-                send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL, imageURL: imageURL,
+                send: { request throws(Failure) in try self.answered(request) }, apiURL: apiURL, imageURL: imageURL,
                 wallClock: { Int64(Date().timeIntervalSince1970) }), session: session)
     }
 
-    func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
-        let next = state.withLock { state -> Result<HTTPResponse, HTTPError> in
+    func answered(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
+        let next = state.withLock { state -> Result<HTTPResponse, Failure> in
             state.requests.append(request)
             state.events.append(.asked(request.url, request.priority, request.deadline + request.patience))
-            let next = state.script.isEmpty ? .failure(.refused("not in the script")) : state.script.removeFirst()
+            let next = state.script.isEmpty ? .failure(.unsendable("not in the script")) : state.script.removeFirst()
             let verdict = (try? next.get()).flatMap { request.judge?($0) } ?? .unknown
             state.verdicts.append(verdict)
             if case .limited(let seconds, _) = verdict { state.events.append(.closed(seconds)) }

@@ -21,8 +21,8 @@ func ranking(
 }
 
 func failure<Value>(
-    _ body: () async throws(SourceError) -> Value
-) async -> SourceError? {
+    _ body: () async throws(Failure) -> Value
+) async -> Failure? {
     do {
         _ = try await body()
         return nil
@@ -31,6 +31,6 @@ func failure<Value>(
     }
 }
 
-func isUnreadable(_ error: SourceError?) -> Bool {
+func isUnreadable(_ error: Failure?) -> Bool {
     if case .unreadable(let reason)? = error { !reason.isEmpty } else { false }
 }

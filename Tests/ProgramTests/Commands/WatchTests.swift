@@ -251,9 +251,9 @@ import Testing
     // MARK: Ends
 
     @Test func endsOfAWatch() throws {
-        #expect(try WatchCommand.ending(LocalFiles.Failure(code: ENOENT), of: "/m\n") == "/m\\u{a} has been unmounted.")
+        #expect(try WatchCommand.ending(SystemError(code: ENOENT), of: "/m\n") == "/m\\u{a} has been unmounted.")
         let error = #expect(throws: ProgramError.self) {
-            try WatchCommand.ending(LocalFiles.Failure(code: ENOTCONN), of: "/m")
+            try WatchCommand.ending(SystemError(code: ENOTCONN), of: "/m")
         }
         #expect(error?.message == "the process behind /m has died; `rankfs unmount /m` clears the folder.")
     }

@@ -92,7 +92,7 @@ import Testing
         ] as [(String, String?)])
     func latestIsTheDayByAnotherName(_ path: String, _ day: String?) throws {
         var asked: [String] = []
-        let found = try FetchPath.ofDay(path) { latest throws(LocalFiles.Failure) in
+        let found = try FetchPath.ofDay(path) { latest throws(SystemError) in
             asked.append(latest)
             return "2024-05-10"
         }
@@ -106,9 +106,9 @@ import Testing
     }
 
     @Test func whatLatestIsMayBeHardToFindOut() {
-        #expect(throws: LocalFiles.Failure(code: EHOSTUNREACH)) {
-            try FetchPath.ofDay("ranking/daily/latest") { _ throws(LocalFiles.Failure) in
-                throw LocalFiles.Failure(code: EHOSTUNREACH)
+        #expect(throws: SystemError(code: EHOSTUNREACH)) {
+            try FetchPath.ofDay("ranking/daily/latest") { _ throws(SystemError) in
+                throw SystemError(code: EHOSTUNREACH)
             }
         }
     }

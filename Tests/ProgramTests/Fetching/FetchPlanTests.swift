@@ -1,3 +1,4 @@
+import System
 import Glibc
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
         plan.record(outcome, of: begun.work, by: begun.reader)
     }
 
-    private let failed = FetchOutcome.failed(LocalFiles.Failure(code: EIO))
+    private let failed = FetchOutcome.failed(SystemError(code: EIO))
 
     @Test func worksBeginInTheOrderOfListings() {
         var plan = FetchPlan(paths: ["1", "2"], readers: 4)

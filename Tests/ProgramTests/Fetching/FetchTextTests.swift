@@ -168,7 +168,7 @@ import Testing
 
     @Test func failuresOfTheMount() {
         func name(_ code: Int32) -> String {
-            switch FetchReader.outcome(of: LocalFiles.Failure(code: code), mount: "/m") {
+            switch FetchReader.outcome(of: SystemError(code: code), mount: "/m") {
             case .withheld: "withheld"
             case .missing: "missing"
             case .failed: "again"
@@ -227,7 +227,7 @@ import Testing
         let temporaries = TemporaryFiles()
         let descriptor = try #require(try temporaries.open(path))
         #expect(try status(path).st_size == 0)
-        #expect(throws: LocalFiles.Failure(code: EBUSY)) { try TemporaryFiles().open(path) }
+        #expect(throws: SystemError(code: EBUSY)) { try TemporaryFiles().open(path) }
         temporaries.removeAll()
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(try temporaries.open(path) == nil)

@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import rankfs
@@ -15,14 +16,14 @@ import Testing
 
     @Test(arguments: ["", "M", "-1", "1.5G", "50 M", "0x10", "99999999999999999999", "9000000T", "5P", "٣M", "1MM"])
     func notSizes(_ text: String) {
-        #expect(throws: ExpectedValue.self) { try ValueParsers.size(text, in: 0...(1 << 50)) }
+        #expect(throws: Failure.self) { try ValueParsers.size(text, in: 0...(1 << 50)) }
     }
 
     @Test func sizesKeepTheirBounds() {
-        #expect(throws: ExpectedValue("a size such as 50M or 2G, from 16M to 1T")) {
+        #expect(throws: Failure.notTaken("a size such as 50M or 2G, from 16M to 1T")) {
             try ValueParsers.size("15M", in: (16 << 20)...(1 << 40))
         }
-        #expect(throws: ExpectedValue.self) { try ValueParsers.size("2T", in: (16 << 20)...(1 << 40)) }
+        #expect(throws: Failure.self) { try ValueParsers.size("2T", in: (16 << 20)...(1 << 40)) }
     }
 
     @Test(arguments: [(0, "0"), (1023, "1023"), (1024, "1K"), (1536, "1.5K"), (2 << 30, "2G"), ((2 << 30) - 1, "1.9G")])
@@ -34,16 +35,16 @@ import Testing
         #expect(try ValueParsers.seconds("30", in: 2...110) == .seconds(30))
         #expect(try ValueParsers.seconds("2.5s", in: 2...110) == .milliseconds(2500))
         for text in ["", "s", "-3", "1", "111", "nan", "1e1", "0x1p3", "3 s", "inf", "1.2.3"] {
-            #expect(throws: ExpectedValue.self, "\(text)") { try ValueParsers.seconds(text, in: 2...110) }
+            #expect(throws: Failure.self, "\(text)") { try ValueParsers.seconds(text, in: 2...110) }
         }
     }
 
     @Test func ratesAndNumbers() throws {
         #expect(try ValueParsers.rate("0.5", in: 0.01...1000) == 0.5)
-        #expect(throws: ExpectedValue.self) { try ValueParsers.rate("0", in: 0.01...1000) }
+        #expect(throws: Failure.self) { try ValueParsers.rate("0", in: 0.01...1000) }
         #expect(try ValueParsers.integer("8", in: 0...8) == 8)
         for text in ["9", "-1", "+1", "1_0", "", " 1"] {
-            #expect(throws: ExpectedValue.self, "\(text)") { try ValueParsers.integer(text, in: 0...8) }
+            #expect(throws: Failure.self, "\(text)") { try ValueParsers.integer(text, in: 0...8) }
         }
     }
 
@@ -52,8 +53,10 @@ import Testing
         #expect(try ValueParsers.path("~/a", relativeTo: nil, home: "/home/u") == "/home/u/a")
         #expect(try ValueParsers.path("a", relativeTo: "/w", home: nil) == "/w/a")
         #expect(try ValueParsers.path("a", relativeTo: "/", home: nil) == "/a")
-        #expect(throws: ExpectedValue("an absolute path")) { try ValueParsers.path("a", relativeTo: nil, home: "/h") }
-        #expect(throws: ExpectedValue.self) { try ValueParsers.path("/a\nb", relativeTo: nil, home: nil) }
+        #expect(throws: Failure.notTaken("an absolute path")) {
+            try ValueParsers.path("a", relativeTo: nil, home: "/h")
+        }
+        #expect(throws: Failure.self) { try ValueParsers.path("/a\nb", relativeTo: nil, home: nil) }
     }
 
     @Test func originsOfOnesOwn() throws {
@@ -72,6 +75,6 @@ import Testing
         "http://[::1", "http://[g]",
     ])
     func notOrigins(_ text: String) {
-        #expect(throws: ExpectedValue.self) { try OriginURL(text) }
+        #expect(throws: Failure.self) { try OriginURL(text) }
     }
 }

@@ -1,3 +1,4 @@
+import Rankings
 import HTTP
 import Synchronization
 import Testing
@@ -22,7 +23,7 @@ import Testing
         HTTPRequest(url: url, transferClass: .metadata, deadline: .now + .seconds(60), bodyLimit: 1)
     }
 
-    private func fail(_ health: HostHealth, _ url: String, _ error: HTTPError) {
+    private func fail(_ health: HostHealth, _ url: String, _ error: Failure) {
         health.ended(Self.request(url), TransferOutcome(failure: error))
     }
 
@@ -49,11 +50,11 @@ import Testing
     }
 
     @Test(arguments: [
-        HTTPError.timedOut, .broken("x"), .invalidAnswer("x"), .tooLarge, .redirectRefused("x"), .refused("x"),
+        Failure.timedOut, .broken("x"), .invalidAnswer("x"), .tooLarge, .redirectRefused("x"), .unsendable("x"),
         .offline,
         .cancelled, .limited(retryAfter: 1),
     ])
-    func whatOneRequestMeetsIsNoTrouble(_ error: HTTPError) {
+    func whatOneRequestMeetsIsNoTrouble(_ error: Failure) {
         let health = health()
         fail(health, "https://a.example/x", error)
         #expect(health.troubles.isEmpty && news.all.isEmpty)

@@ -1,3 +1,4 @@
+import Rankings
 import Foundation
 import Glibc
 import Testing
@@ -117,13 +118,13 @@ import Testing
                 (folder, "folder"), ("\(folder)/fifo", "regular"), ("\(folder)/link", "link"), ("/dev/zero", "regular"),
                 ("\(folder)/nowhere/log", "No such file"),
             ] {
-                let refusal = #expect(throws: LogFile.Refusal.self) { try LogFile(opening: path) }
-                #expect(refusal?.reason.contains(reason) == true, "\(path): \(refusal?.reason ?? "")")
+                let refusal = #expect(throws: Failure.self) { try LogFile(opening: path) }
+                #expect(refusal?.cause.contains(reason) == true, "\(path): \(refusal?.cause ?? "")")
             }
             // With a reader a FIFO could be opened; it is refused all the same.
             let reader = open("\(folder)/fifo", O_RDONLY | O_NONBLOCK)
             defer { close(reader) }
-            #expect(throws: LogFile.Refusal.self) { try LogFile(opening: "\(folder)/fifo") }
+            #expect(throws: Failure.self) { try LogFile(opening: "\(folder)/fifo") }
         }
     }
 

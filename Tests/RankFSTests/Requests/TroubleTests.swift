@@ -24,10 +24,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (SourceError.timedOut, Errno.ETIMEDOUT), (.needsSignIn, .EACCES), (.limited(retryAfter: 60), .EIO),
+        (Failure.timedOut, Errno.ETIMEDOUT), (.needsSignIn, .EACCES), (.limited(retryAfter: 60), .EIO),
         (.unreadable("html"), .EIO),
     ])
-    func eachTroubleHasItsErrno(_ failure: SourceError, _ errno: Errno) async throws {
+    func eachTroubleHasItsErrno(_ failure: Failure, _ errno: Errno) async throws {
         try await Workbench.with { bench in
             bench.source.setFailure(failure)
             let inode = try await bench.stat(day).inode

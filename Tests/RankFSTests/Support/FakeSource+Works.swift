@@ -9,7 +9,7 @@ extension FakeSource {
 
     var signIn: SignIn { state.withLock { $0.signIn } }
 
-    func otherPage(of listing: ListingKey, _ page: Int) throws(SourceError) -> ListingPage {
+    func otherPage(of listing: ListingKey, _ page: Int) throws(Failure) -> ListingPage {
         let size = description.entries(of: listing.kind)
         switch listing.kind {
         case .search:
@@ -35,7 +35,7 @@ extension FakeSource {
 
     func record(
         of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SourceRecord {
+    ) async throws(Failure) -> SourceRecord {
         switch subject {
         case .details(let work):
             try note("details \(work.rawValue)")

@@ -10,7 +10,7 @@ final class FakeSource: RankingSource {
         var rankings: [ListingKey: [ListedWork]] = [:]
         var authors: [UserID: [Work]] = [:]
         var asked: [String] = []
-        var failure: SourceError?
+        var failure: Failure?
         /// Pages from this one on wait until `letPagesCome`.
         var heldFrom: Int?
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -39,7 +39,7 @@ final class FakeSource: RankingSource {
     }
 
     /// Lets every question fail, or answers again.
-    func setFailure(_ failure: SourceError?) {
+    func setFailure(_ failure: Failure?) {
         state.withLock { $0.failure = failure }
     }
 
@@ -70,7 +70,7 @@ final class FakeSource: RankingSource {
         }
     }
 
-    func note(_ question: String) throws(SourceError) {
+    func note(_ question: String) throws(Failure) {
         let (failure, watchers) = state.withLock { state in
             state.asked.append(question)
             let ready = state.watchers.filter { $0.count <= state.asked.count }
@@ -94,7 +94,7 @@ final class FakeSource: RankingSource {
 
     func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard case .number(let page) = part else { return try works(part, of: listing.user) }
         switch listing.kind {
         case .ranking: return try await rankingPage(of: listing, page)
@@ -107,7 +107,7 @@ final class FakeSource: RankingSource {
         }
     }
 
-    private func rankingPage(of listing: ListingKey, _ page: Int) async throws(SourceError) -> ListingPage {
+    private func rankingPage(of listing: ListingKey, _ page: Int) async throws(Failure) -> ListingPage {
         guard let mode = listing.mode else { throw .notFound }
         let day = listing.ranking?.day
         try note("\(mode.rawValue) \(day?.description ?? "newest") \(page)")
@@ -122,7 +122,7 @@ final class FakeSource: RankingSource {
             entries: entries, day: served, total: all.count, hasNext: start + entries.count < all.count)
     }
 
-    private func works(_ part: ListingPart, of author: UserID) throws(SourceError) -> ListingPage {
+    private func works(_ part: ListingPart, of author: UserID) throws(Failure) -> ListingPage {
         guard case .works(let ids) = part else { throw .notFound }
         try note("works of \(author.rawValue)")
         return ListingPage(works: state.withLock { $0.authors[author] ?? [] }.filter { ids.contains($0.id) })

@@ -1,3 +1,4 @@
+import Rankings
 import Dispatch
 import HTTP
 import Synchronization
@@ -29,7 +30,7 @@ final class PictureHost: Transport {
 
         var request: HTTPRequest { transfer.request }
 
-        func finish(_ result: Result<Void, HTTPError>) { transfer.end(result) }
+        func finish(_ result: Result<Void, Failure>) { transfer.end(result) }
     }
 
     private struct State {
@@ -180,7 +181,7 @@ final class PictureHost: Transport {
             return sent.finish(.failure(.cancelled))
         }
         if case .announcing = manner, sent.request.method == .get { return }
-        var end = Result<Void, HTTPError>.success(())
+        var end = Result<Void, Failure>.success(())
         if case .cutting = manner {
             body = body.prefix(body.count / 2)
             end = .failure(.broken("closed"))

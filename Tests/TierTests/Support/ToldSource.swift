@@ -25,7 +25,7 @@ final class ToldSource: RankingSource {
 
     func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> ListingPage {
+    ) async throws(Failure) -> ListingPage {
         guard let mode = listing.mode, description[mode] != nil else {
             return ListingPage(entries: [], further: [WorkID(rawValue: 1)])
         }

@@ -13,9 +13,9 @@ enum RecordedFiles {
     /// The recorded answers anywhere below a directory, in the order of their paths.
     ///
     /// Throws one sentence with cause and remedy.
-    static func answers(below directory: String) throws(OriginError) -> [(path: String, bytes: [UInt8], node: JSON)] {
+    static func answers(below directory: String) throws(Failure) -> [(path: String, bytes: [UInt8], node: JSON)] {
         guard let paths = paths(below: directory) else {
-            throw OriginError(message: "\(directory) is no directory of recorded answers: give --replay one that is.")
+            throw .unusable("\(directory) is no directory of recorded answers: give --replay one that is.")
         }
         return paths.compactMap { path in
             guard let bytes = bytes(path), let node = JSON(bytes) else { return nil }

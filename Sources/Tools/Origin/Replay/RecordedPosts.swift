@@ -10,7 +10,7 @@ enum RecordedPosts {
     /// The posts of every `*.json` below a directory.
     ///
     /// Throws one sentence with cause and remedy.
-    static func posts(below directory: String, _ seed: UInt64, _ service: Service) throws(OriginError) -> [Post] {
+    static func posts(below directory: String, _ seed: UInt64, _ service: Service) throws(Failure) -> [Post] {
         var known: Set<Int64> = []
         return try RecordedFiles.answers(below: directory).flatMap { posts(in: $0.node, seed, service) }
             .filter { known.insert($0.id).inserted }

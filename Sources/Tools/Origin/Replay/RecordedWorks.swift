@@ -10,7 +10,7 @@ struct RecordedWorks: Sendable {
     /// Reads every `*.json` below a directory.
     ///
     /// Throws one sentence with cause and remedy.
-    init(directory: String, _ universe: Universe) throws(OriginError) {
+    init(directory: String, _ universe: Universe) throws(Failure) {
         self.universe = universe
         for (path, bytes, node) in try RecordedFiles.answers(below: directory) {
             if let key = Self.key(of: node, file: path) { answers[key] = bytes }

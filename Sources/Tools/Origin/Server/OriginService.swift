@@ -16,11 +16,11 @@ final class OriginService: Sendable {
     /// Creates the service's API, the script of faults and the log.
     ///
     /// Throws one sentence with cause and remedy.
-    init(_ configuration: OriginConfiguration) throws(OriginError) {
+    init(_ configuration: OriginConfiguration) throws(Failure) {
         self.configuration = configuration
         let (replay, service) = (configuration.replay, configuration.service)
         if service.isBoard {
-            let recorded = try replay.map { directory throws(OriginError) in
+            let recorded = try replay.map { directory throws(Failure) in
                 try RecordedPosts.posts(below: directory, configuration.seed, service)
             }
             api = Board(Universe(configuration, recorded: recorded), showsAll: configuration.allRatings)
@@ -28,12 +28,12 @@ final class OriginService: Sendable {
             let universe = Universe(configuration)
             api = Pixiv(
                 universe,
-                try replay.map { directory throws(OriginError) in
+                try replay.map { directory throws(Failure) in
                     try RecordedWorks(directory: directory, universe)
                 })
         }
         faults = FaultScript(file: configuration.faults)
-        log = try configuration.log.map { path throws(OriginError) in try RequestLog(path: path) }
+        log = try configuration.log.map { path throws(Failure) in try RequestLog(path: path) }
     }
 
     /// Whether the origin is stopping: all waits end then.
@@ -121,10 +121,10 @@ private final class RequestLog: Sendable {
     /// Opens a file for appending.
     ///
     /// Throws one sentence with cause and remedy.
-    init(path: String) throws(OriginError) {
+    init(path: String) throws(Failure) {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
-            throw OriginError.last { "The log \(path) cannot be opened (\($0)): name a file in a writable directory." }
+            throw Failure.last { "The log \(path) cannot be opened (\($0)): name a file in a writable directory." }
         }
     }
 

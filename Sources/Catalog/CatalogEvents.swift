@@ -34,28 +34,14 @@ package enum CatalogEvent: Hashable, Sendable {
     case originalMissing(WorkID)
 }
 
-/// The reasons for which the catalog cannot answer.
-package enum CatalogError: Error, Hashable, Sendable {
-    /// The service (or the calendar) reports that the listing does not exist.
-    case noSuchListing
-    case needsSignIn
-    /// The request to the source failed and nothing is stored.
-    case source(SourceError)
-    /// The image host does not declare this picture's length; only a download finds it.
-    case sizeNotTold
-    /// The database cannot be used.
-    case database(String)
-
-    /// The meaning of a source's failure for a listing as a whole.
-    init(listing error: SourceError) {
-        switch error {
-        case .notPublished, .pastTheEnd, .notFound: self = .noSuchListing
-        case .needsSignIn: self = .needsSignIn
-        default: self = .source(error)
+extension Failure {
+    /// The failure of a listing as a whole, where the failed part was its first page.
+    var ofListing: Failure {
+        switch self {
+        case .notPublished, .pastTheEnd, .notFound: .absent
+        default: self
         }
     }
-
-    static let cancelled = CatalogError.source(.cancelled)
 }
 
 // MARK: - Answer limit
