@@ -39,10 +39,4 @@ package struct SessionError: Error, Sendable {
     package let message: String
     /// The value of errno, if known.
     package let errno: Errno?
-
-    /// Creates an error with its sentence.
-    package init(message: String, errno: Errno?) {
-        self.message = message
-        self.errno = errno
-    }
 }

@@ -182,11 +182,6 @@ private struct ElementDecoder: UnkeyedDecodingContainer {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    init(elements: [JSON], codingPath: [any CodingKey]) {
-        self.elements = elements
-        self.codingPath = codingPath
-    }
-
     mutating func decodeNil() throws -> Bool {
         let isNull = try element().decodeNil()
         if isNull { currentIndex += 1 }

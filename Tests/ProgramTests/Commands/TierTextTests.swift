@@ -1,6 +1,6 @@
 import Rankings
 import Testing
-import Tier
+@testable import Tier
 
 @testable import rankfs
 
