@@ -162,6 +162,6 @@ struct FetchCommand: Command {
         let failed = tally.losses.count + tally.untried
         guard failed > 0 else { return }
         throw ProgramError(
-            .incomplete, "\(FetchEstimate.count(failed, "path")) could not be fetched; the same command tries again.")
+            .incomplete, "\(Counted.text(failed, "path")) could not be fetched; the same command tries again.")
     }
 }
