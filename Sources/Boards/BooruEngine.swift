@@ -75,11 +75,6 @@ package struct PostFields: Hashable, Sendable {
     package var comments: Int?
     /// Further fields under the service's names, in order.
     package var more: [JSON.Member]
-
-    package init(comments: Int? = nil, more: [JSON.Member]) {
-        self.comments = comments
-        self.more = more
-    }
 }
 
 /// An answer that is an error, as far as it can be decoded.
@@ -91,13 +86,6 @@ package struct BooruRefusal: Sendable {
     package let message: String
     /// Whether the answer is JSON, and so comes from the service itself.
     package let isOwn: Bool
-
-    package init(status: Int, kind: String, message: String, isOwn: Bool) {
-        self.status = status
-        self.kind = kind
-        self.message = message
-        self.isOwn = isOwn
-    }
 
     /// The message after a colon, `: “the words”`, or nothing.
     package var reason: String { message.isEmpty ? "" : ": \(message)" }

@@ -28,10 +28,6 @@ package struct BooruPost: Hashable, Sendable {
     package var pixivWork: Int64?
     package var isAI: Bool?
 
-    package init(id: WorkID) {
-        self.id = id
-    }
-
     /// The work that a listing stores for the post.
     package var work: Work {
         let name = tags.name

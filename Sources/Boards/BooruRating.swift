@@ -21,21 +21,10 @@ package struct RatingScale: Sendable {
         package let rating: BooruRating
         /// The tag that limits a search to the rating; nil for no limit.
         package let tag: String?
-
-        package init(_ word: String, letter: String, _ rating: BooruRating, tag: String?) {
-            self.word = word
-            self.letter = letter
-            self.rating = rating
-            self.tag = tag
-        }
     }
 
     /// The steps from the mildest on, which is the default.
     package let steps: [Step]
-
-    package init(_ steps: [Step]) {
-        self.steps = steps
-    }
 
     /// The option's name.
     package static let option = "rating"

@@ -9,17 +9,6 @@ package struct CatalogStatus: Sendable {
     package var knownSizes: Int
     /// Requests for showing originals since the start: to the image host, and to the service.
     package var originalQuestions: (host: Int, service: Int)
-
-    package init(
-        storedListings: Int, loadedListings: Int, loadedEntries: Int, knownSizes: Int,
-        originalQuestions: (host: Int, service: Int)
-    ) {
-        self.storedListings = storedListings
-        self.loadedListings = loadedListings
-        self.loadedEntries = loadedEntries
-        self.knownSizes = knownSizes
-        self.originalQuestions = originalQuestions
-    }
 }
 
 /// An event worth a line of the log that no request reports.

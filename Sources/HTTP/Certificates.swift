@@ -50,12 +50,6 @@ package struct ServerCertificate: Hashable, Sendable {
     package var issuer: String
     /// The end of its validity as OpenSSL writes it: `Jan  3 12:00:00 2027 GMT`.
     package var end: String
-
-    /// Makes a certificate, for tests.
-    package init(issuer: String, end: String) {
-        self.issuer = issuer
-        self.end = end
-    }
 }
 
 /// Fetches the certificate of a host with a handshake alone; no request is sent.

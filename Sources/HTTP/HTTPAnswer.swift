@@ -184,11 +184,6 @@ package struct HTTPAnswer: Sendable {
 package struct HTTPResponse: Sendable {
     package var head: HTTPAnswer
     package var body: [UInt8]
-
-    package init(head: HTTPAnswer, body: [UInt8]) {
-        self.head = head
-        self.body = body
-    }
 }
 
 // MARK: - Times

@@ -146,18 +146,11 @@ package struct TransferOutcome: Sendable {
     /// The status of the answer; nil without an answer.
     package var status: Int?
     /// The received bytes of the body.
-    package var bytes: Int64
+    package var bytes: Int64 = 0
     /// The time since the transport took the request.
-    package var duration: Duration
+    package var duration: Duration = .zero
     /// The error; nil for a success.
     package var failure: Failure?
-
-    package init(status: Int? = nil, bytes: Int64 = 0, duration: Duration = .zero, failure: Failure? = nil) {
-        self.status = status
-        self.bytes = bytes
-        self.duration = duration
-        self.failure = failure
-    }
 }
 
 /// The most requests under way to one host, by the slots that they occupy.

@@ -81,10 +81,6 @@ struct DownloadScheduler: Sendable {
     /// The time until which no wish is begun, because the network failed.
     var restsUntil: ContinuousClock.Instant?
 
-    init(slots: TransferSlots) {
-        self.slots = slots
-    }
-
     /// Returns the next order.
     ///
     /// - Parameters:

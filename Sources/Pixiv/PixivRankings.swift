@@ -43,9 +43,6 @@ enum PixivRankings {
         return [facts(mode)] + limited.map { facts($0, partOf: mode) }
     }
 
-    /// The ranking that is listed first.
-    static var daily: RankingMode { all[0].mode }
-
     /// The service's `mode=` and `content=` for a ranking: `daily` and `manga` for `daily-manga`.
     static func query(of mode: RankingMode) -> (name: String, content: Content?) {
         let parts = mode.rawValue.split(separator: "-", maxSplits: 1)

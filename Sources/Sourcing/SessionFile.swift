@@ -69,21 +69,10 @@ package enum SessionFile {
     ///   - path: A path in a private directory that exists.
     /// - Throws: The reason that the session could not be stored.
     package static func store(_ secrets: [String], at path: String) throws(Failure) {
-        let temporary = temporaryName(path)
-        unsafe _ = unlink(temporary)
-        let descriptor = Descriptors.own.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw unwritable() }
         let line = Array((secrets.joined(separator: "; ") + "\n").utf8)
-        let count = unsafe line.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-        // Sets the mode again, since a umask may have removed bits of it.
-        let written = count == line.count && fchmod(descriptor, 0o600) == 0 && fsync(descriptor) == 0
-        guard written, unsafe rename(temporary, path) == 0 else {
-            let problem = unwritable()
-            close(descriptor)
-            unsafe _ = unlink(temporary)
-            throw problem
-        }
-        close(descriptor)
+        do throws(SystemError) {
+            try FileBytes.replace(path, with: line, by: temporaryName(path), isSynced: true)
+        } catch { throw Failure.unusable("cannot be written: \(error.text)") }
         syncDirectory(of: path)
     }
 
@@ -133,10 +122,6 @@ package enum SessionFile {
 
     /// Returns a name beside the file, so that a rename can put the new file in its place.
     private static func temporaryName(_ path: String) -> String { path + ".new" }
-
-    private static func unwritable() -> Failure {
-        .unusable("cannot be written: \(SystemError(code: errno).text)")
-    }
 
     private static func syncDirectory(of path: String) {
         guard let slash = path.lastIndex(of: "/") else { return }

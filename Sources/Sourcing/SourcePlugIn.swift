@@ -184,7 +184,7 @@ package enum SessionCheck: Hashable, Sendable {
 
 /// An assumption of this program about a service, and whether it holds.
 package struct Assumption: Hashable, Sendable {
-    package enum Verdict: String, Hashable, Sendable, Codable {
+    package enum Verdict: String, Hashable, Sendable {
         case kept
         case changed
         /// The check had no result.

@@ -71,11 +71,6 @@ package enum ChildProcess {
         package var status: Int32?
         /// The beginning of its output to the standard error stream.
         package var errors: String
-
-        package init(status: Int32?, errors: String) {
-            self.status = status
-            self.errors = errors
-        }
     }
 
     /// The most bytes of a program's error output that are kept.

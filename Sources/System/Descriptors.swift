@@ -200,6 +200,33 @@ package enum FileBytes {
         }
     }
 
+    /// Replaces a file in one step, so that a crash leaves the old content or the new.
+    ///
+    /// - Parameters:
+    ///   - path: The file, in a directory that exists.
+    ///   - bytes: The new content, which only the user may read.
+    ///   - temporary: The file in the same directory that is written first; by default the path with `.new`.
+    ///   - isSynced: Whether the content is on the disk before it has the name.
+    /// - Throws: The error of the call that failed; the temporary file is removed then.
+    package static func replace(
+        _ path: String, with bytes: [UInt8], by temporary: String? = nil, isSynced: Bool = false
+    ) throws(SystemError) {
+        let temporary = temporary ?? path + ".new"
+        unsafe _ = unlink(temporary)
+        let descriptor = Descriptors.own.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .last() }
+        do throws(SystemError) {
+            defer { close(descriptor) }
+            // Sets the mode again, since a umask may have removed bits of it.
+            guard write(bytes, to: descriptor), fchmod(descriptor, 0o600) == 0 else { throw .last() }
+            guard !isSynced || fsync(descriptor) == 0 else { throw .last() }
+            guard unsafe rename(temporary, path) == 0 else { throw .last() }
+        } catch {
+            unsafe _ = unlink(temporary)
+            throw error
+        }
+    }
+
     /// The bytes of one read.
     private static let pieceSize = 64 << 10
 }

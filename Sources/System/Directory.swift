@@ -11,13 +11,26 @@ package struct ListedFile: Hashable, Sendable {
     }
 
     package let name: String
-    package let kind: Kind
+    package var kind: Kind
 }
 
 /// Lists directories by readdir(3), in the order of their entries, without `.` and `..`.
 ///
 /// The calling thread waits for the file system. Names that are no UTF-8 are shown with replacement characters.
 package enum Directory {
+    /// Makes a directory and its missing parents, each private to the user unless other permissions are given.
+    package static func make(_ path: String, permissions: UInt32 = 0o700) throws(SystemError) {
+        if unsafe mkdir(path, permissions) == 0 { return }
+        if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            try make(String(path[..<slash]), permissions: permissions)
+            if unsafe mkdir(path, permissions) == 0 { return }
+        }
+        guard errno == EEXIST else { throw .last() }
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { throw .last() }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(code: ENOTDIR) }
+    }
+
     /// The entries of a directory.
     ///
     /// - Throws: The error of open(2) or readdir(3).

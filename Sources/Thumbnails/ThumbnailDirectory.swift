@@ -20,9 +20,6 @@ package final class ThumbnailDirectory: Sendable {
     private static let longest = 1 << 20
     /// The prefix of the names of files that are being written.
     static let temporaryPrefix = ".rankfs-"
-    /// The mode that the standard prescribes: no access for other users.
-    private static let directoryMode: mode_t = 0o700
-    private static let fileMode: mode_t = 0o600
 
     /// - Parameters:
     ///   - path: The absolute path of the store, which need not exist.
@@ -56,16 +53,12 @@ package final class ThumbnailDirectory: Sendable {
     /// - Returns: False if the file could not be written, or if the directory belongs to another user.
     package func store(_ bytes: [UInt8], as thumbnail: Thumbnail) -> Bool {
         let directory = "\(path)/\(thumbnail.size.directory)"
-        guard makeDirectories(directory), isOwn(directory), ledger.note(file(thumbnail)) else { return false }
+        guard (try? Directory.make(directory)) != nil, isOwn(directory), ledger.note(file(thumbnail)) else {
+            return false
+        }
         let name = Self.nextName.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = "\(directory)/\(Self.temporaryPrefix)\(getpid())-\(name).png"
-        let descriptor = Descriptors.own.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, Self.fileMode)
-        guard descriptor >= 0 else { return false }
-        let isWritten = FileBytes.write(bytes, to: descriptor)
-        let isClosed = close(descriptor) == 0
-        if isWritten, isClosed, unsafe rename(temporary, file(thumbnail)) == 0 { return true }
-        unsafe unlink(temporary)
-        return false
+        return (try? FileBytes.replace(file(thumbnail), with: bytes, by: temporary)) != nil
     }
 
     /// Removes the notes of programs about files for which they failed to make thumbnails.
@@ -82,14 +75,6 @@ package final class ThumbnailDirectory: Sendable {
 
     private func file(_ thumbnail: Thumbnail) -> String {
         "\(path)/\(thumbnail.path)"
-    }
-
-    private func makeDirectories(_ directory: String) -> Bool {
-        if unsafe mkdir(directory, Self.directoryMode) == 0 || errno == EEXIST { return true }
-        guard errno == ENOENT, let slash = directory.lastIndex(of: "/"), slash > directory.startIndex,
-            makeDirectories(String(directory[..<slash]))
-        else { return false }
-        return unsafe mkdir(directory, Self.directoryMode) == 0 || errno == EEXIST
     }
 
     /// Returns whether the directory belongs to this process's user.
@@ -248,14 +233,8 @@ package struct ThumbnailLedger: Sendable {
             return size <= bound / 2
         }
         _ = tally(files.dropLast(kept.count)) { unsafe unlink($0) == 0 }
-        let new = path + ".new"
-        let target = Descriptors.own.open(new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
-        guard target >= 0 else { return false }
         let notes = kept.reversed().flatMap { [0] + Array($0.utf8) + [0] } + line
-        let isWritten = FileBytes.write(notes, to: target)
-        let isClosed = close(target) == 0
-        guard isWritten, isClosed else { return false }
-        return unsafe rename(new, path) == 0
+        return (try? FileBytes.replace(path, with: notes)) != nil
     }
 
     /// Returns the noted paths, each once, in the order of their last notes.

@@ -31,11 +31,6 @@ package struct TierInspection: Sendable {
         package var key: String
         /// The reason as a part of a sentence.
         package var reason: String
-
-        package init(key: String, reason: String) {
-            self.key = key
-            self.reason = reason
-        }
     }
 
     /// The result of reading all objects.

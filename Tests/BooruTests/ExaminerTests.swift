@@ -1,6 +1,6 @@
 import Boards
 import Foundation
-import HTTP
+@testable import HTTP
 import Rankings
 import Sourcing
 import Testing

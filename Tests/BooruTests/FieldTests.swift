@@ -1,4 +1,4 @@
-import Boards
+@testable import Boards
 import Foundation
 import Rankings
 import Sourcing

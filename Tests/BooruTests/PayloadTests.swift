@@ -1,4 +1,4 @@
-import Boards
+@testable import Boards
 import Rankings
 import Testing
 

@@ -1,5 +1,5 @@
-import Fuse
-import System
+@testable import Fuse
+@testable import System
 import Testing
 
 @testable import rankfs

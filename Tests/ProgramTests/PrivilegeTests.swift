@@ -1,4 +1,4 @@
-import Fuse
+@testable import Fuse
 import Testing
 
 @testable import rankfs

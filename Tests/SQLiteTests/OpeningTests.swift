@@ -1,6 +1,6 @@
 import CSQLite
 import Glibc
-import System
+@testable import System
 import Testing
 
 @Suite struct OpeningTests {

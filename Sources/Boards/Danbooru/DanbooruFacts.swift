@@ -38,11 +38,11 @@ package enum DanbooruFacts {
     ]
 
     /// The ratings; their letters changed in 2022: posts with the former `s` (safe) now have `g` or `s` (sensitive).
-    package static let scale = RatingScale([
-        RatingScale.Step("general", letter: "g", .general, tag: "rating:g"),
-        RatingScale.Step("sensitive", letter: "s", .sensitive, tag: "rating:g,s"),
-        RatingScale.Step("questionable", letter: "q", .questionable, tag: "rating:g,s,q"),
-        RatingScale.Step("explicit", letter: "e", .explicit, tag: nil),
+    package static let scale = RatingScale(steps: [
+        RatingScale.Step(word: "general", letter: "g", rating: .general, tag: "rating:g"),
+        RatingScale.Step(word: "sensitive", letter: "s", rating: .sensitive, tag: "rating:g,s"),
+        RatingScale.Step(word: "questionable", letter: "q", rating: .questionable, tag: "rating:g,s,q"),
+        RatingScale.Step(word: "explicit", letter: "e", rating: .explicit, tag: nil),
     ])
 
     /// The calendar: days run from midnight to midnight; votes continue after the day.

@@ -8,11 +8,6 @@ package struct MoebooruPost {
     /// The hosts from which pictures are accepted.
     package let hosts: PictureHosts
 
-    package init(tagKinds: [String: TagKind], hosts: PictureHosts) {
-        self.tagKinds = tagKinds
-        self.hosts = hosts
-    }
-
     package func entry(_ record: JSON) -> PostEntry {
         guard let id = record["id"].number, id > 0 else { return .unreadable }
         let address = record["file_url"].words

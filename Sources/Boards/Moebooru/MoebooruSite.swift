@@ -60,10 +60,10 @@ package struct MoebooruSite: Sendable {
     private static let pages = 200
 
     /// The ratings; a rating unknown to the engine limits nothing, which is why answers are filtered once more.
-    package static let scale = RatingScale([
-        RatingScale.Step("safe", letter: "s", .general, tag: "rating:s"),
-        RatingScale.Step("questionable", letter: "q", .questionable, tag: "-rating:e"),
-        RatingScale.Step("explicit", letter: "e", .explicit, tag: nil),
+    package static let scale = RatingScale(steps: [
+        RatingScale.Step(word: "safe", letter: "s", rating: .general, tag: "rating:s"),
+        RatingScale.Step(word: "questionable", letter: "q", rating: .questionable, tag: "-rating:e"),
+        RatingScale.Step(word: "explicit", letter: "e", rating: .explicit, tag: nil),
     ])
 
     /// The calendar: days of UTC, the engine's time zone; votes continue after the day.

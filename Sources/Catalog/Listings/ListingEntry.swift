@@ -12,18 +12,7 @@ package struct ListingEntry: Hashable, Sendable {
     /// Whether the service withholds the picture (reading it is EACCES).
     package let isWithheld: Bool
     /// Whether the mount's filter hides it.
-    package let isHidden: Bool
-
-    package init(
-        name: String, rank: Int32, picture: PictureID, reference: String, isWithheld: Bool, isHidden: Bool = false
-    ) {
-        self.name = name
-        self.rank = rank
-        self.picture = picture
-        self.reference = reference
-        self.isWithheld = isWithheld
-        self.isHidden = isHidden
-    }
+    package var isHidden = false
 
     /// The entry with the work's number before the title: `005-7 Title.jpg`.
     var withNumber: ListingEntry {

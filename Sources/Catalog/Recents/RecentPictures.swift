@@ -5,11 +5,6 @@ package struct RecentPicture: Hashable, Sendable {
     package var path: String
     package var opened: Int64
 
-    package init(path: String, opened: Int64) {
-        self.path = path
-        self.opened = opened
-    }
-
     /// The name of the picture among recent ones, for as long as it is remembered, independent of the other pictures.
     ///
     /// `2026-11-21_daily_001-Title.jpg` of a ranking, `77-Title.jpg` of an author or a search, `77_p0.png` of a work.

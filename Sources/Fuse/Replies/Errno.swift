@@ -29,8 +29,6 @@ extension Errno {
     package static let EIO = Errno(rawValue: Glibc.EIO)
     /// Is a directory.
     package static let EISDIR = Errno(rawValue: Glibc.EISDIR)
-    /// Too many open files.
-    package static let EMFILE = Errno(rawValue: Glibc.EMFILE)
     /// The name is longer than the file system allows.
     package static let ENAMETOOLONG = Errno(rawValue: Glibc.ENAMETOOLONG)
     /// The extended attribute does not exist.

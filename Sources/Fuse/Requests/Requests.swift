@@ -6,25 +6,12 @@ package struct Caller: Sendable {
     package var user: UInt32
     package var group: UInt32
     package var process: Int32
-
-    /// Creates a caller, for tests and requests without a kernel.
-    package init(user: UInt32, group: UInt32, process: Int32) {
-        self.user = user
-        self.group = group
-        self.process = process
-    }
 }
 
 /// A request with an inode as its only argument.
 package struct InodeRequest: Sendable {
     package var inode: UInt64
     package var caller: Caller
-
-    /// Creates a request, for tests and callers without a kernel.
-    package init(inode: UInt64, caller: Caller) {
-        self.inode = inode
-        self.caller = caller
-    }
 }
 
 /// A request for a name in a directory.
@@ -33,13 +20,6 @@ package struct LookupRequest: Sendable {
     /// The bytes as the kernel sent them, without the NUL; not always valid UTF-8.
     package var name: [UInt8]
     package var caller: Caller
-
-    /// Creates a request, for tests and callers without a kernel.
-    package init(parent: UInt64, name: [UInt8], caller: Caller) {
-        self.parent = parent
-        self.name = name
-        self.caller = caller
-    }
 }
 
 /// A request to open a file or directory.
@@ -48,13 +28,6 @@ package struct OpenRequest: Sendable {
     /// open(2) flags.
     package var flags: Int32
     package var caller: Caller
-
-    /// Creates a request, for tests and callers without a kernel.
-    package init(inode: UInt64, flags: Int32, caller: Caller) {
-        self.inode = inode
-        self.flags = flags
-        self.caller = caller
-    }
 }
 
 /// A request for a part of an open file, or for the entries of an open directory from an offset on.
@@ -68,31 +41,13 @@ package struct ReadRequest: Sendable {
     ///
     /// Only reads past the page cache carry an owner of locks (fuse_send_read and fuse_read_args_fill in the kernel's
     /// fs/fuse/file.c).
-    package var isForPages: Bool
-
-    /// Creates a request, for tests and callers without a kernel.
-    package init(
-        inode: UInt64, handle: UInt64, offset: Int64, size: Int, caller: Caller, isForPages: Bool = false
-    ) {
-        self.inode = inode
-        self.handle = handle
-        self.offset = offset
-        self.size = size
-        self.caller = caller
-        self.isForPages = isForPages
-    }
+    package var isForPages = false
 }
 
 /// The notification of the last close of a handle.
 package struct ReleaseRequest: Sendable {
     package var inode: UInt64
     package var handle: UInt64
-
-    /// Creates a request, for tests and callers without a kernel.
-    package init(inode: UInt64, handle: UInt64) {
-        self.inode = inode
-        self.handle = handle
-    }
 }
 
 /// A request for an extended attribute of an inode; `name` is empty for a list.
@@ -102,14 +57,6 @@ package struct ExtendedAttributeRequest: Sendable {
     /// The size of the caller's buffer, in bytes; 0 requests only the length.
     package var size: Int
     package var caller: Caller
-
-    /// Creates a request, for tests and callers without a kernel.
-    package init(inode: UInt64, name: String, size: Int, caller: Caller) {
-        self.inode = inode
-        self.name = name
-        self.size = size
-        self.caller = caller
-    }
 }
 
 /// A request to run a command on an open file or directory.
@@ -120,16 +67,6 @@ package struct IoctlRequest: Sendable {
     package var input: [UInt8]
     package var outputSize: Int
     package var caller: Caller
-
-    /// Creates a request, for tests and callers without a kernel.
-    package init(inode: UInt64, handle: UInt64, command: UInt32, input: [UInt8], outputSize: Int, caller: Caller) {
-        self.inode = inode
-        self.handle = handle
-        self.command = command
-        self.input = input
-        self.outputSize = outputSize
-        self.caller = caller
-    }
 }
 
 /// The attributes that stat(2) reports.
@@ -225,17 +162,6 @@ package struct DirectoryEntry: Hashable, Sendable {
     package var nextOffset: Int64
     /// The attributes, if they were sent: each entry with attributes counts as one lookup of its inode.
     package var attributes: Attributes?
-
-    /// Creates an entry, for comparison in tests.
-    package init(
-        name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, attributes: Attributes? = nil
-    ) {
-        self.name = name
-        self.inode = inode
-        self.kind = kind
-        self.nextOffset = nextOffset
-        self.attributes = attributes
-    }
 }
 
 // MARK: - C values

@@ -10,7 +10,7 @@ package struct MountTable: Sendable {
     /// One mount.
     package struct Mount: Hashable, Sendable {
         /// The number of this mount, for open files listed as `mnt_id` in `/proc/self/fdinfo`; reused after the unmount.
-        package var number: String
+        package var number = ""
         /// The mount point's bytes, an absolute path.
         package var path: [UInt8]
         /// The type, for example `fuse.rankfs`.
@@ -18,25 +18,11 @@ package struct MountTable: Sendable {
         /// The mounted source; for FUSE, its `fsname`.
         package var source: String
         /// The device number of its files, as `major:minor`, which is unique among the file systems mounted at one time.
-        package var device: String
+        package var device = ""
         /// Options of this mount, such as `ro` and `nosuid`.
-        package var options: [String]
+        package var options: [String] = []
         /// Options of the file system, such as `user_id=0` and `allow_other`.
-        package var superOptions: [String]
-
-        /// Creates a mount, for comparison.
-        package init(
-            number: String = "", path: [UInt8], type: String, source: String, device: String = "",
-            options: [String] = [], superOptions: [String] = []
-        ) {
-            self.number = number
-            self.path = path
-            self.type = type
-            self.source = source
-            self.device = device
-            self.options = options
-            self.superOptions = superOptions
-        }
+        package var superOptions: [String] = []
     }
 
     /// The mounts in the order of mounting: of several at one path, the last is visible.

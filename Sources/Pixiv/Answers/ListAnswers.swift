@@ -190,8 +190,6 @@ package struct WorkList: Hashable, Sendable {
     package var works: [Work] = []
     /// The number of works on all pages; nil if the answer does not state it.
     package var total: Int?
-    /// Whether this is the last page; nil if the answer does not state it.
-    package var isLast: Bool?
     /// The number of entries that were left out as unreadable.
     package var unreadable = 0
 
@@ -213,22 +211,11 @@ package struct WorkList: Hashable, Sendable {
         total = body["total"].count
     }
 
-    /// Reads the newest works of an author (`/ajax/user/<id>/works/latest`): an object in which the works left out are null.
-    package init(latest body: JSON) {
-        self.init(entries: body["illusts"].members.map(\.value))
-    }
-
     /// Reads results of a search (`/ajax/search/…`): `illustManga`, or `illust` and `manga` apart.
     package init(search body: JSON) {
         let groups = ["illustManga", "illust", "manga"].map { body[$0] }
         self.init(entries: groups.flatMap { $0["data"].elements })
         let totals = groups.compactMap { $0["total"].count }
         total = totals.isEmpty ? nil : totals.reduce(0, +)
-    }
-
-    /// Reads new works of followed authors (`/ajax/follow_latest/illust`).
-    package init(followLatest body: JSON) {
-        self.init(entries: body["thumbnails"]["illust"].elements)
-        isLast = body["page"]["isLastPage"].flag
     }
 }

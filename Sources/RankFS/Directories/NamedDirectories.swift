@@ -6,10 +6,6 @@ import Rankings
 struct FolderDirectory: TreeDirectory {
     let kind: ListingKind
 
-    init(_ kind: ListingKind) {
-        self.kind = kind
-    }
-
     var path: TreePath { .folder(kind) }
     func isThere(in tree: Tree) -> Bool { tree.source.has(kind) }
     func audience(in tree: Tree) -> Audience { kind.facts.audience }
@@ -106,10 +102,6 @@ struct KindDirectory: ListingDirectory {
 struct SessionDirectory: ListingDirectory {
     let kind: ListingKind
 
-    init(_ kind: ListingKind) {
-        self.kind = kind
-    }
-
     var path: TreePath { .own(kind) }
     var key: ListingKey? { nil }
     var showsPictures: Bool { kind.showsPictures }
@@ -196,10 +188,6 @@ struct AuthorDirectory: ListingDirectory {
 struct WorkDirectory: ListingDirectory {
     let work: WorkID
 
-    init(_ work: WorkID) {
-        self.work = work
-    }
-
     var path: TreePath { .work(work) }
     var key: ListingKey? { .work(work) }
 
@@ -274,11 +262,11 @@ extension ListingKey {
     /// - Returns: The directory, under the normal spelling of its name.
     func directory(modified: Int64? = nil) -> any ListingDirectory {
         if let (mode, day) = ranking { return DayDirectory(mode, day) }
-        if let mode { return LatestDirectory(mode) }
+        if let mode { return LatestDirectory(mode: mode) }
         return switch kind {
         case .author: AuthorDirectory(user, modified: modified)
-        case .work: WorkDirectory(work)
-        case _ where kind.facts.place == .root: SessionDirectory(kind)
+        case .work: WorkDirectory(work: work)
+        case _ where kind.facts.place == .root: SessionDirectory(kind: kind)
         default: KindDirectory(self)
         }
     }

@@ -7,11 +7,11 @@ struct RankingsDirectory: TreeDirectory {
     var path: TreePath { .rankings }
 
     func names(in tree: Tree) -> [NamedNode]? {
-        tree.listedModes.map { ModeDirectory($0).named }
+        tree.listedModes.map { ModeDirectory(mode: $0).named }
     }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
-        tree.findMode(name) { ModeDirectory($0) }
+        tree.findMode(name) { ModeDirectory(mode: $0) }
     }
 }
 
@@ -19,22 +19,18 @@ struct RankingsDirectory: TreeDirectory {
 struct ModeDirectory: TreeDirectory {
     let mode: RankingMode
 
-    init(_ mode: RankingMode) {
-        self.mode = mode
-    }
-
     var path: TreePath { .mode(mode) }
 
     func names(in tree: Tree) -> [NamedNode]? {
         let days =
             tree.configuration.isOffline ? tree.catalog.days.stored(of: mode) : tree.catalog.days.listed(of: mode)
         // After the days: a program that packs hard links stores the pictures in the directory that keeps its name.
-        return days.map { DayDirectory(mode, $0).named } + [LatestDirectory(mode).named]
+        return days.map { DayDirectory(mode, $0).named } + [LatestDirectory(mode: mode).named]
     }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         switch EntryName.ascii(name).map(path.child) {
-        case .latest: return .directory(LatestDirectory(mode))
+        case .latest: return .directory(LatestDirectory(mode: mode))
         case .day(_, let day): return find(day, in: tree, for: caller)
         default: return .absent(TreeLimits.frozen)
         }
@@ -67,7 +63,7 @@ struct ModeDirectory: TreeDirectory {
         _ = try await tree.catalog.days.refreshNewest(of: mode)
     }
 
-    func changing(with tree: Tree) -> [any TreeDirectory] { [LatestDirectory(mode)] }
+    func changing(with tree: Tree) -> [any TreeDirectory] { [LatestDirectory(mode: mode)] }
 }
 
 extension Tree {
@@ -89,10 +85,6 @@ extension Tree {
 struct DatesDirectory: TreeDirectory {
     let folder: DateFolder
 
-    init(_ folder: DateFolder) {
-        self.folder = folder
-    }
-
     var path: TreePath { .dates(folder) }
 
     func names(in tree: Tree) -> [NamedNode]? {
@@ -104,18 +96,18 @@ struct DatesDirectory: TreeDirectory {
         case .month(let mode, let year, let month):
             return tree.published(mode).days(of: year, month).map { ($0.description, .link(.dated(mode, $0))) }
         }
-        return folders.map { DatesDirectory($0).named }
+        return folders.map { DatesDirectory(folder: $0).named }
     }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
-        if case .all = folder { return tree.findMode(name) { DatesDirectory(.mode($0)) } }
+        if case .all = folder { return tree.findMode(name) { DatesDirectory(folder: .mode($0)) } }
         switch EntryName.ascii(name).map(path.child) {
         case .dayLink(let mode, let day):
             return tree.published(mode).contains(day)
                 ? .node(.link(.dated(mode, day))) : .absent(TreeLimits.unpublished)
         case .dates(let found):
             return isPublished(found, in: tree)
-                ? .directory(DatesDirectory(found)) : .absent(TreeLimits.unpublished)
+                ? .directory(DatesDirectory(folder: found)) : .absent(TreeLimits.unpublished)
         default: return .absent(TreeLimits.frozen)
         }
     }
@@ -221,10 +213,6 @@ struct DayDirectory: ListingDirectory {
 /// `.sh_thumbnails` are inodes of their own.
 struct LatestDirectory: ListingDirectory {
     let mode: RankingMode
-
-    init(_ mode: RankingMode) {
-        self.mode = mode
-    }
 
     var path: TreePath { .latest(mode) }
     var key: ListingKey? { nil }

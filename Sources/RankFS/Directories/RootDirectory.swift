@@ -90,19 +90,19 @@ extension Tree {
 enum DirectoryKinds {
     /// The possible entries of the root, in their order.
     static let top: [Node] =
-        [.directory(RankingsDirectory()), .directory(DatesDirectory(.all))]
-        + ListingKind.allCases.filter { $0.folder != nil }.map { .directory(FolderDirectory($0)) }
+        [.directory(RankingsDirectory()), .directory(DatesDirectory(folder: .all))]
+        + ListingKind.allCases.filter { $0.folder != nil }.map { .directory(FolderDirectory(kind: $0)) }
         + [.directory(RecentDirectory()), .file(RandomPicture())]
-        + ListingKind.allCases.filter { $0.facts.ownName != nil }.map { .directory(SessionDirectory($0)) }
+        + ListingKind.allCases.filter { $0.facts.ownName != nil }.map { .directory(SessionDirectory(kind: $0)) }
 
     /// The directory with a path; nil for a path that no directory has by its form.
     static func directory(at path: TreePath) -> (any TreeDirectory)? {
         switch path {
         case .root: RootDirectory()
-        case .mode(let mode): ModeDirectory(mode)
+        case .mode(let mode): ModeDirectory(mode: mode)
         case .day(let mode, let day): DayDirectory(mode, day)
-        case .latest(let mode): LatestDirectory(mode)
-        case .dates(let folder): DatesDirectory(folder)
+        case .latest(let mode): LatestDirectory(mode: mode)
+        case .dates(let folder): DatesDirectory(folder: folder)
         case .listing(.author, _), .listing(.work, _): ListingKey(of: path)?.directory()
         case .listing(let kind, let name): KindDirectory(kind, name)
         case .helpers: HelpersDirectory()

@@ -69,7 +69,8 @@ extension RankFileSystem {
         later(reply, subject: { file.path.text }) { () async throws(Failure) in
             let opened = try await file.opened(in: self.tree)
             if case .picture(let picture, let size) = opened {
-                return await self.serveLater(Opened(picture, .file(file), (size, false)), request, reply)
+                let found = Opened(picture: picture, node: .file(file), size: (size, false))
+                return await self.serveLater(found, request, reply)
             }
             self.serve(opened, as: .file(file), request, reply)
         }
@@ -86,7 +87,7 @@ extension RankFileSystem {
             let handle = handles.insert(.animation(animation, node))
             reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
         case .picture(let picture, let size):
-            serve(Opened(picture, node, (size, false)), request, reply)
+            serve(Opened(picture: picture, node: node, size: (size, false)), request, reply)
         }
     }
 
@@ -96,14 +97,7 @@ extension RankFileSystem {
         let node: Node
         let size: KnownSize
         /// Whether reading it moves it to the front of `recent/`.
-        let isNoted: Bool
-
-        init(_ picture: OpenPicture, _ node: Node, _ size: KnownSize, isNoted: Bool = false) {
-            self.picture = picture
-            self.node = node
-            self.size = size
-            self.isNoted = isNoted
-        }
+        var isNoted = false
     }
 
     /// Opens a picture after a request for its size.
@@ -131,7 +125,7 @@ extension RankFileSystem {
         let opened = try tree.cache.open(
             picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
             onRead: isNoted ? note : nil)
-        return Opened(opened, node, size, isNoted: isNoted)
+        return Opened(picture: opened, node: node, size: size, isNoted: isNoted)
     }
 
     /// Answers with an open picture.

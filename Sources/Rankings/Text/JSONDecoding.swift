@@ -13,13 +13,11 @@ extension JSON {
         }
     }
 
-    /// The value decoded as a type, with member names in a given spelling.
+    /// The value decoded as a type, with member names as declared.
     ///
     /// - Throws: `DecodingError` where a value is missing or of another kind.
-    package func decoded<Value: Decodable>(
-        as type: Value.Type, spelling: JSONText.Spelling = .asDeclared
-    ) throws -> Value {
-        try ValueDecoder(json: self, spelling: spelling, codingPath: []).decode(type)
+    package func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
+        try ValueDecoder(json: self, codingPath: []).decode(type)
     }
 
     /// The first member with a name, even if null; nil in anything but an object that has one.
@@ -88,7 +86,6 @@ extension UInt64: JSONScalar {}
 
 private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     let json: JSON
-    let spelling: JSONText.Spelling
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -99,7 +96,7 @@ private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard case .array(let elements) = json else { throw mismatch([Any].self, "a list") }
-        return ElementDecoder(elements: elements, spelling: spelling, codingPath: codingPath)
+        return ElementDecoder(elements: elements, codingPath: codingPath)
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
@@ -154,7 +151,7 @@ private struct MemberDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
 
-    private func find(_ key: Key) -> JSON? { decoder.json.member(decoder.spelling.name(key)) }
+    private func find(_ key: Key) -> JSON? { decoder.json.member(key.stringValue) }
 
     private func value(_ key: Key) throws -> JSON {
         guard let value = find(key) else {
@@ -164,7 +161,7 @@ private struct MemberDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     private func member(_ key: Key) throws -> ValueDecoder {
-        ValueDecoder(json: try value(key), spelling: decoder.spelling, codingPath: codingPath + [key])
+        ValueDecoder(json: try value(key), codingPath: codingPath + [key])
     }
 
     private func scalar<Scalar: JSONScalar>(_ key: Key) throws -> Scalar {
@@ -180,17 +177,10 @@ private struct MemberDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
 private struct ElementDecoder: UnkeyedDecodingContainer {
     let elements: [JSON]
-    let spelling: JSONText.Spelling
     let codingPath: [any CodingKey]
     private(set) var currentIndex = 0
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
-
-    init(elements: [JSON], spelling: JSONText.Spelling, codingPath: [any CodingKey]) {
-        self.elements = elements
-        self.spelling = spelling
-        self.codingPath = codingPath
-    }
 
     mutating func decodeNil() throws -> Bool {
         let isNull = try element().decodeNil()
@@ -222,6 +212,6 @@ private struct ElementDecoder: UnkeyedDecodingContainer {
             throw DecodingError.valueNotFound(
                 JSON.self, .init(codingPath: codingPath, debugDescription: "the list is too short"))
         }
-        return ValueDecoder(json: elements[currentIndex], spelling: spelling, codingPath: codingPath)
+        return ValueDecoder(json: elements[currentIndex], codingPath: codingPath)
     }
 }

@@ -1,35 +1,10 @@
 extension JSONText {
-    /// The spelling of member names.
-    package enum Spelling: Sendable {
-        case asDeclared
-        /// `mountPoint` as `mount_point`.
-        case snakeCase
-
-        /// A name as it appears in the document.
-        func name(_ key: any CodingKey) -> String {
-            switch self {
-            case .asDeclared: return key.stringValue
-            case .snakeCase:
-                var name = ""
-                for character in key.stringValue.unicodeScalars {
-                    // Names are Swift's, in ASCII.
-                    if character.properties.isUppercase {
-                        name += "_" + character.properties.lowercaseMapping
-                    } else {
-                        name.unicodeScalars.append(character)
-                    }
-                }
-                return name
-            }
-        }
-    }
-
     /// The encoded form of a value, with sorted names: numbers, texts, truth values, lists, and objects with names.
     ///
     /// - Throws: `EncodingError` for anything else: a number beyond `Int64`, or a superclass.
-    package init(_ value: some Encodable, spelling: Spelling = .asDeclared) throws {
+    package init(_ value: some Encodable) throws {
         let node = Node()
-        try node.fill(with: value, spelling)
+        try node.fill(with: value)
         self = node.text
     }
 }
@@ -67,7 +42,7 @@ private final class Node {
         return node
     }
 
-    func fill(with value: some Encodable, _ spelling: JSONText.Spelling, path: [any CodingKey] = []) throws {
+    func fill(with value: some Encodable, path: [any CodingKey] = []) throws {
         switch value {
         case let value as Bool: scalar = .flag(value)
         case let value as String: scalar = .text(value)
@@ -77,25 +52,24 @@ private final class Node {
                 throw EncodingError.invalidValue(value, .init(codingPath: path, debugDescription: "beyond 64 bits"))
             }
             scalar = .integer(number)
-        default: try value.encode(to: NodeEncoder(node: self, spelling: spelling, codingPath: path))
+        default: try value.encode(to: NodeEncoder(node: self, codingPath: path))
         }
     }
 }
 
 private struct NodeEncoder: Encoder, SingleValueEncodingContainer {
     let node: Node
-    let spelling: JSONText.Spelling
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         node.becomeObject()
-        return KeyedEncodingContainer(Members<Key>(node: node, spelling: spelling, codingPath: codingPath))
+        return KeyedEncodingContainer(Members<Key>(node: node, codingPath: codingPath))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
         node.becomeList()
-        return Elements(node: node, spelling: spelling, codingPath: codingPath)
+        return Elements(node: node, codingPath: codingPath)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
@@ -103,18 +77,17 @@ private struct NodeEncoder: Encoder, SingleValueEncodingContainer {
     func encodeNil() {}
 
     // Serves every type that the protocol lists.
-    func encode<Value: Encodable>(_ value: Value) throws { try node.fill(with: value, spelling, path: codingPath) }
+    func encode<Value: Encodable>(_ value: Value) throws { try node.fill(with: value, path: codingPath) }
 }
 
 private struct Members<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let node: Node
-    let spelling: JSONText.Spelling
     let codingPath: [any CodingKey]
 
-    func encodeNil(forKey key: Key) { _ = node.member(spelling.name(key)) }
+    func encodeNil(forKey key: Key) { _ = node.member(key.stringValue) }
 
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try node.member(spelling.name(key)).fill(with: value, spelling, path: codingPath + [key])
+        try node.member(key.stringValue).fill(with: value, path: codingPath + [key])
     }
 
     func nestedContainer<Nested: CodingKey>(
@@ -124,26 +97,25 @@ private struct Members<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { encoder(key).unkeyedContainer() }
 
     func superEncoder() -> any Encoder {
-        NodeEncoder(node: node.member("super"), spelling: spelling, codingPath: codingPath)
+        NodeEncoder(node: node.member("super"), codingPath: codingPath)
     }
 
     func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
 
     private func encoder(_ key: Key) -> NodeEncoder {
-        NodeEncoder(node: node.member(spelling.name(key)), spelling: spelling, codingPath: codingPath + [key])
+        NodeEncoder(node: node.member(key.stringValue), codingPath: codingPath + [key])
     }
 }
 
 private struct Elements: UnkeyedEncodingContainer {
     let node: Node
-    let spelling: JSONText.Spelling
     let codingPath: [any CodingKey]
     var count: Int { node.count }
 
     func encodeNil() { _ = node.element() }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try node.element().fill(with: value, spelling, path: codingPath)
+        try node.element().fill(with: value, path: codingPath)
     }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
@@ -153,6 +125,6 @@ private struct Elements: UnkeyedEncodingContainer {
     func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { superEncoder().unkeyedContainer() }
 
     func superEncoder() -> any Encoder {
-        NodeEncoder(node: node.element(), spelling: spelling, codingPath: codingPath)
+        NodeEncoder(node: node.element(), codingPath: codingPath)
     }
 }

@@ -33,13 +33,7 @@ package struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible
     /// SQLite's own message, which contains no bound values.
     package let message: String
     /// The statement at fault, without its values; nil where no statement was involved.
-    package let sql: String?
-
-    package init(code: ResultCode, message: String, sql: String? = nil) {
-        self.code = code
-        self.message = message
-        self.sql = sql
-    }
+    package var sql: String?
 
     /// One line for logs: `database or disk is full (13) in "INSERT …"`.
     package var description: String {

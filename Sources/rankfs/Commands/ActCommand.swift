@@ -47,9 +47,6 @@ struct ActCommand: Command {
         }
     }
 
-    /// Bytes per read; the content is discarded.
-    private static let block = 1 << 20
-
     func run() throws(ProgramError) {
         let table = MountTable.current()
         let mounts = table.ownMountPoints
@@ -132,25 +129,10 @@ struct ActCommand: Command {
     /// The reason why a picture cannot be read; nil if it can.
     private static func failure(of path: String) -> SystemError? {
         do throws(SystemError) {
-            try read(path)
+            _ = try FetchReader(mount: path, target: nil).read(path)
             return nil
         } catch {
             return error
-        }
-    }
-
-    private static func read(_ path: String) throws(SystemError) {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard file >= 0 else { throw SystemError.last() }
-        defer { close(file) }
-        // The mount does not see reads of pages that the kernel still caches, so it would store nothing.
-        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: 4096)
-        defer { unsafe buffer.deallocate() }
-        while true {
-            let count = unsafe Glibc.read(file, buffer.baseAddress, buffer.count)
-            if count == 0 { return }
-            guard count > 0 else { throw SystemError.last() }
         }
     }
 }

@@ -71,7 +71,8 @@ struct FetchCommand: Command {
         let signals = Self.arm(display: display, temporaries: temporaries)
         let newest = SourceName.mounted(at: mount, MountTable.current()).days.newest(at: now)
         let estimate = FetchSurvey.estimate(paths, mount: mount, newest: newest)
-        estimate.lines(tokens: status?.network.tokens ?? 0, rate: status?.network.rate).forEach(display.tell)
+        let rate = status.flatMap { $0.has("network.rate") ? $0.real("network.rate") : nil }
+        estimate.lines(tokens: status?.real("network.tokens") ?? 0, rate: rate).forEach(display.tell)
         guard !dryRun else { return FetchTally.Group() }
         let run = FetchRun(paths: paths, reader: FetchReader(mount: mount, target: folder), display: display)
         do throws(ProgramError) { try run.run() } catch {
@@ -161,6 +162,6 @@ struct FetchCommand: Command {
         let failed = tally.losses.count + tally.untried
         guard failed > 0 else { return }
         throw ProgramError(
-            .incomplete, "\(FetchEstimate.count(failed, "path")) could not be fetched; the same command tries again.")
+            .incomplete, "\(Counted.text(failed, "path")) could not be fetched; the same command tries again.")
     }
 }

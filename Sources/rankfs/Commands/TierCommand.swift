@@ -137,21 +137,23 @@ enum TierCommand: Command {
 
     /// Waits until no upload is waiting.
     private static func settled(
-        _ mount: String, _ before: StatusDocument.TierFigures
-    ) throws(ProgramError) -> StatusDocument.TierFigures {
+        _ mount: String, _ before: StatusDocument
+    ) throws(ProgramError) -> StatusDocument {
         var (last, idle, quiet) = (before, 0, 0)
         while let figures = try tier(of: mount) {
-            let goesOn = figures.waiting < last.waiting || figures.uploads > last.uploads
+            let waiting = figures.number("tier.waiting")
+            let goesOn =
+                waiting < last.number("tier.waiting") || figures.number("tier.uploads") > last.number("tier.uploads")
             last = figures
             // The last picture joins the waiting uploads a moment after its reader has it.
-            quiet = figures.waiting == 0 && !goesOn ? quiet + 1 : 0
+            quiet = waiting == 0 && !goesOn ? quiet + 1 : 0
             if quiet >= quietLooks { break }
-            idle = goesOn || figures.waiting == 0 ? 0 : idle + 1
-            guard figures.waiting == 0 || figures.state == "up", idle < mostIdleLooks else {
+            idle = goesOn || waiting == 0 ? 0 : idle + 1
+            guard waiting == 0 || figures.text("tier.state") == "up", idle < mostIdleLooks else {
                 throw ProgramError(
                     .incomplete,
-                    "\(Counted.text(figures.waiting, "picture")) could not be brought to the tier yet"
-                        + (figures.reason.map { " (\(LogText.escaped($0)))" } ?? "")
+                    "\(Counted.text(waiting, "picture")) could not be brought to the tier yet"
+                        + (figures.has("tier.reason") ? " (\(LogText.escaped(figures.text("tier.reason"))))" : "")
                         + "; the mount tries again as long as it is there, and after the next start.")
             }
             usleep(interval)
@@ -169,17 +171,19 @@ enum TierCommand: Command {
         /// Files that the mount had stored, or that were neither read from nor written to the tier.
         var unasked: Int
 
-        init(_ files: FetchTally.Group, before: StatusDocument.TierFigures, after: StatusDocument.TierFigures) {
-            uploads = max(0, after.uploads - before.uploads)
-            hits = max(0, after.hits - before.hits)
-            dropped = max(0, (after.dropped ?? 0) - (before.dropped ?? 0))
+        init(_ files: FetchTally.Group, before: StatusDocument, after: StatusDocument) {
+            func more(_ path: String) -> Int { Int(max(0, after.number(path) - before.number(path))) }
+            uploads = more("tier.uploads")
+            hits = more("tier.hits")
+            dropped = more("tier.dropped")
             // A picture that this fetch itself had preloaded is stored already at its turn.
             unasked = max(0, files.skipped + files.fetched - uploads - hits - dropped)
         }
     }
 
-    private static func tier(of mount: String) throws(ProgramError) -> StatusDocument.TierFigures? {
-        try MountedStatus.document(in: try MountedStatus.read(mount), of: mount).tier
+    private static func tier(of mount: String) throws(ProgramError) -> StatusDocument? {
+        let document = try MountedStatus.document(in: try MountedStatus.read(mount), of: mount)
+        return document.has("tier.state") ? document : nil
     }
 
     // MARK: - Texts

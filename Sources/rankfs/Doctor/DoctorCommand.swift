@@ -154,23 +154,16 @@ struct DoctorCommand: Command {
         return (fixed.map { "fixed  \($0)" } + lines).joined(separator: "\n")
     }
 
-    private struct Document: Encodable {
-        struct Entry: Encodable {
-            var verdict: Finding.Verdict
-            var subject: String
-            var text: String
-        }
-
-        var fixed: [String]
-        var findings: [Entry]
-    }
-
     /// The findings as JSON, with sorted keys and a final newline.
     static func json(_ findings: [Finding], fixed: [String]) -> String {
-        FindingText.json(
-            Document(
-                fixed: fixed,
-                findings: findings.map { .init(verdict: $0.verdict, subject: $0.subject, text: $0.text) }))
+        let entries = findings.map { finding in
+            JSONText.object([
+                ("subject", .text(finding.subject)), ("text", .text(finding.text)),
+                ("verdict", .text(finding.verdict.rawValue)),
+            ])
+        }
+        let document = JSONText.object([("findings", .list(entries)), ("fixed", .list(fixed.map { .text($0) }))])
+        return document.document(colon: " : ")
     }
 }
 

@@ -5,7 +5,7 @@ import Rankings
 
 /// A finding of `rankfs doctor` on one subject: a sentence, with the remedy where one is needed.
 struct Finding: Hashable, Sendable {
-    enum Verdict: String, Hashable, Sendable, Codable {
+    enum Verdict: String, Hashable, Sendable {
         case ok
         /// Worth knowing; no action is needed.
         case note
@@ -118,11 +118,5 @@ enum FindingText {
             return shown + String(repeating: " ", count: wordWidth - word.count) + subject
                 + String(repeating: " ", count: width - subject.count + 2) + text
         }
-    }
-
-    /// Any document as JSON, with sorted keys and a final newline.
-    static func json(_ document: some Encodable) -> String {
-        // Only numbers beyond 64 bits cannot be encoded, and there are none.
-        ((try? JSONText(document)) ?? .object([])).document(colon: " : ")
     }
 }

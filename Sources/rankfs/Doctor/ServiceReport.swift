@@ -105,24 +105,18 @@ extension ServiceReport {
         return (["rankfs \(Version.text), \(Counted.text(requests, "request"))"] + rows).joined(separator: "\n")
     }
 
-    private struct Document: Encodable {
-        struct Entry: Encodable {
-            var assumption: String
-            var verdict: Assumption.Verdict
-            var text: String
-        }
-
-        var version: String
-        var requests: Int
-        var assumptions: [Entry]
-    }
-
     /// The report as JSON, with sorted keys and a final newline.
     var json: String {
-        FindingText.json(
-            Document(
-                version: Version.text, requests: requests,
-                assumptions: assumptions.map { .init(assumption: $0.name, verdict: $0.verdict, text: $0.text) }))
+        let entries = assumptions.map { assumption in
+            JSONText.object([
+                ("assumption", .text(assumption.name)), ("text", .text(assumption.text)),
+                ("verdict", .text(assumption.verdict.rawValue)),
+            ])
+        }
+        let document = JSONText.object([
+            ("assumptions", .list(entries)), ("requests", .integer(Int64(requests))), ("version", .text(Version.text)),
+        ])
+        return document.document(colon: " : ")
     }
 }
 
@@ -152,7 +146,7 @@ struct RecordFolder {
         self.path = path
         let isEmpty: Bool
         do throws(SystemError) {
-            try LocalFiles.makeDirectories(path)
+            try Directory.make(path)
             isEmpty = try LocalFiles.isEmptyDirectory(path)
         } catch {
             throw ProgramError(
@@ -170,7 +164,7 @@ struct RecordFolder {
         for (index, answer) in answers.enumerated() {
             let document = recording.document(of: answer.request, answer.result).document
             let name = "\(path)/\(source)-\(index < 9 ? "0" : "")\(index + 1).json"
-            do throws(SystemError) { try LocalFiles.replace(name, with: Array(document.utf8)) } catch {
+            do throws(SystemError) { try FileBytes.replace(name, with: Array(document.utf8)) } catch {
                 throw ProgramError(.cannotCreate, "\(LogText.escaped(name)) cannot be written: \(error.text).")
             }
         }

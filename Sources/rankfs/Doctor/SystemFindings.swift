@@ -193,7 +193,7 @@ extension Finding {
 
     /// Checks every mount of rankfs.
     static func mounts(_ context: DoctorContext) -> [Finding] {
-        context.mounts.compactMap { mount($0.path, $0.look, version: $0.status?.version) }
+        context.mounts.compactMap { mount($0.path, $0.look, version: $0.status?.text("version")) }
     }
 }
 

@@ -117,8 +117,9 @@ extension Finding {
         let looks = files.places.map { place in
             (path: place.path, look: accounts.examine(place, host: files.host, now: WallClock.now()))
         }
+        let name = context.source.description.name
         let hasExpired = context.mounts.contains {
-            $0.status?.signIn.state == "expired" && $0.status?.source == context.source.description.name
+            $0.status?.text("sign_in.state") == "expired" && $0.status?.text("source") == name
         }
         return session(looks, named: context.settings.cookies, hasExpired: hasExpired)
     }

@@ -81,7 +81,7 @@ final class ExportFolder: Sendable {
     func create(_ file: String) throws(ProgramError) -> ExportedFile? {
         let temporary = Self.temporaryPath(of: "\(path)/\(file)")
         do throws(SystemError) {
-            try LocalFiles.makeDirectories(LocalFiles.parent(of: temporary) ?? path, permissions: 0o755)
+            try Directory.make(LocalFiles.parent(of: temporary) ?? path, permissions: 0o755)
             guard let descriptor = try temporaries.open(temporary) else { return nil }
             return ExportedFile(path: temporary, descriptor: descriptor, temporaries: temporaries)
         } catch {

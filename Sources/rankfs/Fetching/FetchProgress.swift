@@ -150,7 +150,7 @@ struct FetchTally: Hashable, Sendable {
         var parts: [String] = []
         if group.fetched > 0 || rest == 0 {
             parts.append(
-                "\(FetchEstimate.count(group.fetched, "file")) fetched (\(ValueParsers.sizeText(group.bytes)))")
+                "\(Counted.text(group.fetched, "file")) fetched (\(ValueParsers.sizeText(group.bytes)))")
         }
         if group.skipped > 0 { parts.append("\(group.skipped) there already") }
         if group.withheld > 0 { parts.append("\(group.withheld) withheld by the service") }
@@ -205,14 +205,15 @@ struct FetchEstimate: Hashable, Sendable {
     ///   - rate: Requests per second after that; nil if the mount does not report it.
     /// - Returns: One line about the known part, one about the unknown part.
     func lines(tokens: Double, rate: Double?) -> [String] {
-        var known = ["\(Self.count(files, "file"))", ValueParsers.sizeText(bytes)]
+        var known = ["\(Counted.text(files, "file"))", ValueParsers.sizeText(bytes)]
         if unknownSizes > 0 { known.append("\(unknownSizes) of unknown size") }
         if stored > 0 { known.append("\(stored) stored already (\(ValueParsers.sizeText(storedBytes)))") }
         if withheld > 0 { known.append("\(withheld) withheld by the service") }
-        if knownListings > 0 { known.append("in \(Self.count(knownListings, "known listing"))") }
+        if knownListings > 0 { known.append("in \(Counted.text(knownListings, "known listing"))") }
         var lines = files > 0 || unknownListings == 0 ? ["to fetch   " + known.joined(separator: ", ")] : []
         if unknownListings > 0 {
-            var text = "to ask     \(Self.count(unknownListings, "listing")), about \(Self.count(requests, "request"))"
+            var text =
+                "to ask     \(Counted.text(unknownListings, "listing")), about \(Counted.text(requests, "request"))"
             if let rate {
                 let time = Self.seconds(requests: requests, tokens: tokens, rate: rate)
                 text += time > 0 ? ", about \(DisplayText.duration(time))" : ", at once"
@@ -224,10 +225,5 @@ struct FetchEstimate: Hashable, Sendable {
             lines.append(text)
         }
         return lines
-    }
-
-    /// `1 file`, `2 files`.
-    static func count(_ number: Int, _ what: String) -> String {
-        number == 1 ? "1 \(what)" : "\(number) \(what)s"
     }
 }

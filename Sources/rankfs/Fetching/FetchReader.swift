@@ -99,7 +99,7 @@ final class FetchReader: Sendable {
             let status = try MountedFiles.status(of: path)
             if let target { return try export(work, status, to: target) }
             if MountedFiles.attribute("user.rankfs.state", of: path) == "stored" { return .skipped }
-            return .fetched(try read(path) { _ in true }, replaced: false)
+            return .fetched(try read(path), replaced: false)
         } catch {
             return Self.outcome(of: error, mount: mount)
         }
@@ -151,7 +151,14 @@ final class FetchReader: Sendable {
         return descriptor
     }
 
-    private func read(_ path: String, each: ([UInt8]) -> Bool) throws(SystemError) -> Int64 {
+    /// Reads a file from its beginning to its end, so that the mount stores it.
+    ///
+    /// - Parameters:
+    ///   - path: The absolute path.
+    ///   - each: Called with each piece; returns whether to go on.
+    /// - Returns: The number of bytes read.
+    /// - Throws: The error of a call, and EIO for a length that differs from the status of the file.
+    func read(_ path: String, each: ([UInt8]) -> Bool = { _ in true }) throws(SystemError) -> Int64 {
         let descriptor = try open(path)
         defer { close(descriptor) }
         // The mount does not see reads of pages that the kernel still caches, so a dropped picture would not be stored again.

@@ -79,7 +79,7 @@ final class FetchRun: Sendable {
         while true {
             let outcome = work.isListing ? reader.list(work) : reader.fetch(work)
             guard case .failed = outcome else { return outcome }
-            let closedUntil = MountedStatus.document(of: reader.mount)?.network.opensAgain
+            let closedUntil = MountedStatus.document(of: reader.mount)?.opensAgain
             let now = WallClock.now()
             guard let pause = attempts.pause(closedUntil: closedUntil, now: now) else { return outcome }
             if pause.isCoolDown {

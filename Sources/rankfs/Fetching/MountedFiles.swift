@@ -4,27 +4,14 @@ import System
 
 /// Ordinary file operations on a mount; the calls may wait for the network, so they are not for tasks.
 enum MountedFiles {
-    enum Kind: Hashable, Sendable {
-        case file, directory, other
-    }
-
-    /// An entry of a directory.
-    struct Entry: Hashable, Sendable {
-        let name: String
-        let kind: Kind
-    }
-
-    /// The entries of a directory in its own order, without `.` and `..`.
-    static func list(_ path: String) throws(SystemError) -> [Entry] {
+    /// The entries of a directory in its own order, without `.` and `..`, none of an unknown kind.
+    static func list(_ path: String) throws(SystemError) -> [ListedFile] {
         try Directory.entries(at: path).map { entry in
-            let kind: Kind =
-                switch entry.kind {
-                case .file: .file
-                case .directory: .directory
-                case .unknown: (try? status(of: "\(path)/\(entry.name)")).map(Self.kind) ?? .other
-                case .other: .other
-                }
-            return Entry(name: entry.name, kind: kind)
+            var entry = entry
+            if entry.kind == .unknown {
+                entry.kind = (try? status(of: "\(path)/\(entry.name)")).map(Self.kind) ?? .other
+            }
+            return entry
         }
     }
 
@@ -36,7 +23,7 @@ enum MountedFiles {
     }
 
     /// The kind of a file.
-    static func kind(_ status: stat) -> Kind {
+    static func kind(_ status: stat) -> ListedFile.Kind {
         switch status.st_mode & S_IFMT {
         case S_IFREG: .file
         case S_IFDIR: .directory

@@ -106,9 +106,9 @@ enum OwnMounts {
         let wanted = LocalFiles.canonical(directory) ?? directory
         for mountPoint in MountTable.current().ownMountPoints {
             guard let document = MountedStatus.document(of: mountPoint),
-                LocalFiles.canonical(document.cache.directory) == wanted
+                LocalFiles.canonical(document.text("cache.directory")) == wanted
             else { continue }
-            return (document.mountPoint, document.pid)
+            return (document.text("mount_point"), Int32(clamping: document.number("pid")))
         }
         return nil
     }

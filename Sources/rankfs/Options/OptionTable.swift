@@ -90,7 +90,7 @@ struct OptionDefinition: Sendable {
 
     init(
         _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
-        mayBeSecret: Bool = false,
+        mayBeSecret: Bool = false, words: [String] = [],
         set: @escaping @Sendable (inout Settings, String, OptionContext) throws(Failure) -> Void
     ) {
         self.name = name
@@ -99,7 +99,7 @@ struct OptionDefinition: Sendable {
         self.help = help
         self.mayHoldSecret = mayHoldSecret || mayBeSecret
         self.mayBeSecret = mayBeSecret
-        words = []
+        self.words = words
         self.set = set
     }
 
@@ -108,14 +108,8 @@ struct OptionDefinition: Sendable {
         _ name: String, _ placeholder: String, standard: String, help: String, words choices: [(String, Value)],
         of setting: any WritableKeyPath<Settings, Value> & Sendable
     ) {
-        self.name = name
-        self.placeholder = placeholder
-        self.standard = standard
-        self.help = help
-        mayHoldSecret = false
-        mayBeSecret = false
-        words = choices.map(\.0)
-        set = { settings, text, _ throws(Failure) in
+        self.init(name, placeholder, standard: standard, help: help, words: choices.map(\.0)) {
+            settings, text, _ throws(Failure) in
             settings[keyPath: setting] = try ValueParsers.word(text, of: choices)
         }
     }

@@ -70,7 +70,7 @@ struct CachePlace: Hashable, Sendable {
     private func make() -> SystemError? {
         do throws(SystemError) {
             for path in [directory, catalog] {
-                try LocalFiles.makeDirectories(path)
+                try Directory.make(path)
                 // W_OK and X_OK: read-only file systems refuse root too.
                 guard unsafe access(path, W_OK | X_OK) == 0 else { throw SystemError.last() }
             }
@@ -92,7 +92,7 @@ struct CachePlace: Hashable, Sendable {
     func catalog(showing choices: String) throws(ProgramError) -> String {
         guard !choices.isEmpty else { return catalog }
         let directory = "\(catalog)/\(choices)"
-        do throws(SystemError) { try LocalFiles.makeDirectories(directory) } catch {
+        do throws(SystemError) { try Directory.make(directory) } catch {
             throw ProgramError(
                 .cannotCreate,
                 "the directory \(LogText.escaped(directory)) cannot be made: \(error.text); check its owner and free space."
@@ -157,7 +157,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// Stores a cool-down across restarts; a full disk loses only the cool-down.
     func store(coolDown seconds: Int64) {
-        try? LocalFiles.replace(coolDown, with: Array("\(seconds)\n".utf8))
+        try? FileBytes.replace(coolDown, with: Array("\(seconds)\n".utf8))
     }
 
     /// The pauses of hosts from an earlier run; lines that do not parse are skipped.
@@ -190,6 +190,6 @@ struct CachePlace: Hashable, Sendable {
             let front = pause.front.map { " \($0.refusal.rawValue) \($0.step) \($0.mark)" } ?? ""
             return "\(host) \(pause.end)\(front)\n"
         }
-        try? LocalFiles.replace(hostCoolDowns, with: Array(lines.joined().utf8))
+        try? FileBytes.replace(hostCoolDowns, with: Array(lines.joined().utf8))
     }
 }

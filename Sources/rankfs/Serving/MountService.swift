@@ -59,7 +59,8 @@ struct MountService {
         let thumbnails = ThumbnailSeeder(
             settings, home: home, place: place, mountPoint: mountPoint, parts: parts, log: log)
         let status = StatusSource(
-            request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
+            ServedMount(
+                request: request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log))
         // An unusable file of cookies gives a warning that the caller sees, and is no reason not to mount.
         _ = parts.source.signIn
         let (session, fileSystem) = try mount(
@@ -102,7 +103,7 @@ struct MountService {
     ) throws(ProgramError) -> (Session, RankFileSystem) {
         var configuration = MountConfiguration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
-            status: { status.document(toOwner: $0).json }, metrics: { Metrics.text(of: status.document()) },
+            status: { status.document(toOwner: $0).json }, metrics: { status.document().metrics },
             version: Version.text + "\n", report: { log.warning($0) },
             invalidate: { status.served?.session.invalidate(inode: $0) })
         configuration.invalidateAttributes = { status.served?.session.invalidateAttributes(inode: $0) }

@@ -1,348 +1,396 @@
 import Catalog
+import Fuse
+import Glibc
 import HTTP
 import ImageCache
+import RankFS
 import Rankings
 import Thumbnails
 import Tier
 
-extension StatusDocument {
-    /// Figures of stored pictures and current downloads; sizes in bytes.
-    struct CacheFigures: Codable, Hashable, Sendable {
-        var directory: String
-        var storedPictures: Int
-        var storedBytes: Int64
-        var budget: Int64
-        /// Whether the disk takes pictures.
-        var isStoring: Bool
-        var openPictures: Int
-        /// Since the start, as are the next two.
-        var receivedBytes: Int64
-        var preloaded: Int
-        var evicted: Int
-        /// The downloads in the order in which they began.
-        var downloads: [Download]
-        /// Wishes that wait for their turn, and the first of them.
-        var queuedPreloads: Int
-        var queue: [Queued]
+/// A mount that is served, as its status describes it.
+struct ServedMount {
+    let request: MountRequest
+    let mountPoint: String
+    let place: CachePlace
+    let parts: Parts
+    let thumbnails: ThumbnailSeeder?
+    let log: Log
+    let started = WallClock.now()
+}
+
+/// The state of a mount at one moment, from which the figures are taken.
+struct StatusMoment {
+    let mount: ServedMount
+    let time = WallClock.now()
+    let monotonic = MonotonicClock.seconds()
+    let waitingRequests: Int
+    let kernel: RankFileSystem.Figures?
+    let messages: (warnings: Int, errors: Int)
+    let cache: ImageCacheStatus
+    let catalog: CatalogStatus
+    let thumbnails: ThumbnailSeeder.Figures?
+    let tier: Tier.Status?
+    let transfers: (active: Int, queued: Int)
+    let service: (tokens: Double, closedUntil: Int64?)
+    let pauses: [String: HostPause]
+    private let requests: [RequestPurpose: RequestCounts]
+
+    /// Takes the state of now; without a session and a file system before the mount is made.
+    init(_ mount: ServedMount, _ session: Session?, _ fileSystem: RankFileSystem?) {
+        let parts = mount.parts
+        self.mount = mount
+        waitingRequests = session?.waiting ?? 0
+        kernel = fileSystem?.figures
+        messages = mount.log.counts
+        cache = parts.cache.status()
+        catalog = parts.catalog.status()
+        thumbnails = mount.thumbnails?.figures
+        tier = parts.tier?.tier.status
+        transfers = parts.queue.counts
+        service = parts.queue.service
+        pauses = parts.queue.pauses
+        requests = Dictionary(parts.transport.requestCounts.map { ($0.purpose, $0.counts) }) { $1 }
     }
 
-    /// A download.
-    struct Download: Codable, Hashable, Sendable {
-        var picture: String
-        /// The path below the mount point; nil if it is not known.
-        var path: String?
-        var received: Int64
-        var total: Int64?
-        /// Whether a reader waits for it; false for a preload.
-        var isRead: Bool
-        /// Whether it still waits for its first answer.
-        var isQueued: Bool
+    /// The hosts with a front that turns programs away, by name.
+    var fronts: [(key: String, value: HostPause)] {
+        pauses.filter { $0.value.front != nil }.sorted { $0.key < $1.key }
     }
 
-    /// A wish: a preload not yet begun.
-    struct Queued: Codable, Hashable, Sendable {
-        var picture: String
-        /// The path below the mount point; nil if it is not known.
-        var path: String?
+    /// The requests of a purpose since the start.
+    func requests(_ purpose: RequestPurpose) -> RequestCounts { requests[purpose] ?? RequestCounts() }
+}
+
+/// A figure of the status: its place in `status.json`, its metrics for Prometheus, and its origin.
+///
+/// A new figure is a row of one of the tables in this file.
+struct StatusFigure: Sendable {
+    /// The kinds of values.
+    enum Kind { case whole, real, flag, text, list }
+
+    /// A metric with the labels that distinguish it from others of its family, which stand beside it.
+    ///
+    /// A family whose name ends with `_total` only goes up.
+    struct Metric: Sendable {
+        let name: String
+        let help: String
+        /// The sample of a value at a time in Unix seconds; null if there is none.
+        let measure: @Sendable (_ value: JSON, _ time: Int64) -> JSON
+    }
+
+    /// The names of the objects that hold the figure, and its own, separated by dots.
+    let path: String
+    let kind: Kind
+    /// Returns the value at a moment; null if it is absent.
+    let value: @Sendable (StatusMoment) -> JSON
+    /// Whether the figure may be absent.
+    private(set) var isOptional = false
+    /// Whether only the mount's owner sees it.
+    private(set) var isPrivate = false
+    private(set) var metrics: [Metric] = []
+
+    private init(_ path: String, _ kind: Kind, _ value: @escaping @Sendable (StatusMoment) -> JSON) {
+        self.path = path
+        self.kind = kind
+        self.value = value
+    }
+
+    /// Whether a value is one of this figure.
+    func admits(_ value: JSON) -> Bool {
+        switch (kind, value) {
+        case (_, .null): isOptional
+        case (.whole, .real(let number)): Int64(exactly: number) != nil
+        case (.whole, .integer), (.real, .integer), (.real, .real), (.flag, .bool), (.text, .string), (.list, .array):
+            true
+        default: false
+        }
+    }
+
+    // MARK: Rows
+
+    private static func whole<Number: BinaryInteger & SendableMetatype>(
+        _ path: String, _ value: @escaping @Sendable (StatusMoment) -> Number?
+    ) -> Self {
+        Self(path, .whole) { value($0).map { .integer(Int64(clamping: $0)) } ?? .null }
+    }
+
+    private static func real(_ path: String, _ value: @escaping @Sendable (StatusMoment) -> Double) -> Self {
+        Self(path, .real) { .real(value($0)) }
+    }
+
+    private static func flag(_ path: String, _ value: @escaping @Sendable (StatusMoment) -> Bool) -> Self {
+        Self(path, .flag) { .bool(value($0)) }
+    }
+
+    private static func text(_ path: String, _ value: @escaping @Sendable (StatusMoment) -> String?) -> Self {
+        Self(path, .text) { value($0).map(JSON.string) ?? .null }
+    }
+
+    private static func list(_ path: String, _ value: @escaping @Sendable (StatusMoment) -> [JSON]) -> Self {
+        Self(path, .list) { .array(value($0)) }
+    }
+
+    /// The same figure, which may be absent.
+    private var optional: Self {
+        var figure = self
+        figure.isOptional = true
+        return figure
+    }
+
+    /// The same figure, for the mount's owner only.
+    private var hidden: Self {
+        var figure = self
+        figure.isPrivate = true
+        return figure
+    }
+
+    /// The same figure with one more metric: the value itself if no other measure is given, and 1 or 0 for a truth value.
+    private func metric(
+        _ name: String, _ help: String,
+        _ measure: @escaping @Sendable (JSON, _ time: Int64) -> JSON = { value, _ in
+            if case .bool(let flag) = value { .integer(flag ? 1 : 0) } else { value }
+        }
+    ) -> Self {
+        var figure = self
+        figure.metrics.append(Metric(name: name, help: help, measure: measure))
+        return figure
     }
 }
 
-extension StatusDocument.CacheFigures {
+// MARK: - Tables
+
+extension StatusFigure {
+    /// All figures, in the order of their metrics.
+    static let all = program + cache + network + requests + catalog + kernel + (thumbnails + tier).map(\.optional)
+
+    private static let program: [Self] = [
+        .text("version") { _ in Version.text },
+        .text("source") { $0.mount.request.source.rawValue },
+        .text("mount_point") { $0.mount.mountPoint },
+        .whole("pid") { _ in getpid() },
+        .whole("started") { $0.mount.started }.metric("rankfs_start_time_seconds", "Unix time of the start."),
+        .whole("time") { $0.time },
+        // Of a clock that is never set, for differences.
+        .real("monotonic") { $0.monotonic },
+        .whole("uptime") { max(0, $0.time - $0.mount.started) },
+        // Since the start, including those no longer in `recent`.
+        .whole("errors") { $0.messages.errors }
+            .metric(#"rankfs_messages_total{level="error"}"#, "Warnings and errors in the log."),
+        .whole("warnings") { $0.messages.warnings }.metric(#"rankfs_messages_total{level="warning"}"#, ""),
+        .list("recent") { moment in
+            moment.mount.log.recent.map {
+                .members(
+                    ("level", .string($0.level.name)), ("message", .string($0.message)), ("time", .integer($0.time)))
+            }
+        }.hidden,
+    ]
+
     /// Wishes that are named: as many as a terminal has lines for.
     private static let shownQueue = 20
 
-    init(_ status: ImageCacheStatus, directory: String) {
-        self.directory = directory
-        storedPictures = status.storedPictures
-        storedBytes = status.storedBytes
-        budget = status.budget
-        isStoring = status.isStoring
-        openPictures = status.openPictures
-        receivedBytes = status.receivedBytes
-        preloaded = status.preloaded
-        evicted = status.evicted
-        downloads = status.downloads.map {
-            StatusDocument.Download(
-                picture: $0.picture.key, path: $0.path, received: $0.received, total: $0.total, isRead: $0.isRead,
-                isQueued: $0.isQueued)
-        }
-        queuedPreloads = status.queued.count
-        queue = status.queued.prefix(Self.shownQueue).map {
-            StatusDocument.Queued(picture: $0.picture.key, path: $0.path)
-        }
-    }
-
-    /// The figures without downloads, queue and directory.
-    var publicPart: Self {
-        var figures = self
-        figures.directory = ""
-        figures.downloads = []
-        figures.queue = []
-        return figures
-    }
-
-    var metrics: [MetricFamily] {
-        let reading = downloads.count(where: \.isRead)
-        return [
-            .gauge("rankfs_cache_stored_pictures", "Pictures stored.", [.init(storedPictures)]),
-            .gauge("rankfs_cache_stored_bytes", "Bytes of stored pictures.", [.init(storedBytes)]),
-            .gauge("rankfs_cache_budget_bytes", "Bytes that stored pictures may take.", [.init(budget)]),
-            .gauge("rankfs_cache_writable", "1 if the disk takes pictures.", [.init(isStoring ? 1 : 0)]),
-            .gauge("rankfs_cache_open_pictures", "Pictures that are open.", [.init(openPictures)]),
-            .counter("rankfs_cache_evicted_pictures_total", "Pictures evicted.", [.init(evicted)]),
-            .counter("rankfs_preloaded_pictures_total", "Pictures preloaded.", [.init(preloaded)]),
-            .counter("rankfs_picture_received_bytes_total", "Bytes of pictures received.", [.init(receivedBytes)]),
-            .gauge(
-                "rankfs_downloads", "Pictures on their way, by what for.",
-                [
-                    .init(downloads.count - reading, [("activity", "preloading")]),
-                    .init(reading, [("activity", "reading")]),
-                ]),
-            .gauge("rankfs_queued_preloads", "Preloads that wait for their turn.", [.init(queuedPreloads)]),
-        ]
-    }
-
-    /// The lines of `rankfs status` about stored pictures.
-    var summary: [String] {
-        [
-            "  stored     \(Counted.text(storedPictures, "picture")), \(ValueParsers.sizeText(storedBytes)) "
-                + "of \(ValueParsers.sizeText(budget))"
-                + (directory.isEmpty ? "" : ", in \(LogText.escaped(directory))"),
-            "  received   \(ValueParsers.sizeText(receivedBytes)); \(preloaded) preloaded, \(evicted) evicted",
-        ]
-    }
-
-    /// The lines of `rankfs status` about downloads.
-    var downloadsSummary: [String] {
-        var lines = downloads.map { download in
-            let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
-            let name = LogText.escaped(download.path ?? download.picture, limit: LogText.longestLine)
-            return "  \(download.isRead ? "reading" : "preload")    \(name): "
-                + ValueParsers.sizeText(download.received) + total
-        }
-        if queuedPreloads > 0 { lines.append("  queued     \(Counted.text(queuedPreloads, "preload"))") }
-        if !isStoring { lines.append("  storing    not for now: the disk is full or fails; make room there") }
-        return lines
-    }
-}
-
-// MARK: - Catalog figures
-
-extension StatusDocument {
-    /// Figures of the catalog: listings and known sizes.
-    struct CatalogFigures: Codable, Hashable, Sendable {
-        var storedListings: Int
-        var loadedListings: Int
-        var loadedEntries: Int
-        var knownSizes: Int
-        /// Requests that `images=original` and `works/` caused since the start: to the image host, to the service.
-        var originalQuestionsToHost: Int
-        var originalQuestionsToService: Int
-    }
-}
-
-extension StatusDocument.CatalogFigures {
-    init(_ status: CatalogStatus) {
-        storedListings = status.storedListings
-        loadedListings = status.loadedListings
-        loadedEntries = status.loadedEntries
-        knownSizes = status.knownSizes
-        originalQuestionsToHost = status.originalQuestions.host
-        originalQuestionsToService = status.originalQuestions.service
-    }
-
-    var metrics: [MetricFamily] {
-        [
-            .gauge(
-                "rankfs_listings", "Listings stored, and those in memory.",
-                [.init(loadedListings, [("place", "memory")]), .init(storedListings, [("place", "stored")])]),
-            .gauge("rankfs_listing_entries", "Entries of the listings in memory.", [.init(loadedEntries)]),
-            .gauge("rankfs_known_sizes", "Pictures whose size is known.", [.init(knownSizes)]),
-            .counter(
-                "rankfs_original_questions_total", "Questions about originals.",
-                [
-                    .init(originalQuestionsToHost, [("host", "images")]),
-                    .init(originalQuestionsToService, [("host", "api")]),
-                ]),
-        ]
-    }
-
-    /// The line of `rankfs status`.
-    var summary: [String] {
-        [
-            "  listings   \(storedListings) stored, \(loadedListings) in memory "
-                + "with \(loadedEntries) \(loadedEntries == 1 ? "entry" : "entries"); "
-                + "\(Counted.text(knownSizes, "size")) known"
-        ]
-    }
-}
-
-// MARK: - Thumbnail figures
-
-extension StatusDocument {
-    /// Figures of the thumbnails made since the start.
-    struct ThumbnailFigures: Codable, Hashable, Sendable {
-        /// Thumbnail files written.
-        var files: Int
-        /// Bytes of small previews received for these files.
-        var receivedBytes: Int64
-    }
-}
-
-extension StatusDocument.ThumbnailFigures {
-    init(_ figures: ThumbnailSeeder.Figures) {
-        files = figures.files
-        receivedBytes = figures.bytes
-    }
-
-    var metrics: [MetricFamily] {
-        [
-            .counter("rankfs_thumbnails_total", "Thumbnail files written.", [.init(files)]),
-            .counter(
-                "rankfs_thumbnail_received_bytes_total", "Bytes of previews received for thumbnails.",
-                [.init(receivedBytes)]),
-        ]
-    }
-
-    /// The line of `rankfs status`.
-    var summary: [String] {
-        guard files > 0 else { return [] }
-        return [
-            "  thumbnails \(Counted.text(files, "file")) for file managers, from "
-                + "\(ValueParsers.sizeText(receivedBytes)) of previews"
-        ]
-    }
-}
-
-// MARK: - Tier figures
-
-extension StatusDocument {
-    /// The state of the shared tier, and its counters since the start.
-    struct TierFigures: Codable, Hashable, Sendable {
-        /// `up`, `resting` or `read-only`.
-        var state: String
-        /// The reason, if the tier does not work.
-        var reason: String?
-        /// Seconds until the next request to it.
-        var restsFor: Int?
-        /// Pictures found on the tier, and pictures not found there.
-        var hits: Int
-        var misses: Int
-        /// Pictures that came from the tier after another machine had downloaded them.
-        var awaited: Int
-        /// Answers that another machine had received, and answers requested from the service.
-        var answersShared: Int
-        var answersAsked: Int
-        /// Damaged objects.
-        var wrong: Int
-        /// Uploaded pictures, and pictures that wait for their upload.
-        var uploads: Int
-        var waiting: Int
-        /// Pictures that were to be uploaded and will not be: the store refuses them, or they are no longer stored.
-        var dropped: Int?
-        var receivedBytes: Int64
-        var sentBytes: Int64
-        /// Requests to the store: GET, and PUT or DELETE.
-        var reads: Int?
-        var writes: Int?
-    }
-}
-
-extension StatusDocument.TierFigures {
-    init(_ parts: TierParts) {
-        let (status, requests) = (parts.tier.status, parts.requests)
-        let counts = status.counts
-        self.init(
-            state: status.state, reason: status.reason, restsFor: status.restsFor, hits: counts.hits,
-            misses: counts.misses, awaited: counts.awaited, answersShared: counts.answersShared,
-            answersAsked: counts.answersAsked, wrong: counts.wrong, uploads: counts.uploads, waiting: status.waiting,
-            dropped: counts.dropped,
-            receivedBytes: counts.receivedBytes, sentBytes: counts.sentBytes, reads: requests.get,
-            writes: requests.write)
-    }
-
-    var metrics: [MetricFamily] {
-        [
-            .gauge("rankfs_tier_works", "Whether the shared tier is asked now.", [.init(state == "up" ? 1 : 0)]),
-            .counter(
-                "rankfs_tier_pictures_total", "Pictures looked for on the shared tier.",
-                [.init(hits, [("found", "yes")]), .init(misses, [("found", "no")])]),
-            .counter(
-                "rankfs_tier_awaited_total", "Pictures that another machine was downloading.", [.init(awaited)]),
-            .counter(
-                "rankfs_tier_answers_total", "Answers of the service, by whether another machine had been given them.",
-                [.init(answersShared, [("shared", "yes")]), .init(answersAsked, [("shared", "no")])]),
-            .counter("rankfs_tier_wrong_total", "Damaged objects found.", [.init(wrong)]),
-            .counter("rankfs_tier_uploads_total", "Pictures brought to the shared tier.", [.init(uploads)]),
-            .counter(
-                "rankfs_tier_dropped_total", "Pictures that were to be brought there and will not be.",
-                [.init(dropped ?? 0)]),
-            .gauge("rankfs_tier_waiting", "Pictures that wait to be brought there.", [.init(waiting)]),
-            .counter("rankfs_tier_received_bytes_total", "Bytes of pictures from there.", [.init(receivedBytes)]),
-            .counter("rankfs_tier_sent_bytes_total", "Bytes of pictures brought there.", [.init(sentBytes)]),
-            .counter(
-                "rankfs_tier_requests_total", "Requests to the object store.",
-                [.init(reads ?? 0, [("kind", "read")]), .init(writes ?? 0, [("kind", "write")])]),
-        ]
-    }
-
-    /// The lines of `rankfs status`.
-    var summary: [String] {
-        var state = state == "up" ? "" : "\(state): \(LogText.escaped(reason ?? "")); "
-        if let restsFor { state += "asked again in \(restsFor) s; " }
-        var lines = [
-            "  tier       \(state)\(Counted.text(hits, "picture")) from it, \(misses) not there, "
-                + "\(answersShared) of \(answersShared + answersAsked) answers shared"
-        ]
-        if uploads + waiting > 0 {
-            lines.append("             \(Counted.text(uploads, "upload")), \(waiting) waiting")
-        }
-        if let dropped, dropped > 0 { lines.append("             \(Counted.text(dropped, "picture")) not brought") }
-        if wrong > 0 { lines.append("             \(Counted.text(wrong, "damaged object"))") }
-        return lines
-    }
-}
-
-// MARK: - Sign in figures
-
-extension StatusDocument {
-    /// The user of the mount's session; never the session itself.
-    struct SignInFigures: Codable, Hashable, Sendable {
-        /// `signed_out`, `signed_in` or `expired`.
-        var state: String
-        /// The number of the user.
-        var user: Int64?
-    }
-}
-
-extension StatusDocument.SignInFigures {
-    init(_ signIn: SignIn) {
-        user = signIn.user?.rawValue
-        state =
-            switch signIn {
-            case .signedOut: "signed_out"
-            case .signedIn: "signed_in"
-            case .expired: "expired"
+    private static let cache: [Self] = [
+        .text("cache.directory") { $0.mount.place.directory }.hidden,
+        .whole("cache.stored_pictures") { $0.cache.storedPictures }
+            .metric("rankfs_cache_stored_pictures", "Pictures stored."),
+        .whole("cache.stored_bytes") { $0.cache.storedBytes }
+            .metric("rankfs_cache_stored_bytes", "Bytes of stored pictures."),
+        .whole("cache.budget") { $0.cache.budget }
+            .metric("rankfs_cache_budget_bytes", "Bytes that stored pictures may take."),
+        .flag("cache.is_storing") { $0.cache.isStoring }
+            .metric("rankfs_cache_writable", "1 if the disk takes pictures."),
+        .whole("cache.open_pictures") { $0.cache.openPictures }
+            .metric("rankfs_cache_open_pictures", "Pictures that are open."),
+        .whole("cache.evicted") { $0.cache.evicted }
+            .metric("rankfs_cache_evicted_pictures_total", "Pictures evicted."),
+        .whole("cache.preloaded") { $0.cache.preloaded }
+            .metric("rankfs_preloaded_pictures_total", "Pictures preloaded."),
+        .whole("cache.received_bytes") { $0.cache.receivedBytes }
+            .metric("rankfs_picture_received_bytes_total", "Bytes of pictures received."),
+        .list("cache.downloads") { moment in
+            moment.cache.downloads.map {
+                .members(
+                    ("is_queued", .bool($0.isQueued)), ("is_read", .bool($0.isRead)),
+                    ("path", $0.path.map(JSON.string)), ("picture", .string($0.picture.key)),
+                    ("received", .integer($0.received)), ("total", $0.total.map(JSON.integer)))
             }
+        }.hidden
+            .metric(#"rankfs_downloads{activity="preloading"}"#, "Pictures on their way, by what for.") { list, _ in
+                .integer(Int64(list.elements.count { $0["is_read"].flag != true }))
+            }
+            .metric(#"rankfs_downloads{activity="reading"}"#, "") { list, _ in
+                .integer(Int64(list.elements.count { $0["is_read"].flag == true }))
+            },
+        .whole("cache.queued_preloads") { $0.cache.queued.count }
+            .metric("rankfs_queued_preloads", "Preloads that wait for their turn."),
+        .list("cache.queue") { moment in
+            moment.cache.queued.prefix(shownQueue).map {
+                .members(("path", $0.path.map(JSON.string)), ("picture", .string($0.picture.key)))
+            }
+        }.hidden,
+    ]
+
+    private static let network: [Self] = [
+        .whole("network.active_transfers") { $0.transfers.active }
+            .metric(#"rankfs_transfers{state="active"}"#, "Requests under way and waiting for a connection."),
+        .whole("network.queued_transfers") { $0.transfers.queued }.metric(#"rankfs_transfers{state="queued"}"#, ""),
+        // API requests that may be sent at once.
+        .real("network.tokens") { ($0.service.tokens * 100).rounded() / 100 }
+            .metric("rankfs_api_tokens", "API requests that may go at once."),
+        coolDown("closed_until", of: "api") { $0.service.closedUntil },
+        coolDown("image_host_closed_until", of: "images") { moment in
+            moment.pauses.values.filter { $0.front == nil }.map(\.end).max()
+        },
+        // A front turns programs away.
+        coolDown("turned_away_until", of: "front") { $0.fronts.map(\.value.end).max() },
+        // API requests a second once the tokens are spent.
+        .real("network.rate") { $0.mount.parts.rate }.optional,
+        .flag("network.offline") { $0.mount.parts.isOffline },
+        .flag("network.metered") { $0.mount.parts.meter.isMetered },
+        .list("network.troubles") { moment in
+            let parts = moment.mount.parts
+            let hosts = parts.health.troubles.map { ($0.since, $0.sentence) }
+            let fronts = moment.fronts.map { ($0.value.began, parts.frontSentence($0.key, $0.value)) }
+            return (hosts + fronts).map { .members(("message", .string($1)), ("since", .integer($0))) }
+        },
+        .whole("sign_in.user") { $0.mount.parts.source.signIn.user?.rawValue }.optional.hidden,
+        .text("sign_in.state") { state(of: $0.mount.parts.source.signIn) }
+            .metric("rankfs_signed_in", "1 if the mount has a session that works.") { state, _ in
+                .integer(state.text == "signed_in" ? 1 : 0)
+            },
+    ]
+
+    /// The Unix seconds at which a host's cool-down ends; its metric has the seconds that are left.
+    private static func coolDown(
+        _ name: String, of host: String, _ end: @escaping @Sendable (StatusMoment) -> Int64?
+    ) -> Self {
+        .whole("network.\(name)", end).optional
+            .metric(
+                #"rankfs_cool_down_seconds{host="\#(host)"}"#, "For how long a host still wants no requests."
+            ) { end, time in .integer(max(0, (end.number ?? 0) - time)) }
     }
 
-    /// The figures without the user.
-    var publicPart: Self { Self(state: state) }
-
-    var metrics: [MetricFamily] {
-        [
-            .gauge(
-                "rankfs_signed_in", "1 if the mount has a session that works.", [.init(state == "signed_in" ? 1 : 0)])
-        ]
+    /// A state of the session in a word.
+    static func state(of signIn: SignIn) -> String {
+        switch signIn {
+        case .signedOut: "signed_out"
+        case .signedIn: "signed_in"
+        case .expired: "expired"
+        }
     }
 
-    /// The line of `rankfs status`.
-    var summary: [String] {
-        guard let user else { return [] }
-        return [
-            state == "expired"
-                ? "  account    the session of \(user) has expired: sign in again with `rankfs login`"
-                : "  account    signed in as \(user)"
-        ]
+    private static let catalog: [Self] = [
+        .whole("catalog.loaded_listings") { $0.catalog.loadedListings }
+            .metric(#"rankfs_listings{place="memory"}"#, "Listings stored, and those in memory."),
+        .whole("catalog.stored_listings") { $0.catalog.storedListings }.metric(#"rankfs_listings{place="stored"}"#, ""),
+        .whole("catalog.loaded_entries") { $0.catalog.loadedEntries }
+            .metric("rankfs_listing_entries", "Entries of the listings in memory."),
+        .whole("catalog.known_sizes") { $0.catalog.knownSizes }
+            .metric("rankfs_known_sizes", "Pictures whose size is known."),
+        // Requests that `images=original` and `works/` caused since the start.
+        .whole("catalog.original_questions_to_host") { $0.catalog.originalQuestions.host }
+            .metric(#"rankfs_original_questions_total{host="images"}"#, "Questions about originals."),
+        .whole("catalog.original_questions_to_service") { $0.catalog.originalQuestions.service }
+            .metric(#"rankfs_original_questions_total{host="api"}"#, ""),
+    ]
+
+    private static let kernel: [Self] = [
+        .whole("waiting_requests") { $0.waitingRequests }
+            .metric("rankfs_waiting_requests", "Requests of the kernel that wait for an answer."),
+        .whole("inodes") { $0.kernel?.inodes ?? 0 }.metric("rankfs_inodes", "Inodes that the kernel knows."),
+        .whole("handles") { $0.kernel?.handles ?? 0 }.metric("rankfs_open_handles", "Open files and directories."),
+    ]
+
+    private static let thumbnails: [Self] = [
+        .whole("thumbnails.files") { $0.thumbnails?.files }
+            .metric("rankfs_thumbnails_total", "Thumbnail files written."),
+        .whole("thumbnails.received_bytes") { $0.thumbnails?.bytes }
+            .metric("rankfs_thumbnail_received_bytes_total", "Bytes of previews received for thumbnails."),
+    ]
+
+    private static let tier: [Self] = [
+        .text("tier.state") { $0.tier?.state }
+            .metric("rankfs_tier_works", "Whether the shared tier is asked now.") { state, _ in
+                state.isNull ? .null : .integer(state.text == "up" ? 1 : 0)
+            },
+        .text("tier.reason") { $0.tier?.reason },
+        // Seconds until the next request to it.
+        .whole("tier.rests_for") { $0.tier?.restsFor },
+        .whole("tier.hits") { $0.tier?.counts.hits }
+            .metric(#"rankfs_tier_pictures_total{found="yes"}"#, "Pictures looked for on the shared tier."),
+        .whole("tier.misses") { $0.tier?.counts.misses }.metric(#"rankfs_tier_pictures_total{found="no"}"#, ""),
+        .whole("tier.awaited") { $0.tier?.counts.awaited }
+            .metric("rankfs_tier_awaited_total", "Pictures that another machine was downloading."),
+        .whole("tier.answers_shared") { $0.tier?.counts.answersShared }
+            .metric(
+                #"rankfs_tier_answers_total{shared="yes"}"#,
+                "Answers of the service, by whether another machine had been given them."),
+        .whole("tier.answers_asked") { $0.tier?.counts.answersAsked }
+            .metric(#"rankfs_tier_answers_total{shared="no"}"#, ""),
+        .whole("tier.wrong") { $0.tier?.counts.wrong }.metric("rankfs_tier_wrong_total", "Damaged objects found."),
+        .whole("tier.uploads") { $0.tier?.counts.uploads }
+            .metric("rankfs_tier_uploads_total", "Pictures brought to the shared tier."),
+        // The store refuses them, or they are no longer stored.
+        .whole("tier.dropped") { $0.tier?.counts.dropped }
+            .metric("rankfs_tier_dropped_total", "Pictures that were to be brought there and will not be."),
+        .whole("tier.waiting") { $0.tier?.waiting }
+            .metric("rankfs_tier_waiting", "Pictures that wait to be brought there."),
+        .whole("tier.received_bytes") { $0.tier?.counts.receivedBytes }
+            .metric("rankfs_tier_received_bytes_total", "Bytes of pictures from there."),
+        .whole("tier.sent_bytes") { $0.tier?.counts.sentBytes }
+            .metric("rankfs_tier_sent_bytes_total", "Bytes of pictures brought there."),
+        .whole("tier.reads") { $0.mount.parts.tier?.requests.get }
+            .metric(#"rankfs_tier_requests_total{kind="read"}"#, "Requests to the object store."),
+        .whole("tier.writes") { $0.mount.parts.tier?.requests.write }
+            .metric(#"rankfs_tier_requests_total{kind="write"}"#, ""),
+    ]
+
+    // MARK: Requests
+
+    private static let requests = [
+        sent("get") { $0.get }, sent("head") { $0.head },
+        answers("succeeded") { $0.succeeded }, answers("redirected") { $0.redirected },
+        answers("limited") { $0.limited }, answers("refused") { $0.refused },
+        answers("server_failed") { $0.serverFailed },
+        failures("unreachable") { $0.unreachable }, failures("timed_out") { $0.timedOut },
+        failures("broken") { $0.broken }, failures("invalid") { $0.invalid }, failures("cancelled") { $0.cancelled },
+        counts("received_bytes", "received_bytes_total", [], "Bytes of bodies received.") { $0.receivedBytes },
+    ].flatMap(\.self)
+
+    private typealias Count<Number> = @Sendable (RequestCounts) -> Number
+
+    private static func sent(_ name: String, _ count: @escaping Count<Int>) -> [Self] {
+        counts(name, "requests_total", [("method", name)], "Requests sent.", count)
+    }
+
+    private static func answers(_ name: String, _ count: @escaping Count<Int>) -> [Self] {
+        counts(
+            "answers.\(name)", "answers_total", [("result", name)], "Answers, by what their status means.", count)
+    }
+
+    private static func failures(_ name: String, _ count: @escaping Count<Int>) -> [Self] {
+        counts(
+            "failures.\(name)", "failures_total", [("reason", name)], "Requests that ended without a whole answer.",
+            count)
+    }
+
+    /// A count of requests since the start, for each purpose; the tier has a section of its own.
+    private static func counts<Number: BinaryInteger & SendableMetatype>(
+        _ path: String, _ family: String, _ labels: [(name: String, value: String)], _ help: String,
+        _ count: @escaping Count<Number>
+    ) -> [Self] {
+        RequestPurpose.allCases.filter { $0 != .tier }.map { purpose in
+            let labels = (labels + [("purpose", purpose.rawValue)]).sorted { $0.name < $1.name }
+            let text = labels.map { "\($0.name)=\"\($0.value)\"" }.joined(separator: ",")
+            return .whole("network.requests.\(purpose.rawValue).\(path)") { count($0.requests(purpose)) }
+                .metric("rankfs_http_\(family){\(text)}", help)
+        }
+    }
+}
+
+extension JSON {
+    /// An object of the members that have a value, which are given in the order of their names.
+    fileprivate static func members(_ members: (name: String, value: JSON?)...) -> JSON {
+        .object(members.compactMap { member in member.value.map { Member(name: member.name, value: $0) } })
     }
 }

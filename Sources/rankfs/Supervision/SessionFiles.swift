@@ -69,7 +69,7 @@ struct SessionFiles: Hashable, Sendable {
     static func prepare(_ file: String) throws(ProgramError) {
         guard let directory = LocalFiles.parent(of: file) else { return }
         do throws(SystemError) {
-            try LocalFiles.makeDirectories(directory)
+            try Directory.make(directory)
             try LocalFiles.makePrivate(directory)
         } catch {
             throw ProgramError(

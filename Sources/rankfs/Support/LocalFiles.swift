@@ -16,29 +16,6 @@ enum LocalFiles {
         FileBytes.write(bytes, to: descriptor)
     }
 
-    /// Replaces a small file in one step, so that a crash leaves the old content or the new.
-    static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
-        let temporary = path + ".new"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .last() }
-        let written = write(bytes, to: descriptor)
-        let failure = SystemError.last()
-        close(descriptor)
-        guard written else { throw failure }
-        guard unsafe rename(temporary, path) == 0 else { throw .last() }
-    }
-
-    /// Makes a directory and its missing parents, each private to the user unless other permissions are given.
-    static func makeDirectories(_ path: String, permissions: mode_t = 0o700) throws(SystemError) {
-        if unsafe mkdir(path, permissions) == 0 || errno == EEXIST {
-            guard try isDirectory(path) else { throw SystemError(code: ENOTDIR) }
-            return
-        }
-        guard errno == ENOENT, let parent = parent(of: path) else { throw .last() }
-        try makeDirectories(parent, permissions: permissions)
-        guard unsafe mkdir(path, permissions) == 0 || errno == EEXIST else { throw .last() }
-    }
-
     /// Removes all rights of other users on a directory.
     static func makePrivate(_ path: String) throws(SystemError) {
         guard unsafe chmod(path, 0o700) == 0 else { throw .last() }

@@ -39,7 +39,7 @@ enum TerminalProgress: Hashable, Sendable {
 
     /// The progress of the pictures being read, or of the preloads if none is read.
     init(_ document: StatusDocument, now: Int64) {
-        let downloads = document.cache.downloads
+        let downloads = document.downloads
         let reads = downloads.filter(\.isRead)
         let shown = reads.isEmpty ? downloads : reads
         guard !shown.isEmpty else {
@@ -54,6 +54,6 @@ enum TerminalProgress: Hashable, Sendable {
             return
         }
         let part = received / total
-        self = (document.network.opensAgain ?? 0) > now ? .paused(part) : .part(part)
+        self = (document.opensAgain ?? 0) > now ? .paused(part) : .part(part)
     }
 }

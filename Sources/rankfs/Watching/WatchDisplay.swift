@@ -62,12 +62,13 @@ struct PlainWatchDisplay: WatchDisplay {
 
     mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool {
         let document = try MountedStatus.document(in: text, of: mountPoint)
-        meter.look(document.cache.receivedBytes, at: document.monotonic)
+        meter.look(document)
         let line = StatusLine.text(document, rate: meter.perSecond, clock: Terminal.clock)
-        guard line != shown, document.monotonic >= told + Self.pause else { return true }
-        told = document.monotonic
+        guard line != shown, document.real("monotonic") >= told + Self.pause else { return true }
+        told = document.real("monotonic")
         shown = line
-        return LocalFiles.write(Array(Self.text(line, of: mountPoint, at: Terminal.clock(document.time)).utf8), to: 1)
+        let clock = Terminal.clock(document.number("time"))
+        return LocalFiles.write(Array(Self.text(line, of: mountPoint, at: clock).utf8), to: 1)
     }
 
     /// `12:03:00 /home/me/Rankings: idle, …`: several watchers may write into one log.
@@ -106,7 +107,7 @@ struct ScreenWatchDisplay: WatchDisplay {
 
     mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool {
         let document = try MountedStatus.document(in: text, of: mountPoint)
-        meter.look(document.cache.receivedBytes, at: document.monotonic)
+        meter.look(document)
         self.document = document
         return refresh(silence: nil)
     }
@@ -158,26 +159,25 @@ enum StatusLine {
     ///   - clock: Formats a moment for people.
     /// - Returns: Such as `reading 1, preloading 2, 3.2M/s, 812M of 2G stored; the service asked to be left alone until 12:03:00`.
     static func text(_ document: StatusDocument, rate: Int64?, clock: (Int64) -> String) -> String {
-        let cache = document.cache
-        let reading = cache.downloads.count(where: \.isRead)
-        let preloading = cache.downloads.count - reading
+        let reading = document.downloads.count(where: \.isRead)
+        let preloading = document.downloads.count - reading
         var parts: [String] = []
         if reading > 0 { parts.append("reading \(reading)") }
         if preloading > 0 { parts.append("preloading \(preloading)") }
         if parts.isEmpty { parts.append("idle") }
         if let rate, rate > 0 { parts.append("\(ValueParsers.sizeText(rate))/s") }
-        parts.append("\(ValueParsers.sizeText(cache.storedBytes)) of \(ValueParsers.sizeText(cache.budget)) stored")
+        parts.append("\(document.size("cache.stored_bytes")) of \(document.size("cache.budget")) stored")
         return ([parts.joined(separator: ", ")] + troubles(document, clock: clock)).joined(separator: "; ")
     }
 
     /// The obstacles that limit the mount at present, each with its remedy if there is one.
     static func troubles(_ document: StatusDocument, clock: (Int64) -> String) -> [String] {
-        var troubles = document.network.waits(at: document.time).map { host, end in
+        var troubles = document.waits(at: document.number("time")).map { host, end in
             "the \(host) asked to be left alone until \(clock(end))"
         }
-        troubles += document.network.troubles.map { LogText.escaped($0.message, limit: LogText.longestLine) }
-        if !document.cache.isStoring { troubles.append("nothing is stored: make room on the disk") }
-        if document.signIn.state == "expired" { troubles.append("signed out: `rankfs login` again") }
+        troubles += document.messages("network.troubles").map(\.text)
+        if !document.flag("cache.is_storing") { troubles.append("nothing is stored: make room on the disk") }
+        if document.text("sign_in.state") == "expired" { troubles.append("signed out: `rankfs login` again") }
         return troubles
     }
 }

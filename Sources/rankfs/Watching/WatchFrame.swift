@@ -52,9 +52,10 @@ struct WatchFrame {
     /// The title with the mount point, which has a line of its own if both do not fit on one.
     private func title(_ pen: Pen) -> [String] {
         let more = others > 0 ? ", \(others) more mount\(others == 1 ? "" : "s")" : ""
-        let name = LogText.escaped(document.mountPoint)
+        let name = LogText.escaped(document.text("mount_point"))
         let rest =
-            "\(document.source), rankfs \(document.version), up \(DisplayText.duration(document.uptime))\(more)"
+            "\(document.text("source")), rankfs \(document.text("version")), "
+            + "up \(DisplayText.duration(document.number("uptime")))\(more)"
         let whole = "\(name)  \(rest)"
         if DisplayText.width(of: whole) <= pen.room { return [whole] }
         return [DisplayText.ending(of: name, to: pen.room), DisplayText.cut(rest, to: pen.room)]
@@ -62,23 +63,24 @@ struct WatchFrame {
 
     /// The figures, each in at most `most` lines; obstacles are always shown whole.
     private func figures(_ pen: Pen, most: Int) -> [String] {
-        let (cache, network) = (document.cache, document.network)
-        let fill = cache.budget > 0 ? Double(cache.storedBytes) / Double(cache.budget) : 0
+        let budget = document.real("cache.budget")
+        let fill = budget > 0 ? document.real("cache.stored_bytes") / budget : 0
         let speed = rate.flatMap { $0 > 0 ? ", \(ValueParsers.sizeText($0))/s" : nil } ?? ""
         var lines = [
             pen.line(
                 "cache", bar: (fill, nil),
-                "\(ValueParsers.sizeText(cache.storedBytes)) of \(ValueParsers.sizeText(cache.budget)), "
-                    + Counted.text(cache.storedPictures, "picture"))
+                "\(document.size("cache.stored_bytes")) of \(document.size("cache.budget")), "
+                    + document.counted("cache.stored_pictures", "picture"))
         ]
         let received =
-            "\(ValueParsers.sizeText(cache.receivedBytes))\(speed); \(Counted.text(network.activeTransfers, "transfer")), "
-            + "\(network.queuedTransfers) queued; requests waiting: \(document.waitingRequests)"
+            "\(document.size("cache.received_bytes"))\(speed); "
+            + "\(document.counted("network.active_transfers", "transfer")), \(document.number("network.queued_transfers")) "
+            + "queued; requests waiting: \(document.number("waiting_requests"))"
         lines += pen.paragraph("received", received, most: most)
-        lines += pen.paragraph("requests", network.requests.text ?? "none so far", most: most)
+        lines += pen.paragraph("requests", document.requests ?? "none so far", most: most)
         let service =
-            "\(Counted.text(Int(network.tokens), "request")) may go at once"
-            + (network.rate.map { ", then \(Self.pace($0))" } ?? "")
+            document.counted("network.tokens", "request") + " may go at once"
+            + (document.has("network.rate") ? ", then \(Self.pace(document.real("network.rate")))" : "")
         lines += pen.paragraph("service", service, most: most)
         lines += waits.flatMap { pen.paragraph("waiting", $0, .yellow, most: Self.mostLines) }
         return lines
@@ -95,21 +97,21 @@ struct WatchFrame {
     private var waits: [String] {
         var waits: [String] = []
         if let silence { waits.append("the mount has not answered for \(DisplayText.duration(silence))") }
-        for (host, end) in document.network.waits(at: now) {
+        for (host, end) in document.waits(at: now) {
             waits.append(
                 "the \(host) asked to be left alone for \(DisplayText.duration(end - now)), until \(clock(end))")
         }
-        if !document.cache.isStoring { waits.append("nothing is stored for now; make room on the disk") }
-        if document.signIn.state == "expired" { waits.append("the session has expired; `rankfs login` again") }
+        if !document.flag("cache.is_storing") { waits.append("nothing is stored for now; make room on the disk") }
+        if document.text("sign_in.state") == "expired" { waits.append("the session has expired; `rankfs login` again") }
         return waits
     }
 
     /// The newest messages that fit into the room, each whole or not at all.
     private func messages(_ pen: Pen, room: Int) -> [String] {
         var lines: [String] = []
-        for event in document.recent.suffix(Self.mostMessages).reversed() {
+        for event in document.messages("recent").suffix(Self.mostMessages).reversed() {
             let message = pen.paragraph(
-                event.level, "\(clock(event.time)) \(LogText.escaped(event.message, limit: LogText.longestLine))",
+                event.level, "\(clock(event.time)) \(event.text)",
                 event.level == "error" ? .red : .yellow, most: Self.mostLines)
             guard lines.count + message.count <= room else { break }
             lines = message + lines
@@ -120,21 +122,20 @@ struct WatchFrame {
     // MARK: Bars
 
     private func reads(_ pen: Pen) -> [String] {
-        let reads = document.cache.downloads.filter(\.isRead)
+        let reads = document.downloads.filter(\.isRead)
         guard !reads.isEmpty else { return [pen.line("reading", bar: (0, .blue), "nothing is waited for")] }
         return bars("reading", reads, .blue, most: Self.mostReads, pen)
     }
 
     private func preloads(_ pen: Pen) -> [String] {
-        let preloads = document.cache.downloads.filter { !$0.isRead }
-        let cache = document.cache
-        let waiting = cache.queuedPreloads
+        let preloads = document.downloads.filter { !$0.isRead }
+        let waiting = document.number("cache.queued_preloads")
         guard !preloads.isEmpty else {
             return [pen.line("preload", bar: (0, .green), waiting > 0 ? "\(waiting) wait" : "nothing is on its way")]
         }
         var lines = bars("preload", preloads, .green, most: Self.mostPreloads, pen)
         if waiting > 0 {
-            let next = cache.queue.first.map { ", next \(Self.name($0.path ?? $0.picture))" } ?? ""
+            let next = document.firstQueued.map { ", next \(Self.name($0))" } ?? ""
             lines.append(pen.line("queue", "\(waiting) wait\(next)"))
         }
         return lines
@@ -147,7 +148,7 @@ struct WatchFrame {
             let fraction = Self.fraction(of: download)
             let percent = fraction.map { "\(Int($0 * 100))" } ?? "?"
             let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
-            let name = Self.name(download.path ?? download.picture)
+            let name = Self.name(download.name)
             let part = String(repeating: " ", count: max(0, 3 - percent.count)) + percent
             let size = ValueParsers.sizeText(download.received) + total
             // Keeps names at their place, where there is room for that.
@@ -229,6 +230,11 @@ struct RateMeter: Sendable {
     private static let mostLooks = 64
 
     private var looks: [(time: Double, count: Int64)] = []
+
+    /// Adds the bytes of pictures received, as a document has them.
+    mutating func look(_ document: StatusDocument) {
+        look(document.number("cache.received_bytes"), at: document.real("monotonic"))
+    }
 
     /// Adds a reading of the counter.
     ///

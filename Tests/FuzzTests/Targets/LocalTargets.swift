@@ -81,11 +81,12 @@ extension FuzzTarget {
         },
         FuzzTarget(name: "status", longest: 8192, seeds: []) { bytes in
             guard let document = StatusDocument(json: bytes) else { return }
-            _ = StatusCommand.summary(of: document, now: document.time)
+            _ = StatusCommand.summary(of: document, now: document.number("time"))
             _ = StatusLine.text(document, rate: 7, clock: { "\($0)" })
-            _ = TerminalProgress(document, now: document.time).sequence
+            _ = TerminalProgress(document, now: document.number("time")).sequence
             var rates = RateMeter()
-            for count in [0, document.cache.receivedBytes] { rates.look(count, at: document.monotonic * Double(count)) }
+            rates.look(0, at: 0)
+            rates.look(document)
             for (width, height) in [(80, 24), (20, 5), (1, 1), (200, 3)] {
                 let frame = WatchFrame(document: document, rate: rates.perSecond, now: 7, clock: { "\($0)" })
                 let lines = frame.lines(width: width, height: height, colours: true)

@@ -88,23 +88,6 @@ struct AjaxPayloadTests {
         try compare(list.works, try self.list(payload, "illustManga", "data"))
     }
 
-    @Test("new works of followed authors")
-    func followLatest() throws {
-        let (body, payload) = try body("ajax-follow-latest/daydreamer-json-pixiv-ajax-api-docs-mode_all_p_1")
-        let list = WorkList(followLatest: body)
-        #expect(list.works.count == 52 && list.unreadable == 0 && list.isLast == false)
-        try compare(list.works, try self.list(payload, "thumbnails", "illust"))
-    }
-
-    @Test("an author's newest works, most of them null")
-    func latest() throws {
-        let (body, payload) = try body("ajax-user-works-latest/daydreamer-json-pixiv-ajax-api-docs-9153585")
-        let list = WorkList(latest: body)
-        let told = try #require(payload.root.at("body", "illusts") as? [String: Any])
-        #expect(told.count == 131)
-        #expect(list.works.count == told.values.filter { !($0 is NSNull) }.count && list.unreadable == 0)
-    }
-
     @Test("followed authors, with their newest works beside")
     func following() throws {
         let (body, payload) = try body("ajax-user-following/daydreamer-json-pixiv-ajax-api-docs-9153585")

@@ -2,7 +2,7 @@ import Foundation
 import Rankings
 import Render
 import Sourcing
-import System
+@testable import System
 import Testing
 
 @testable import rankfs

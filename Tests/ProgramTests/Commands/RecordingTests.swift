@@ -1,5 +1,5 @@
 import Foundation
-import HTTP
+@testable import HTTP
 import Rankings
 import Sourcing
 import Testing

@@ -1,14 +1,17 @@
+import Rankings
 import Testing
-import Tier
+@testable import Tier
 
 @testable import rankfs
 
 /// What `rankfs tier` says.
 @Suite struct TierTextTests {
-    private func figures(uploads: Int = 0, hits: Int = 0, dropped: Int? = 0) -> StatusDocument.TierFigures {
-        StatusDocument.TierFigures(
-            state: "up", hits: hits, misses: 0, awaited: 0, answersShared: 0, answersAsked: 0, wrong: 0,
-            uploads: uploads, waiting: 0, dropped: dropped, receivedBytes: 0, sentBytes: 0)
+    private func figures(uploads: Int64 = 0, hits: Int64 = 0, dropped: Int64? = 0) -> StatusDocument {
+        var document = StatusDocument()
+        document["tier.uploads"] = .integer(uploads)
+        document["tier.hits"] = .integer(hits)
+        document["tier.dropped"] = dropped.map(JSON.integer) ?? .null
+        return document
     }
 
     private func files(_ fetched: Int, stored: Int = 0) -> FetchTally.Group {

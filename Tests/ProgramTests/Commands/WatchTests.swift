@@ -1,5 +1,6 @@
 import Glibc
 import System
+import Rankings
 import Testing
 
 @testable import rankfs
@@ -9,19 +10,21 @@ import Testing
         WatchFrame(document: document, rate: 3 << 20, now: now) { "[\($0)]" }
     }
 
-    private static func hardDownload(_ number: Int) -> StatusDocument.Download {
-        let path = "ranking/daily/2024-05-01/\u{1B}[2J雨上がりの喫茶店と猫と長い題.jpg"
-        return StatusDocument.Download(
-            picture: "\(number)_p0", path: number % 3 == 0 ? nil : path, received: Int64(number) * 1_000_000,
-            total: number % 2 == 0 ? nil : 0, isRead: number % 5 < 2, isQueued: false)
+    private static func hardDownload(_ number: Int) -> String {
+        let path = #", "path": "ranking/daily/2024-05-01/\u001B[2J雨上がりの喫茶店と猫と長い題.jpg""#
+        return "{\"picture\": \"\(number)_p0\", \"received\": \(number)000000, \"is_read\": \(number % 5 < 2)"
+            + (number % 3 == 0 ? "" : path) + (number % 2 == 0 ? "" : ", \"total\": 0") + "}"
     }
 
     /// The sample with a name that is wide and would move the cursor, and with everything unknown.
     private var hard: StatusDocument {
         var document = StatusDocument.sample
-        document.cache.downloads = (0..<30).map(Self.hardDownload)
-        document.cache.budget = 0
-        document.recent = (0..<20).map { .init(time: $0, level: $0 % 2 == 0 ? "error" : "warning", message: "雨\n上") }
+        document.set("cache.downloads", "[\((0..<30).map(Self.hardDownload).joined(separator: ","))]")
+        document["cache.budget"] = .integer(0)
+        let messages = (0..<20).map {
+            #"{"time": \#($0), "level": "\#($0 % 2 == 0 ? "error" : "warning")", "message": "雨\n上"}"#
+        }
+        document.set("recent", "[\(messages.joined(separator: ","))]")
         return document
     }
 
@@ -91,9 +94,9 @@ import Testing
 
     @Test func theMountIsNamedHoweverLongItsPathIs() {
         var document = StatusDocument.sample
-        document.mountPoint = "/home/somebody/Pictures/from the network/Rankings of 雨"
+        document["mount_point"] = .string("/home/somebody/Pictures/from the network/Rankings of 雨")
         let lines = frame(document).lines(width: 60, height: 24, colours: false)
-        #expect(Array(lines.prefix(2)) == [document.mountPoint, "pixiv, rankfs 1.2.3, up 1 h 2 min"])
+        #expect(Array(lines.prefix(2)) == [document.text("mount_point"), "pixiv, rankfs 1.2.3, up 1 h 2 min"])
         #expect(frame(document).lines(width: 30, height: 24, colours: false)[0] == "…m the network/Rankings of 雨")
         #expect(
             PlainWatchDisplay.text("idle", of: "/m\n", at: "12:03:00") == "12:03:00 /m\\u{a}: idle\n")
@@ -108,7 +111,7 @@ import Testing
     @Test func joinedEmojiAreDrawn() throws {
         var document = StatusDocument.sample
         let name = "001-👩‍👩‍👧🏳️‍🌈.jpg"
-        document.cache.downloads[0].path = "ranking/daily/2024-05-01/\(name)"
+        document.set("cache.downloads", #"[{"path": "ranking/daily/2024-05-01/\#(name)"}]"#)
         #expect(frame(document).lines(width: 60, height: 24, colours: false).contains { $0.hasSuffix("  \(name)") })
     }
 
@@ -129,10 +132,10 @@ import Testing
 
     @Test func anIdleMountHasBothBarsAndASilentOneIsTold() {
         var document = StatusDocument.sample
-        document.cache.downloads = []
-        document.cache.queuedPreloads = 0
-        document.cache.isStoring = false
-        document.signIn.state = "expired"
+        document["cache.downloads"] = .array([])
+        document["cache.queued_preloads"] = .integer(0)
+        document["cache.is_storing"] = .bool(false)
+        document["sign_in.state"] = .string("expired")
         var frame = frame(document, now: 9000)
         frame.silence = 7
         frame.others = 2
@@ -146,11 +149,11 @@ import Testing
 
     @Test func messagesAreWholeWithTheirRemedies() {
         var document = StatusDocument.sample
-        document.recent = (1...9).map {
-            .init(
-                time: $0, level: "error", message: "ranking/daily/2024-05-01/00\($0)-a.jpg: no route; check the network"
-            )
+        let messages = (1...9).map {
+            let message = "ranking/daily/2024-05-01/00\($0)-a.jpg: no route; check the network"
+            return #"{"time": \#($0), "level": "error", "message": "\#(message)"}"#
         }
+        document.set("recent", "[\(messages.joined(separator: ","))]")
         let lines = frame(document).lines(width: 60, height: 16, colours: false)
         #expect(
             Array(lines[9..<13]) == [
@@ -192,11 +195,11 @@ import Testing
         #expect(
             StatusLine.text(document, rate: 3_355_443, clock: clock)
                 == "reading 1, preloading 1, 3.1M/s, 5M of 2G stored; the service asked to be left alone until [5000]")
-        document.cache.downloads = []
-        document.network.closedUntil = nil
-        document.network.imageHostClosedUntil = 9000
-        document.cache.isStoring = false
-        document.signIn.state = "expired"
+        document["cache.downloads"] = .array([])
+        document["network.closed_until"] = .null
+        document["network.image_host_closed_until"] = .integer(9000)
+        document["cache.is_storing"] = .bool(false)
+        document["sign_in.state"] = .string("expired")
         #expect(
             StatusLine.text(document, rate: 0, clock: clock)
                 == "idle, 5M of 2G stored; the image host asked to be left alone until [9000]; "
@@ -209,9 +212,9 @@ import Testing
         var document = StatusDocument.sample
         #expect(TerminalProgress(document, now: 4000) == .paused(0.25))
         #expect(TerminalProgress(document, now: 6000) == .part(0.25))
-        document.cache.downloads.removeFirst()
+        document["cache.downloads"] = .array(Array(document["cache.downloads"].elements.dropFirst()))
         #expect(TerminalProgress(document, now: 6000) == .busy, "a preload of unknown length")
-        document.cache.downloads = []
+        document["cache.downloads"] = .array([])
         #expect(TerminalProgress(document, now: 6000) == .none)
         #expect(TerminalProgress.part(0.257).sequence == "\u{1B}]9;4;1;25\u{1B}\\")
         #expect(TerminalProgress.paused(2).sequence == "\u{1B}]9;4;4;100\u{1B}\\")

@@ -1,5 +1,5 @@
+@testable import HTTP
 import Rankings
-import HTTP
 import Synchronization
 import Testing
 

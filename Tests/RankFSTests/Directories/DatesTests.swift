@@ -1,4 +1,4 @@
-import Fuse
+@testable import Fuse
 import Rankings
 import Synchronization
 import Testing
@@ -201,7 +201,7 @@ import Testing
                 callers.opened(day.path.text, below: month, by: manager, isWatched: false, now: now)
             }
             #expect(role == .count)
-            #expect(parent(of: ModeDirectory(.daily), for: manager) == "ranking")
+            #expect(parent(of: ModeDirectory(mode: .daily), for: manager) == "ranking")
             let other = DayDirectory(.daily, Workbench.newest)
             #expect(parent(of: other, for: manager) == "ranking/daily", "no link was read")
         }

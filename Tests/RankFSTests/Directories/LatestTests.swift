@@ -1,5 +1,5 @@
 import Catalog
-import Fuse
+@testable import Fuse
 import Rankings
 import Testing
 

@@ -1,4 +1,4 @@
-import Catalog
+@testable import Catalog
 import Rankings
 import Testing
 

@@ -1,6 +1,6 @@
 import Catalog
 import Foundation
-import Fuse
+@testable import Fuse
 import Media
 import Rankings
 import Render

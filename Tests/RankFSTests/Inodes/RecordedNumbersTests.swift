@@ -66,7 +66,8 @@ import Testing
         let day = DayDirectory(.daily, Workbench.day)
         #expect(number(SharedThumbnailsDirectory(of: day)) == 3_112_528_327_986_384_382)
         #expect(number(SharedThumbnailsDirectory(of: day, .large)) == 4_443_346_712_107_484_540)
-        #expect(number(SharedThumbnailsDirectory(of: LatestDirectory(.daily), .normal)) == 13_648_704_296_703_114_587)
+        let latest = LatestDirectory(mode: .daily)
+        #expect(number(SharedThumbnailsDirectory(of: latest, .normal)) == 13_648_704_296_703_114_587)
     }
 
     // MARK: -

@@ -1,4 +1,4 @@
-import Fuse
+@testable import Fuse
 import Rankings
 import Testing
 

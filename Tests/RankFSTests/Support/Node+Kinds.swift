@@ -5,12 +5,12 @@ import Rankings
 /// Nodes by short names.
 extension Node {
     static let rankings = Node.directory(RankingsDirectory())
-    static let users = Node.directory(FolderDirectory(.author))
+    static let users = Node.directory(FolderDirectory(kind: .author))
     static let helpers = Node.directory(HelpersDirectory())
 
-    static func mode(_ mode: RankingMode) -> Node { .directory(ModeDirectory(mode)) }
+    static func mode(_ mode: RankingMode) -> Node { .directory(ModeDirectory(mode: mode)) }
     static func day(_ mode: RankingMode, _ day: Day) -> Node { .directory(DayDirectory(mode, day)) }
-    static func latest(_ mode: RankingMode) -> Node { .directory(LatestDirectory(mode)) }
+    static func latest(_ mode: RankingMode) -> Node { .directory(LatestDirectory(mode: mode)) }
 
     static func author(_ author: UserID, modified: Int64?) -> Node {
         .directory(AuthorDirectory(author, modified: modified))

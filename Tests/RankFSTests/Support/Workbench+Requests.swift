@@ -1,5 +1,5 @@
 import Foundation
-import Fuse
+@testable import Fuse
 import Glibc
 import Rankings
 import Testing

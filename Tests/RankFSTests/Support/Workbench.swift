@@ -1,6 +1,6 @@
 import Catalog
 import Foundation
-import Fuse
+@testable import Fuse
 import HTTP
 import ImageCache
 import Sourcing
