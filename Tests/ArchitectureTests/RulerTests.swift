@@ -23,6 +23,7 @@ import Testing
     static let tools: [Allowance] = [
         (4_479, "one universe of posts, printed by a thin renderer for each service"),
         (54, "series, families and favourites, as the services answer them; the format of frames"),
+        (3, "a request is in the log before its client has all of the answer"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

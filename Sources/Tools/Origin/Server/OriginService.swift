@@ -104,13 +104,13 @@ struct Exchange {
     var fault: String?
     /// Whether the request showed a valid session.
     var isSignedIn = false
-    /// Whether the whole answer was sent.
+    /// Whether the answer was sent but for its last bytes.
     var completed = false
     /// Whether the connection ends with this answer.
     var closes = false
 }
 
-/// One JSON line per request, written when the request is over.
+/// One JSON line per request, written before the last bytes of its answer are sent, or when it breaks off.
 ///
 /// ## Concurrency
 /// Called from any thread: each line is one write(2) to a file opened with O_APPEND, which keeps lines whole.

@@ -27,9 +27,9 @@ struct ServedConnection: Sendable {
         var received: [UInt8] = []
         while let request = read(&received) {
             var exchange = Exchange(connection: number, request: request)
-            exchange.completed = respond(&exchange)
-            service.finished(exchange)
-            guard exchange.completed, !exchange.closes else { return }
+            let isSent = respond(&exchange)
+            if !exchange.completed { service.finished(exchange) }
+            guard isSent, !exchange.closes else { return }
         }
     }
 
@@ -116,13 +116,17 @@ struct ServedConnection: Sendable {
             block += repeatElement(0x55, count: count - part.count)
             delivery.spoil(&block, from: start, at: offset)
             if isChunked { block += "\r\n".utf8 }
-            guard send(block) else { return false }
-            block.removeAll(keepingCapacity: true)
             limit?.spend(count)
             exchange.sent += count
             offset += count
+            guard offset < end else { break }
+            guard send(block) else { return false }
+            block.removeAll(keepingCapacity: true)
         }
         if isChunked, hasBody { block += "0\r\n\r\n".utf8 }
+        // The log has the request before the client has all of the answer.
+        exchange.completed = true
+        service.finished(exchange)
         return send(block)
     }
 
