@@ -70,9 +70,10 @@ enum UnknownOption {
         nearest(to: OptionTable.normalised(name), among: OptionTable.all.map(\.name)) { _ in 1 }
     }
 
-    /// The known name with the fewest edits, if these are few: by default at most a third of its length, but at least two.
+    /// The known name with the fewest edits, if these are few: by default one for up to three letters, two for up to eight, else a
+    /// third of its length.
     static func nearest(
-        to name: String, among known: [String], edits: (_ length: Int) -> Int = { max(2, $0 / 3) }
+        to name: String, among known: [String], edits: (_ length: Int) -> Int = { $0 <= 3 ? 1 : max(2, $0 / 3) }
     ) -> String? {
         // Longer names cannot be near any known name; the bound keeps the table of distances small.
         guard name.utf8.count <= 64 else { return nil }

@@ -105,37 +105,43 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, wire: wire, service: service)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
-                let known = try mount.names(mount.day())
                 // The first page, or one in the middle: then a reader must not take the beginning for the whole.
-                let spoilt =
+                let loud =
                     FaultKind.pages(of: service, on: wire).map { ($0, 1) }
-                    + FaultKind.middle.map { ($0, service.laterPage) } + FaultKind.limits.map { ($0, 1) }
-                let past = service.past(spoilt.count)
-                let days = past.map(\.name)
-                let rules = zip(spoilt, past).map { $0.0.rule(service.page($0.1, of: $1.days)) }
-                try origin.spoil(rules, in: workplace)
-                let loud = spoilt.count - FaultKind.limits.count
-                let during = lists(mount, days[..<loud]) + lists(mount, days[loud...])
-                for ((kind, page), listed) in zip(spoilt, during) {
-                    report("page \(page) \(kind) -> \(listed.map { "\($0)" } ?? "HANG")")
-                    #expect(listed != nil, "\(kind) on page \(page) hangs")
-                    #expect(listed?.errno != 0 && listed?.errno != ENOENT, "\(kind) on page \(page)")
-                }
-                #expect(try mount.names(mount.day()) == known, "a known day stays")
+                    + FaultKind.middle.map { ($0, service.laterPage) }
+                let past = service.past(loud.count + FaultKind.limits.count)
+                // Apart: after a limit the service is left alone for seconds, in which no other listing can heal.
+                try spoil(loud, on: past[..<loud.count], origin, mount, workplace)
+                try spoil(FaultKind.limits.map { ($0, 1) }, on: past[loud.count...], origin, mount, workplace)
+            }
+        }
 
-                try origin.spoil([], in: workplace)
-                var after = lists(mount, days[...])
-                _ = poll(upTo: 10) {
-                    for index in days.indices where after[index]?.errno != 0 {
-                        after[index] = lists(mount, days[index...index])[0]
-                    }
-                    return after.allSatisfy { $0?.errno == 0 }
+        /// Lists days whose pages are spoilt, each in its own way, and lists them again once they are not.
+        private func spoil(
+            _ spoilt: [(FaultKind, Int)], on past: ArraySlice<(name: String, days: String)>, _ origin: OriginProcess,
+            _ mount: Mount, _ workplace: Workplace
+        ) throws {
+            let known = try mount.names(mount.day())
+            let days = past.map(\.name)
+            let rules = zip(spoilt, past).map { $0.0.rule(mount.service.page($0.1, of: $1.days)) }
+            try origin.spoil(rules, in: workplace)
+            for ((kind, page), listed) in zip(spoilt, lists(mount, days[...])) {
+                report("page \(page) \(kind) -> \(listed.map { "\($0)" } ?? "HANG")")
+                #expect(listed != nil, "\(kind) on page \(page) hangs")
+                #expect(listed?.errno != 0 && listed?.errno != ENOENT, "\(kind) on page \(page)")
+            }
+            #expect(try mount.names(mount.day()) == known, "a known day stays")
+            try origin.spoil([], in: workplace)
+            var after = lists(mount, days[...])
+            _ = poll(upTo: 10) {
+                for index in days.indices where after[index]?.errno != 0 {
+                    after[index] = lists(mount, days[index...index])[0]
                 }
-                let counts = try origin.counts(of: past.map(\.days), in: workplace)
-                for (index, ((kind, page), listed)) in zip(spoilt, after).enumerated() {
-                    #expect(
-                        listed == Listed(count: counts[index], errno: 0), "\(kind) on page \(page) afterwards")
-                }
+                return after.allSatisfy { $0?.errno == 0 }
+            }
+            let counts = try origin.counts(of: past.map(\.days), in: workplace)
+            for (index, ((kind, page), listed)) in zip(spoilt, after).enumerated() {
+                #expect(listed == Listed(count: counts[index], errno: 0), "\(kind) on page \(page) afterwards")
             }
         }
 

@@ -138,6 +138,7 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
     @Test func anOptionWithoutANameIsSaidToHaveNone() {
         #expect(UnknownOption.sentence(for: "").contains("no name"))
         #expect(UnknownOption.sentence(for: "topp").contains("did you mean top"))
+        #expect(!UnknownOption.sentence(for: "foo").contains("did you mean"))
     }
 
     @Test func variablesThatNearlyNameAnOptionAreTold() throws {
