@@ -85,6 +85,11 @@ package enum KnownPrograms {
     /// Dolphin lists in a thread of its own (seen with 22.12).
     static let eagerViewers: Set<String> = [dolphin.program]
 
+    /// Viewers that read each picture of a folder that has no thumbnail yet, one after the other, for the strip below the picture.
+    ///
+    /// They have searched for the thumbnail a moment before (seen with gThumb 3.12).
+    static let stripViewers: Set<String> = ["gthumb"]
+
     /// Programs that name thumbnails by the decoded address: libgwenview, ThumbnailProvider takes the digest of QUrl::url().
     static let decodingViewers: Set<String> = ["gwenview"]
 

@@ -1,5 +1,6 @@
 import Catalog
 import Fuse
+import ImageCache
 import Rankings
 import Synchronization
 import Thumbnails
@@ -220,14 +221,25 @@ extension DirectoryThumbnails {
             desktop = callers.facts { callers, _ in starters.first { callers.isDesktop($0) } }
             if desktop == nil { return nil }
         case nil:
-            guard let trier = callers.facts({ $0.secondTrier(of: path, now: $1) }),
-                processes.program(caller.process) == trier
-            else { return nil }
+            guard let program = processes.program(caller.process) else { return nil }
+            if KnownPrograms.stripViewers.contains(program.name) {
+                return isAwaited(listing, index, by: caller) ? .worker(seeder) : nil
+            }
+            guard callers.facts({ $0.secondTrier(of: path, now: $1) }) == program else { return nil }
             callers.facts { callers, _ in callers.triedAgain(path) }
         }
         let wish = ThumbnailWish(
             seeder: seeder, spellings: [.glib, .qt], directories: sightsNow(of: listing.key).flatMap(\.self))
         return job(listing, index, wish).map { .replaceable($0, seeder, desktop: desktop) }
+    }
+
+    /// Whether a picture's thumbnails are still to be made and none of its bytes are here: a picture that a person looks at, or
+    /// comes to next, is being downloaded.
+    private func isAwaited(_ listing: Listing, _ index: Int, by caller: Caller) -> Bool {
+        guard tree.cache.state(of: listing.entries[index].picture) == .absent,
+            let wish = wish(of: caller, in: listing.key.directory())
+        else { return false }
+        return expectedJob(of: .picture(listing, Int32(index)), wish) != nil
     }
 
     /// Holds up the open of a picture for a thumbnail until that thumbnail is there.

@@ -178,6 +178,34 @@ import Testing
         }
     }
 
+    /// UsingItWith: gThumb reads few pictures.
+    ///
+    /// It reads each picture without a thumbnail, one after the other: the first one that it comes to waits for all thumbnails of the
+    /// folder. A picture that is here, or on its way, waits for nothing.
+    @Test func aStripOfPicturesWaitsForItsThumbnails() async throws {
+        try await withDay(watches: false, program: "gthumb") { bench, inode in
+            func picture(_ rank: Int) async throws -> UInt64 {
+                try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(rank))").inode
+            }
+            let (stored, first, second) = try await (picture(1), picture(2), picture(Self.count))
+            _ = try await bench.contents(stored)
+            try await expectTold(Self.count, bench, inode)
+            #expect(await bench.lookup(inode, Array(".hidden".utf8)).isAbsent)
+            await transport.waitForRequest(at: 0)
+            #expect(await bench.open(stored).isOpened)
+            #expect(clock.sleeperCount == 0)
+            let late = Task { await bench.open(first) }
+            await clock.waitForSleepers(1)
+            clock.advance(by: ThumbnailSeeder.patience)
+            #expect(await late.value.isOpened)
+            let last = Task { await bench.open(second) }
+            await clock.waitForSleepers(1)
+            await makeThumbnails()
+            #expect(await last.value.isOpened)
+            #expect(bench.host.downloads.count == 1)
+        }
+    }
+
     @Test func whoShowsNothingWaitsALittleOnly() async throws {
         try await withDay { bench, inode in
             try await expectTold(TreeLimits.toldToWatchers, bench, inode)

@@ -51,8 +51,7 @@ import Testing
             await bench.source.waitForQuestions(1)
             #expect(try await bench.names("users") == [".", "..", "55"])
             bench.source.letPagesCome()
-            let isOpened = if case .opened = await opened { true } else { false }
-            #expect(isOpened == isThere)
+            #expect(await opened.isOpened == isThere)
             #expect(try await bench.names("users") == [".", ".."] + (isThere ? ["55"] : []))
         }
     }

@@ -193,6 +193,11 @@ extension Answer {
         if case .entry = self { true } else { false }
     }
 
+    /// Whether a file was opened.
+    var isOpened: Bool {
+        if case .opened = self { true } else { false }
+    }
+
     /// Whether a name was answered as absent.
     var isAbsent: Bool {
         if case .absent = self { true } else { false }
