@@ -93,7 +93,7 @@ package final class Catalog: Sendable {
     package func status() -> CatalogStatus {
         let loaded = listings.memory.all
         return CatalogStatus(
-            storedListings: context.stored.keys.count, loadedListings: loaded.count,
+            storedListings: context.stored.listings.count, loadedListings: loaded.count,
             loadedEntries: loaded.reduce(0) { $0 + $1.count }, knownSizes: context.stored.sizes,
             originalQuestions: originals.questions)
     }

@@ -58,9 +58,9 @@ package final class Records: Sendable {
     /// The whole record of an entry, from the database.
     package func record(of entry: ListingEntry, in listing: Listing) async throws(Failure) -> ListedWork {
         await context.outbox.flush()
-        if let record = context.outbox.unstoredRecord(of: entry, in: listing.key) { return record }
+        if let record = context.outbox.unstoredRecord(of: entry, in: listing.stored) { return record }
         do throws(DatabaseError) {
-            if let record = try await context.store.record(of: entry, in: listing.key) { return record }
+            if let record = try await context.store.record(of: entry, in: listing.stored) { return record }
         } catch { throw .database(error.description) }
         throw .database("the record of work \(entry.picture.work.rawValue) is not stored; refresh the listing")
     }

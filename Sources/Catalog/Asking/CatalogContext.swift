@@ -28,6 +28,14 @@ struct CatalogContext: Sendable {
         AnswerLimit(min(configuration.timeout, Self.refreshPatience), configuration.time)
     }
 
+    /// The viewers to whom the service shows a listing as it does now.
+    func audience(of listing: ListingKey) -> AnswerAudience {
+        guard case .signedIn(let user) = source.signIn, !source.description.needsSignIn(listing) else {
+            return .everybody
+        }
+        return .user(user)
+    }
+
     /// Reads from the database once all pending changes have been written.
     func read<Value: Sendable>(
         _ body: @Sendable (Connection) throws(DatabaseError) -> Value

@@ -10,16 +10,22 @@ internal import Synchronization
 /// microseconds; they never wait. Waiters are resumed, and pages requested, outside the lock.
 package final class Listing: Sendable {
     package let key: ListingKey
+    /// The viewers to whom the service shows these entries.
+    package let audience: AnswerAudience
     let pages: any ListingPages
     let owner: any ListingOwner
     let state: Mutex<ListingState>
 
-    init(key: ListingKey, pages: any ListingPages, owner: any ListingOwner, state: sending ListingState) {
-        self.key = key
+    init(_ key: StoredKey, pages: any ListingPages, owner: any ListingOwner, state: sending ListingState) {
+        self.key = key.listing
+        audience = key.audience
         self.pages = pages
         self.owner = owner
         self.state = Mutex(state)
     }
+
+    /// The key in the catalog.
+    var stored: StoredKey { StoredKey(listing: key, audience: audience) }
 
     /// The entries known now, in order; an index keeps its entry.
     package var entries: [ListingEntry] {
@@ -324,7 +330,7 @@ extension Listing {
     /// The last rows and the present header of the listing, as a change of the database.
     private func listingWrite(of rows: [ListingRow], in state: ListingState) -> ListingWrite {
         ListingWrite(
-            key: key, firstPosition: state.table.rowCount - rows.count, rows: rows,
+            key: stored, firstPosition: state.table.rowCount - rows.count, rows: rows,
             header: Self.header(state, pages: pages))
     }
 

@@ -16,15 +16,15 @@ package final class Listings: Sendable {
     let told: ToldDays
     let sizes: Sizes
     let pageFactory: PageFactory
-    let flights = SharedTasks<ListingKey, Listing>()
+    let flights = SharedTasks<StoredKey, Listing>()
     /// Listings that the service does not have.
-    let refused = Pauses<ListingKey>(seconds: Freshness.refusalSeconds)
-    /// Stored listings that could not be compared with the service's.
-    let unanswered = Pauses<ListingKey>(seconds: Freshness.lateSeconds)
+    let refused = Pauses<StoredKey>(seconds: Freshness.refusalSeconds)
+    /// Listings that could not be requested, or compared with the service's, while something stored can be shown.
+    let unanswered = Pauses<StoredKey>(seconds: Freshness.lateSeconds)
     /// Listings with an unfinished rereading, because the service stopped answering.
-    let unfinished = Pauses<ListingKey>(seconds: Freshness.unfinishedSeconds)
+    let unfinished = Pauses<StoredKey>(seconds: Freshness.unfinishedSeconds)
     /// Listings that are being reread.
-    let rereading = Mutex<Set<ListingKey>>([])
+    let rereading = Mutex<Set<StoredKey>>([])
 
     init(
         _ context: CatalogContext, memory: LoadedListings, told: ToldDays, sizes: Sizes, pages: PageFactory
@@ -41,8 +41,25 @@ package final class Listings: Sendable {
 
     /// The listing, if it is in memory and need not be compared with the service's.
     package func loaded(_ key: ListingKey) -> Listing? {
-        guard let listing = memory[key], !needsRefresh(listing) else { return nil }
-        return listing
+        let own = current(key)
+        if let listing = memory[own] { return needsRefresh(listing) ? nil : listing }
+        guard unanswered.holds(own, now: context.now) else { return nil }
+        return substitutes(for: own).lazy.compactMap { self.memory[$0] }.first
+    }
+
+    /// The key of a listing for the present viewer: what the service shows now; once a session has expired, what was stored for it.
+    private func current(_ key: ListingKey) -> StoredKey {
+        let key = StoredKey(listing: key, audience: context.audience(of: key))
+        guard case .expired(let user) = source.signIn else { return key }
+        let own = StoredKey(listing: key.listing, audience: .user(user))
+        return memory[own] != nil || context.stored.contains(own) ? own : key
+    }
+
+    /// The stored listings of other viewers, which are shown where the service shows nothing; what everybody sees comes first.
+    private func substitutes(for key: StoredKey) -> [StoredKey] {
+        context.stored.audiences(of: key.listing).filter { $0 != key.audience }
+            .sorted { one, _ in one == .everybody }
+            .map { StoredKey(listing: key.listing, audience: $0) }
     }
 
     /// Whether a listing surely does not exist (bad day, remembered refusal); never waits.
@@ -50,25 +67,25 @@ package final class Listings: Sendable {
         // A listing that was once stored is served, whatever the clock or the service says now.
         if isStored(key) { return false }
         return Freshness.isImpossible(key, days: told.days, newest: told.newestPossible)
-            || refused.holds(key, now: context.now)
+            || refused.holds(current(key), now: context.now)
     }
 
-    /// Whether a listing is loaded, stored or on its way to the database, so that it opens without the service.
+    /// Whether a listing is loaded, stored or on its way to the database, so that it opens where the service does not answer.
     package func isStored(_ key: ListingKey) -> Bool {
-        memory[key] != nil || context.stored.contains(key)
+        memory[current(key)] != nil || !context.stored.audiences(of: key).isEmpty
     }
 
     /// The listings that are stored or loaded, of any kind.
     package var keys: Set<ListingKey> {
         // Rows of new listings are still on their way to the database.
-        context.stored.keys.union(memory.all.map(\.key))
+        context.stored.listings.union(memory.all.map(\.key))
     }
 
     /// The listings that are stored, loaded or being requested: the listings that a directory shows.
     ///
     /// A directory is listed from the moment at which it is opened, not only after the service has answered: file managers
     /// compare the directory above meanwhile, and treat directories that are missing there as deleted.
-    package var opened: Set<ListingKey> { keys.union(flights.keys) }
+    package var opened: Set<ListingKey> { keys.union(flights.keys.map(\.listing)) }
 
     /// The place of a picture in a stored directory; sends no request to the service.
     ///
@@ -84,7 +101,7 @@ package final class Listings: Sendable {
             try Rows.places(of: picture.work, variant, in: connection)
         }
         for key in keys ?? [] {
-            guard let listing = await stored(key) else { continue }
+            guard let listing = await stored(key.listing) else { continue }
             guard let index = listing.index(of: picture) else { continue }
             if accepts(listing, index) { return (listing, index) }
         }
@@ -96,14 +113,21 @@ package final class Listings: Sendable {
     /// - Returns: Whether it was known.
     @discardableResult
     package func forget(_ key: ListingKey) -> Bool {
-        let isLoaded = memory[key] != nil
+        let isKnown = isStored(key)
+        let own = current(key)
+        for key in [own] + substitutes(for: own) {
+            endPauses(of: key)
+            context.stored.remove(key)
+            memory.remove(key)
+            context.outbox.add([.forget(key)])
+        }
+        return isKnown
+    }
+
+    private func endPauses(of key: StoredKey) {
         refused.end(key)
         unanswered.end(key)
         unfinished.end(key)
-        let isStored = context.stored.remove(key)
-        memory.remove(key)
-        context.outbox.add([.forget(key)])
-        return isLoaded || isStored
     }
 
     /// Drops listings without references from memory, as requested by SIGHUP.
@@ -127,20 +151,34 @@ extension Listings {
     package func open(_ key: ListingKey) async throws(Failure) -> Listing {
         if let listing = loaded(key) { return listing }
         if isKnownAbsent(key) { throw .absent }
-        return try await flights.value(for: key) { [self] in
+        let own = current(key)
+        return try await flights.value(for: own) { [self] in
             do throws(Failure) {
-                return .success(try await find(key))
+                return .success(try await find(own))
             } catch {
-                if error == .absent { refused.begin(key, now: now) }
+                if error == .absent { refused.begin(own, now: now) }
                 return .failure(error)
             }
         }
     }
 
-    /// The listing from memory or the database, however old it is.
+    /// The listing from memory or the database, however old it is, and shown to any viewer if the present one has none.
     ///
     /// Never sends a request to the service.
     package func stored(_ key: ListingKey) async -> Listing? {
+        let own = current(key)
+        if let listing = await stored(own) { return listing }
+        return await substitute(for: own)
+    }
+
+    private func substitute(for key: StoredKey) async -> Listing? {
+        for other in substitutes(for: key) {
+            if let listing = await stored(other) { return listing }
+        }
+        return nil
+    }
+
+    private func stored(_ key: StoredKey) async -> Listing? {
         if let listing = memory[key] { return listing }
         // A listing with rows on their way to the database enters the set only after they are written.
         guard context.stored.contains(key) else { return nil }
@@ -151,39 +189,49 @@ extension Listings {
             return nil
         }
         let header = stored.header
-        let pages = pageFactory.pages(of: key, works: header.remaining)
+        let pages = pageFactory.pages(of: key.listing, works: header.remaining)
         // Pages of an indexed listing are renumbered over the works that remain.
         let (next, last): (Int, Int?) =
-            key.kind.facts.isIndexed
+            key.listing.kind.facts.isIndexed
             ? (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
             : (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
         let listing = Listing(
-            key: key, pages: pages, owner: self,
+            key, pages: pages, owner: self,
             state: ListingState(
                 table: EntryTable(rows: stored.rows),
                 paging: Paging(window: pages.window, next: next, last: last), fetched: header.fetched))
         let kept = memory.add(listing)
         // Rows contain the sizes of first pages only.
         let further = kept.entries.filter { $0.picture.page > 0 }
-        if !key.isWork, !further.isEmpty { await sizes.learnStored(of: further, in: kept) }
+        if !key.listing.isWork, !further.isEmpty { await sizes.learnStored(of: further, in: kept) }
         return kept
     }
 
     /// Keeps the page that came with the newest day as that day's first page, so that it is not requested again.
     func adopt(_ page: ListingPage, of mode: RankingMode, _ day: Day) async {
-        let key = ListingKey.ranking(mode, day)
+        let key = current(.ranking(mode, day))
         refused.end(key)
         // The day may be opened meanwhile.
-        guard !isStored(key), let (pages, first) = await pageFactory.pages(beginningWith: page, of: mode, day),
-            !isStored(key)
+        guard !has(key), let (pages, first) = await pageFactory.pages(beginningWith: page, of: mode, day), !has(key)
         else { return }
         _ = begin(key, pages, first: first, last: nil)
     }
 
+    private func has(_ key: StoredKey) -> Bool { memory[key] != nil || context.stored.contains(key) }
+
     // MARK: -
 
-    private func find(_ key: ListingKey) async throws(Failure) -> Listing {
-        guard let listing = await stored(key) else { return try await begin(key) }
+    private func find(_ key: StoredKey) async throws(Failure) -> Listing {
+        guard let listing = await stored(key) else {
+            guard let other = await substitute(for: key) else { return try await begin(key) }
+            if unanswered.holds(key, now: now) { return other }
+            do throws(Failure) {
+                return try await begin(key, isComparison: true)
+            } catch {
+                unanswered.begin(key, now: now)
+                return other
+            }
+        }
         guard needsRefresh(listing) else { return listing }
         do throws(Failure) {
             return try await refreshed(listing)
@@ -194,20 +242,22 @@ extension Listings {
         }
     }
 
-    /// Requests the first page of a listing that is neither loaded nor stored.
-    private func begin(_ key: ListingKey) async throws(Failure) -> Listing {
+    /// Requests the first page of a listing that is neither loaded nor stored; with a shorter time limit (`isComparison`) where
+    /// something stored for other viewers can be shown instead.
+    private func begin(_ key: StoredKey, isComparison: Bool = false) async throws(Failure) -> Listing {
+        let listing = key.listing
         do throws(Failure) {
-            if let mode = key.mode, !source.has(mode) {
+            if let mode = listing.mode, !source.has(mode) {
                 throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound
             }
-            if key.kind.facts.isIndexed {
-                let works = try await index(of: key, context.timeout)
-                let pages = pageFactory.pages(of: key, works: works)
+            if listing.kind.facts.isIndexed {
+                let works = try await index(of: listing, isComparison ? context.shortTimeout : context.timeout)
+                let pages = pageFactory.pages(of: listing, works: works)
                 let first = works.isEmpty ? nil : try await pages.page(1)
                 return begin(key, pages, first: first, last: works.isEmpty ? 0 : first?.last)
             }
-            let pages = pageFactory.pages(of: key)
-            let first = try await pages.page(1)
+            let pages = pageFactory.pages(of: listing)
+            let first = try await pageFactory.pages(of: listing, isComparison: isComparison).page(1)
             let isEmpty = first.works.isEmpty && first.last == 1
             return begin(key, pages, first: isEmpty ? nil : first, last: isEmpty ? 0 : nil)
         } catch { throw error.ofListing }
@@ -221,15 +271,15 @@ extension Listings {
     }
 
     /// Creates a listing from its first page.
-    private func begin(_ key: ListingKey, _ pages: any ListingPages, first: PageContent?, last: Int?) -> Listing {
+    private func begin(_ key: StoredKey, _ pages: any ListingPages, first: PageContent?, last: Int?) -> Listing {
         let listing = Listing(
-            key: key, pages: pages, owner: self,
+            key, pages: pages, owner: self,
             state: ListingState(
                 table: EntryTable(), paging: Paging(window: pages.window, last: last), fetched: now))
         let kept = memory.add(listing)
         guard kept === listing else { return kept }
         if let first {
-            reportUnreadable(first, key, page: 1)
+            reportUnreadable(first, key.listing, page: 1)
             listing.arrived(1, .success(first))
         } else {
             let header = listing.state.withLock { Listing.header($0, pages: pages) }
@@ -245,11 +295,13 @@ extension Listings {
     /// Whether a listing is to be compared with the service's before it is shown.
     func needsRefresh(_ listing: Listing) -> Bool {
         if let mode = listing.key.mode, told.days(of: mode).change == .never { return false }
+        // Answers for other viewers would be mixed with it.
+        guard listing.audience == context.audience(of: listing.key) else { return false }
         let fetched = listing.state.withLock { $0.fetched }
         let now = now
         return Freshness.needsRefresh(listing.key, fetched: fetched, days: told.days, now: now)
-            && !unanswered.holds(listing.key, now: now) && !unfinished.holds(listing.key, now: now)
-            && !rereading.withLock { $0.contains(listing.key) }
+            && !unanswered.holds(listing.stored, now: now) && !unfinished.holds(listing.stored, now: now)
+            && !rereading.withLock { $0.contains(listing.stored) }
     }
 
     /// The listing with new entries at the front: another object if there are any, since positions never change.
@@ -265,9 +317,7 @@ extension Listings {
     ///
     /// - Throws: The error of the service; the stored listing stays in that case.
     package func refresh(_ key: ListingKey) async throws(Failure) {
-        refused.end(key)
-        unanswered.end(key)
-        unfinished.end(key)
+        endPauses(of: current(key))
         try await RequestSharing.$isRefused.withValue(true) { await result(ofRefreshing: key) }.get()
     }
 
@@ -276,7 +326,7 @@ extension Listings {
     }
 
     private func askAnew(_ key: ListingKey) async throws(Failure) {
-        guard let listing = await stored(key) else {
+        guard let listing = await stored(current(key)) else {
             _ = try await open(key)
             return
         }
@@ -357,11 +407,11 @@ extension Listings {
     ///
     /// Vanished authors are no longer followed; works that vanished from a day stay, after the others.
     private func readAnew(_ listing: Listing, from first: PageContent) {
-        guard rereading.withLock({ $0.insert(listing.key).inserted }) else { return }
+        guard rereading.withLock({ $0.insert(listing.stored).inserted }) else { return }
         context.background.run { [self] in
             // A rereading has no waiter: a long one must leave the service to requests with waiters.
             await RequestUrgency.$isBackground.withValue(true) { await readOn(listing, from: first) }
-            rereading.withLock { _ = $0.remove(listing.key) }
+            rereading.withLock { _ = $0.remove(listing.stored) }
         }
     }
 
@@ -380,7 +430,7 @@ extension Listings {
                 last = number
             } catch {
                 // Another rereading would begin with the first page again. New followed authors are already shown.
-                if !listing.key.listsAuthors { unfinished.begin(listing.key, now: now) }
+                if !listing.key.listsAuthors { unfinished.begin(listing.stored, now: now) }
                 return
             }
         }
@@ -403,7 +453,8 @@ extension Listings {
             state.fetched = now
             return (Listing.header(state, pages: listing.pages), state.table.rowCount)
         }
-        context.outbox.add([.listing(ListingWrite(key: listing.key, firstPosition: count, rows: [], header: header))])
+        context.outbox.add([.listing(ListingWrite(key: listing.stored, firstPosition: count, rows: [], header: header))]
+        )
     }
 
     /// Replaces a listing by one with new pictures before old ones.
@@ -423,8 +474,8 @@ extension Listings {
         }
         let state = ListingState(table: table, paging: paging, fetched: now)
         let header = Listing.header(state, pages: pages)
-        let fresh = Listing(key: listing.key, pages: pages, owner: self, state: state)
-        let write = ListingWrite(key: listing.key, replaces: true, firstPosition: 0, rows: rows, header: header)
+        let fresh = Listing(listing.stored, pages: pages, owner: self, state: state)
+        let write = ListingWrite(key: listing.stored, replaces: true, firstPosition: 0, rows: rows, header: header)
         memory.replace(with: fresh) { context.outbox.add([.listing(write)]) }
         sizes.learn(of: fresh.entries, in: fresh)
         return fresh
@@ -456,6 +507,8 @@ extension Listings: ListingOwner {
     }
 
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
+        // The user has signed in or out since: the answer is for other viewers, and is not kept.
+        guard listing.audience == context.audience(of: listing.key) else { return }
         // If a refreshed listing has replaced this one, the rows of the refreshed one are kept.
         memory.ifCurrent(listing) { context.outbox.add([.listing(write)]) }
         if !entries.isEmpty { sizes.learn(of: entries, in: listing) }

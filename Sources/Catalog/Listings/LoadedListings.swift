@@ -18,13 +18,13 @@ final class LoadedListings: Sendable {
 
     private struct State {
         /// All listings alive: one object a key, so that all readers see the same pages.
-        var alive: [ListingKey: WeakListing] = [:]
-        var recent: [ListingKey: Recent] = [:]
+        var alive: [StoredKey: WeakListing] = [:]
+        var recent: [StoredKey: Recent] = [:]
         var clock: UInt64 = 0
 
         mutating func keep(_ listing: Listing) {
             clock += 1
-            recent[listing.key] = Recent(listing: listing, used: clock)
+            recent[listing.stored] = Recent(listing: listing, used: clock)
         }
     }
 
@@ -43,7 +43,7 @@ final class LoadedListings: Sendable {
     }
 
     /// The listing under a key, if it is alive.
-    subscript(key: ListingKey) -> Listing? {
+    subscript(key: StoredKey) -> Listing? {
         state.withLock { state in
             if let recent = state.recent[key] {
                 state.clock += 1
@@ -59,7 +59,7 @@ final class LoadedListings: Sendable {
     /// Adds a listing unless its key has one; returns the present listing of the key.
     func add(_ listing: Listing) -> Listing {
         let (kept, dropped) = state.withLock { state -> (Listing, [Listing]) in
-            if let alive = state.alive[listing.key]?.listing {
+            if let alive = state.alive[listing.stored]?.listing {
                 state.keep(alive)
                 return (alive, [])
             }
@@ -82,12 +82,12 @@ final class LoadedListings: Sendable {
     /// Runs `body` if the object is the present listing of its key, and keeps it so meanwhile.
     func ifCurrent(_ listing: Listing, _ body: () -> Void) {
         state.withLock { state in
-            if state.alive[listing.key]?.listing === listing { body() }
+            if state.alive[listing.stored]?.listing === listing { body() }
         }
     }
 
     /// Releases a listing, so that the next access to its key yields another object.
-    func remove(_ key: ListingKey) {
+    func remove(_ key: StoredKey) {
         let dropped = state.withLock { state in
             state.alive[key] = nil
             return state.recent.removeValue(forKey: key)
@@ -111,7 +111,7 @@ final class LoadedListings: Sendable {
     }
 
     private func put(_ listing: Listing, _ state: inout State) -> [Listing] {
-        state.alive[listing.key] = WeakListing(listing: listing)
+        state.alive[listing.stored] = WeakListing(listing: listing)
         state.keep(listing)
         var total = state.recent.values.reduce(0) { $0 + $1.listing.count + Self.ownWeight }
         var dropped: [Listing] = []

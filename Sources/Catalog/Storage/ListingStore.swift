@@ -59,7 +59,7 @@ actor ListingStore {
     }
 
     /// A listing with the sizes of its pictures; nil if it is not completely stored.
-    func listing(_ key: ListingKey) throws(DatabaseError) -> StoredListing? {
+    func listing(_ key: StoredKey) throws(DatabaseError) -> StoredListing? {
         let view = view
         return try guarded { connection throws(DatabaseError) in
             try Rows.listing(key, view: view, in: connection)
@@ -77,7 +77,7 @@ actor ListingStore {
     }
 
     /// The whole record of a listed work.
-    func record(of entry: ListingEntry, in key: ListingKey) throws(DatabaseError) -> ListedWork? {
+    func record(of entry: ListingEntry, in key: StoredKey) throws(DatabaseError) -> ListedWork? {
         let variant = StoredVariant(view)
         return try guarded { connection throws(DatabaseError) in
             try Rows.record(of: entry, in: key, variant, connection)

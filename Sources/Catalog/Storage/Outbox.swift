@@ -27,7 +27,7 @@ final class Outbox: Sendable {
     }
 
     private struct UnstoredKey: Hashable {
-        let listing: ListingKey
+        let listing: StoredKey
         let work: WorkID
     }
 
@@ -112,7 +112,7 @@ final class Outbox: Sendable {
     }
 
     /// A record that the disk refused.
-    func unstoredRecord(of entry: ListingEntry, in key: ListingKey) -> ListedWork? {
+    func unstoredRecord(of entry: ListingEntry, in key: StoredKey) -> ListedWork? {
         state.withLock { $0.unstored[UnstoredKey(listing: key, work: entry.picture.work)] }
     }
 

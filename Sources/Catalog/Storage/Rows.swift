@@ -50,13 +50,13 @@ enum Rows {
     }
 
     static func delete(
-        _ key: ListingKey, _ variant: StoredVariant, in connection: Connection
+        _ key: StoredKey, _ variant: StoredVariant, in connection: Connection
     ) throws(DatabaseError) {
         try connection.run("DELETE FROM listings WHERE key = ?", .text(variant.text(of: key)))
     }
 
     static func listing(
-        _ key: ListingKey, view: ListingView, in connection: Connection
+        _ key: StoredKey, view: ListingView, in connection: Connection
     ) throws(DatabaseError) -> StoredListing? {
         let found = try connection.first(
             "SELECT id, complete, next_page, last_page, entry_count, fetched, remaining FROM listings WHERE key = ?",
@@ -74,20 +74,23 @@ enum Rows {
         var stored = StoredListing(header: header, rows: [])
         // An entry without a rendition of its own is listed in the mount's; for originals, in the rendition that stands in for
         // them.
-        let standard = view.rendition == .original || key.isWork ? .regular : view.rendition
-        try connection.rows(rowsSQL(withRecords: view.needsRecords(of: key)), .integer(id), .text(standard.rawValue)) {
+        let listing = key.listing
+        let standard = view.rendition == .original || listing.isWork ? .regular : view.rendition
+        try connection.rows(
+            rowsSQL(withRecords: view.needsRecords(of: listing)), .integer(id), .text(standard.rawValue)
+        ) {
             row in
             let picture = PictureID(
                 work: WorkID(rawValue: row.int64(1)), page: row.int(7),
                 rendition: row.optionalText(8).flatMap(Rendition.init(rawValue:)) ?? standard, uploaded: row.int64(3))
-            let work = view.needsRecords(of: key) ? judged(row, picture) : nil
+            let work = view.needsRecords(of: listing) ? judged(row, picture) : nil
             stored.rows.append(
                 StoredRow(
                     entry: ListingEntry(
                         name: row.text(2), rank: Int32(clamping: row.int64(0)), picture: picture,
                         reference: row.text(4), isWithheld: row.int64(5) != 0,
                         isHidden: !view.shows(rank: Int32(clamping: row.int64(0)))
-                            || work.map { !view.shows($0, in: key) } ?? false),
+                            || work.map { !view.shows($0, in: listing) } ?? false),
                     size: row.int64(6), pageCount: view.allPages ? work?.pageCount ?? 1 : 1))
         }
         guard stored.rows.count == header.entryCount else {
@@ -151,7 +154,7 @@ enum Rows {
     }
 
     private static func identifier(
-        of key: ListingKey, _ variant: StoredVariant, in connection: Connection
+        of key: StoredKey, _ variant: StoredVariant, in connection: Connection
     ) throws(DatabaseError) -> Int64? {
         try connection.first("SELECT id FROM listings WHERE key = ?", .text(variant.text(of: key))) { $0.int64(0) }
     }
@@ -199,7 +202,7 @@ extension Rows {
 
     /// The record of an entry: the newest record of the work, with the picture under which the entry was listed.
     static func record(
-        of entry: ListingEntry, in key: ListingKey, _ variant: StoredVariant, _ connection: Connection
+        of entry: ListingEntry, in key: StoredKey, _ variant: StoredVariant, _ connection: Connection
     ) throws(DatabaseError) -> ListedWork? {
         try connection.first(
             """
@@ -319,8 +322,8 @@ extension Rows {
     /// The listings of this variant that contain a work: at most 16, rankings first, since they never need the network.
     static func places(
         of work: WorkID, _ variant: StoredVariant, in connection: Connection
-    ) throws(DatabaseError) -> [ListingKey] {
-        var places: [ListingKey] = []
+    ) throws(DatabaseError) -> [StoredKey] {
+        var places: [StoredKey] = []
         try connection.rows(
             """
             SELECT DISTINCT l.key FROM entries e JOIN listings l ON l.id = e.listing WHERE e.work = ?

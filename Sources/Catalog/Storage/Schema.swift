@@ -75,13 +75,28 @@ struct StoredVariant: Hashable, Sendable {
         prefix = view.rendition == .original || view.hasOwnNames ? "\(view.rendition.rawValue)/" : ""
     }
 
-    /// The stored form of a key.
-    func text(of key: ListingKey) -> String {
-        key.isSameInEveryView ? key.text : prefix + key.text
+    /// The stored form of a key: what a user was shown begins with `@<user id>/`.
+    func text(of key: StoredKey) -> String {
+        let text = key.listing.isSameInEveryView ? key.listing.text : prefix + key.listing.text
+        return switch key.audience {
+        case .everybody: text
+        case .user(let user): "\(Self.user)\(user.rawValue)/\(text)"
+        }
     }
 
     /// The key of this variant that a text stands for; nil for any other text.
-    func key(_ text: String) -> ListingKey? {
+    func key(_ text: String) -> StoredKey? {
+        guard text.first == Self.user, let slash = text.firstIndex(of: "/") else {
+            return listing(text).map { StoredKey(listing: $0) }
+        }
+        guard let user = Int64(text[..<slash].dropFirst()), let listing = listing(String(text[slash...].dropFirst()))
+        else { return nil }
+        return StoredKey(listing: listing, audience: .user(UserID(rawValue: user)))
+    }
+
+    private static let user: Character = "@"
+
+    private func listing(_ text: String) -> ListingKey? {
         if !prefix.isEmpty, let text = text.rest(after: prefix) { return ListingKey(text: text) }
         guard let key = ListingKey(text: text), prefix.isEmpty || key.isSameInEveryView else { return nil }
         return key

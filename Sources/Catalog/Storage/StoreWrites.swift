@@ -1,6 +1,15 @@
 import Rankings
 internal import Synchronization
 
+/// The key of a listing in the catalog: the listing, and the viewers to whom the service shows it so.
+///
+/// The service returns more to signed-in users in every answer. A listing that only signed-in users can see is stored once, for
+/// everybody: its own key names the user where it matters.
+struct StoredKey: Hashable, Sendable {
+    let listing: ListingKey
+    var audience = AnswerAudience.everybody
+}
+
 /// A pending change of the database.
 enum StoreWrite: Sendable {
     case listing(ListingWrite)
@@ -13,12 +22,12 @@ enum StoreWrite: Sendable {
     case text(TextKey, StoredText)
     case noText(TextKey)
     case recent(RecentPicture)
-    case forget(ListingKey)
+    case forget(StoredKey)
 }
 
 /// Rows to append to a stored listing, with its new header.
 struct ListingWrite: Sendable {
-    let key: ListingKey
+    let key: StoredKey
     /// Whether the rows stored before are deleted first.
     var replaces = false
     /// The position of the first of `rows`.
@@ -67,7 +76,7 @@ struct StoredRow: Sendable {
 
 /// The data loaded when the catalog opens.
 struct StoredOverview: Sendable {
-    var keys: Set<ListingKey> = []
+    var keys: Set<StoredKey> = []
     var newest: [RankingMode: NewestDay] = [:]
     var sizes = 0
     /// The recent pictures, newest first.
@@ -76,7 +85,7 @@ struct StoredOverview: Sendable {
     /// Removes rankings that a source does not have, or no longer has.
     mutating func keepRankings(of source: SourceDescription) {
         newest = newest.filter { source[$0.key] != nil }
-        keys = keys.filter { key in key.mode.map { source[$0] != nil } ?? true }
+        keys = keys.filter { key in key.listing.mode.map { source[$0] != nil } ?? true }
     }
 }
 
@@ -89,19 +98,34 @@ struct StoredOverview: Sendable {
 /// Any thread may call; takes a lock for microseconds.
 final class StoredContents: Sendable {
     private struct State {
-        var keys: Set<ListingKey>
+        /// The viewers for whom each listing is stored.
+        var audiences: [ListingKey: Set<AnswerAudience>] = [:]
         var sizes: Int
+
+        mutating func insert(_ key: StoredKey) { audiences[key.listing, default: []].insert(key.audience) }
+
+        mutating func remove(_ key: StoredKey) {
+            audiences[key.listing]?.remove(key.audience)
+            if audiences[key.listing]?.isEmpty == true { audiences[key.listing] = nil }
+        }
     }
 
     private let state: Mutex<State>
 
-    init(keys: Set<ListingKey>, sizes: Int) {
-        state = Mutex(State(keys: keys, sizes: sizes))
+    init(keys: Set<StoredKey>, sizes: Int) {
+        var state = State(sizes: sizes)
+        for key in keys { state.insert(key) }
+        self.state = Mutex(state)
     }
 
     /// The stored listings, without those on their way to the database.
-    var keys: Set<ListingKey> {
-        state.withLock { $0.keys }
+    var listings: Set<ListingKey> {
+        state.withLock { Set($0.audiences.keys) }
+    }
+
+    /// The viewers for whom a listing is stored.
+    func audiences(of listing: ListingKey) -> Set<AnswerAudience> {
+        state.withLock { $0.audiences[listing] ?? [] }
     }
 
     /// The number of stored sizes.
@@ -109,16 +133,13 @@ final class StoredContents: Sendable {
         state.withLock { $0.sizes }
     }
 
-    func contains(_ key: ListingKey) -> Bool {
-        state.withLock { $0.keys.contains(key) }
+    func contains(_ key: StoredKey) -> Bool {
+        state.withLock { $0.audiences[key.listing]?.contains(key.audience) ?? false }
     }
 
     /// Removes a listing that is to be forgotten, or that turned out to be missing.
-    ///
-    /// - Returns: Whether it was stored.
-    @discardableResult
-    func remove(_ key: ListingKey) -> Bool {
-        state.withLock { $0.keys.remove(key) != nil }
+    func remove(_ key: StoredKey) {
+        state.withLock { $0.remove(key) }
     }
 
     /// Records changes that were written.
@@ -127,9 +148,9 @@ final class StoredContents: Sendable {
             state.sizes += newSizes
             for write in writes {
                 switch write {
-                case .listing(let listing): state.keys.insert(listing.key)
+                case .listing(let listing): state.insert(listing.key)
                 // Rows of the listing may have been on their way when it was forgotten.
-                case .forget(let key): state.keys.remove(key)
+                case .forget(let key): state.remove(key)
                 default: break
                 }
             }
@@ -138,6 +159,6 @@ final class StoredContents: Sendable {
 
     /// Clears everything, after the database was set aside and a new one begun.
     func clear() {
-        state.withLock { $0 = State(keys: [], sizes: 0) }
+        state.withLock { $0 = State(sizes: 0) }
     }
 }

@@ -149,6 +149,10 @@ extension Node {
     func lifetime(in tree: Tree) -> Lifetime {
         switch self {
         case .directory(let directory): directory.lifetime(in: tree)
+        // The user may sign in at any moment, and then it is shown.
+        case .picture(let listing, let index)
+        where tree.source.description.can(.signIn) && listing.entry(at: Int(index))?.isWithheld == true:
+            (.zero, .zero)
         // Its link count changes when the next day appears.
         case .picture(let listing, _):
             (TreeLimits.frozen, tree.isInLatest(listing.key) ? TreeLimits.current : TreeLimits.frozen)

@@ -1,4 +1,5 @@
 import ImageCache
+import Rankings
 import Synchronization
 
 /// The version of which the kernel may hold pages, for each inode, so that bytes of two versions are never joined there.
@@ -37,6 +38,8 @@ final class PageVersions: Sendable {
     }
 
     private let held = Mutex<[UInt64: Held]>([:])
+    /// The viewers whose entries the kernel may keep of a directory, where these are not everybody.
+    private let audiences = Mutex<[UInt64: AnswerAudience]>([:])
     /// Grows after every change that may revoke the admission of a version.
     private let changes = Atomic<UInt64>(1)
 
@@ -82,6 +85,15 @@ final class PageVersions: Sendable {
         }
     }
 
+    /// Whether the entries that the kernel keeps of a directory are those of these viewers; records that they will be.
+    func hasEntries(of audience: AnswerAudience, _ inode: UInt64) -> Bool {
+        audiences.withLock { audiences in
+            let before = audiences[inode] ?? .everybody
+            audiences[inode] = audience == .everybody ? nil : audience
+            return before == audience
+        }
+    }
+
     /// Whether bytes of a version may go into the pages of an inode; records that they do.
     func admits(_ version: PictureVersion, to inode: UInt64) -> Bool {
         held.withLock { table in
@@ -119,6 +131,7 @@ final class PageVersions: Sendable {
         held.withLock { table in
             if table.removeValue(forKey: inode) != nil { endEra() }
         }
+        audiences.withLock { _ = $0.removeValue(forKey: inode) }
     }
 
     private func endEra() {

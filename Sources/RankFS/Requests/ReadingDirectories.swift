@@ -193,7 +193,7 @@ extension RankFileSystem {
             isUnknown: isUnknown, by: request.caller)
         if let listing = directory.listing { return open(listing, opening, request, reply) }
         show(directory, to: request.caller, reply) { names in
-            self.open(DirectoryView(directory, .fixed(names), opening), reply)
+            self.open(DirectoryView(directory, .fixed(names), opening), request.inode, reply)
         }
     }
 
@@ -231,7 +231,7 @@ extension RankFileSystem {
             if case .watched = role, directory.showsPictures {
                 self.tree.callers.facts { $0.awaited(opening.program, at: path, now: $1) }
             }
-            self.open(DirectoryView(directory, .listing(extras: extras, listing), opening), reply)
+            self.open(DirectoryView(directory, .listing(extras: extras, listing), opening), request.inode, reply)
         }
         if wish == nil, !configuration.isOffline, let key, let listing = tree.catalog.listings.loaded(key),
             directory.knowsExtras(in: tree)
@@ -286,17 +286,17 @@ extension RankFileSystem {
         tree.callers.facts { $0.endedGlance(at: view.directory.path.text, below: parent, now: $1) }
     }
 
-    private func open(_ view: DirectoryView, _ reply: OpenReply) {
-        guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
+    private func open(_ view: DirectoryView, _ inode: UInt64, _ reply: OpenReply) {
+        let handle = handles.insert(.directory(view))
+        guard case .listing(_, let listing) = view.content else {
+            return reply.opened(handle: handle, keepCache: false, directIO: false, cacheDirectory: false)
+        }
         // `latest` shows another listing when the next day appears, even if this listing is frozen.
         let isFrozen =
             listing.isFrozen && listing.isComplete && !configuration.isOffline
             && view.directory.longestName == TreeLimits.frozen
-        open(view, isFrozen: isFrozen, reply)
-    }
-
-    private func open(_ view: DirectoryView, isFrozen: Bool, _ reply: OpenReply) {
-        let handle = handles.insert(.directory(view))
-        reply.opened(handle: handle, keepCache: isFrozen, directIO: false, cacheDirectory: isFrozen)
+        // After the user has signed in or out, the entries that the kernel keeps are those of another viewer.
+        let isSame = pages.hasEntries(of: listing.audience, inode)
+        reply.opened(handle: handle, keepCache: isFrozen && isSame, directIO: false, cacheDirectory: isFrozen)
     }
 }

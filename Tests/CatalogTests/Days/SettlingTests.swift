@@ -66,7 +66,7 @@ import Testing
         await source.waitForCalls(calls + 2)
         #expect(try await catalog.listings.open(Bench.key) === listing)
         #expect(source.calls.count == calls + 2, "not tried again at once")
-        while !catalog.listings.unfinished.holds(Bench.key, now: bench.now) { await Task.yield() }
+        while !catalog.listings.unfinished.holds(StoredKey(listing: Bench.key), now: bench.now) { await Task.yield() }
         bench.now += Freshness.unfinishedSeconds - 1
         #expect(try await catalog.listings.open(Bench.key) === listing)
         #expect(source.calls.count == calls + 2, "a long listing is not begun again soon")
@@ -142,6 +142,6 @@ import Testing
 
     /// Returns once another object has taken a listing's place.
     private func replacement(of listing: Listing, in catalog: Catalog) async {
-        while catalog.listings.memory[listing.key] === listing { await Task.yield() }
+        while catalog.listings.memory[listing.stored] === listing { await Task.yield() }
     }
 }

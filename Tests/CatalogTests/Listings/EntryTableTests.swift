@@ -66,11 +66,17 @@ import Testing
         let others = StoredVariant(ListingView(rendition: .small))
         for key in keys {
             #expect(ListingKey(text: key.text) == key)
-            #expect(originals.key(originals.text(of: key)) == key)
-            #expect(others.key(others.text(of: key)) == key)
-            // Names of originals are others than those of renditions; a work shows its originals either way.
-            #expect((others.key(originals.text(of: key)) == nil) == !key.isWork)
-            #expect((originals.key(others.text(of: key)) == nil) == !key.isWork)
+            for audience in [AnswerAudience.everybody, .user(UserID(rawValue: 12))] {
+                let stored = StoredKey(listing: key, audience: audience)
+                #expect(originals.key(originals.text(of: stored)) == stored)
+                #expect(others.key(others.text(of: stored)) == stored)
+                // Names of originals are others than those of renditions; a work shows its originals either way.
+                #expect((others.key(originals.text(of: stored)) == nil) == !key.isWork)
+                #expect((originals.key(others.text(of: stored)) == nil) == !key.isWork)
+            }
+        }
+        for text in ["@", "@12", "@x/ranking/daily/2024-05-01", "@12/", "@12/@13/ranking/daily/2024-05-01"] {
+            #expect(others.key(text) == nil)
         }
         for text in ["", "ranking/None/2024-05-01", "ranking/daily/2024-05-32", "author/x", "other/1"] {
             #expect(ListingKey(text: text) == nil)

@@ -35,7 +35,7 @@ import Testing
             mode: .daily, day: Bench.day, top: nil, source: owner.source,
             timeout: AnswerLimit(.seconds(1), TimeSource.system))
         let listing = Listing(
-            key: Bench.key, pages: pages, owner: owner,
+            StoredKey(listing: Bench.key), pages: pages, owner: owner,
             state: ListingState(table: EntryTable(), paging: Paging(window: pages.window), fetched: 0))
         listing.arrived(1, .success(PageContent(works: [])))
         #expect(listing.isComplete)

@@ -63,7 +63,7 @@ import Testing
         await outbox.flush()
         #expect(batches.sizes.withLock { $0 } == [1], "who reads the database finds it written")
         outbox.add([read(2)], canWait: true)
-        outbox.add([.forget(Bench.key)])
+        outbox.add([.forget(StoredKey(listing: Bench.key))])
         await outbox.flush()
         #expect(batches.sizes.withLock { $0 } == [1, 2], "it goes along with what cannot wait")
         outbox.add([read(3)], canWait: true)

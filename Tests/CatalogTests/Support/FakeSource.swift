@@ -47,6 +47,9 @@ final class FakeSource: RankingSource {
         var references: [WorkID: [String]] = [:]
         var profiles: [UserID: AuthorProfile] = [:]
         var unreadable = 0
+        var signIn = SignIn.signedOut
+        /// Ranks that are masked for everybody but signed-in users.
+        var masked: Set<Int> = []
     }
 
     let state: Mutex<State>
@@ -58,6 +61,7 @@ final class FakeSource: RankingSource {
     }
 
     var calls: [Call] { state.withLock { $0.calls } }
+    var signIn: SignIn { state.withLock { $0.signIn } }
     var urgencies: [Call: Urgency] { state.withLock { $0.urgencies } }
 
     func set(_ change: (inout State) -> Void) {
@@ -126,9 +130,11 @@ final class FakeSource: RankingSource {
             return ListingPage(
                 entries: ranks.map { rank in
                     let number = Int64(served.ordinal) * 1000 + Int64(rank - shift)
-                    return ListedWork(
-                        rank: rank, previousRank: rank + 1,
-                        work: state.records[WorkID(rawValue: number)] ?? Self.work(number, title: "Title \(rank)"))
+                    var work =
+                        state.records[WorkID(rawValue: number)] ?? Self.work(number, title: "Title \(rank)")
+                    let isSignedIn = if case .signedIn = state.signIn { true } else { false }
+                    if state.masked.contains(rank), !isSignedIn { work.withheld = "login_only" }
+                    return ListedWork(rank: rank, previousRank: rank + 1, work: work)
                 },
                 day: served, total: state.total, hasNext: first + 49 < state.entries)
         }

@@ -43,6 +43,7 @@ extension MountSuite {
                 let restricted = mount.day("daily_r18")
                 #expect(try !mount.names("\(mount.path)/ranking").contains("daily_r18"))
                 #expect(try workplace.run("ls", restricted).errors.contains("Permission denied"))
+                let everybody = try mount.readable(mount.day())
 
                 let jar = workplace.directory.appending(path: "cookies.txt")
                 let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "1000_\(secret)"]
@@ -54,12 +55,18 @@ extension MountSuite {
                 #expect(try mount.names("\(mount.path)/ranking").contains("daily_r18"))
                 let picture = try mount.picture(1, in: restricted)
                 let bytes = try read(picture).get()
+                // A day that was opened before shows the account's works from now on.
+                let own = try mount.readable(mount.day())
+                #expect(own.count > everybody.count && Set(own).isSuperset(of: everybody))
+                let further = try #require(own.first { !everybody.contains($0) })
+                #expect(try read("\(mount.day())/\(further)").get().starts(with: [0xff, 0xd8]))
 
                 try workplace.run("curl", "-sf", "-X", "POST", "\(origin.direct)/_control/expire-sessions")
                 let unstored = mount.day("daily_r18", "2024-05-02")
                 #expect(try workplace.run("ls", unstored).errors.contains("Permission denied"))
                 #expect(try mount.names(mount.day("daily", "2024-05-02")).count > 90)
                 #expect(try read(picture).get() == bytes)
+                #expect(try mount.readable(mount.day()) == own)
                 #expect((try mount.status()["sign_in"] as? [String: Any])?["state"] as? String == "expired")
 
                 #expect(try login(["logout"]).output.contains("signed out"))

@@ -199,6 +199,21 @@ import Testing
             #expect(try await bench.contents(shown.inode) == PictureHost.picture(1002))
         }
     }
+
+    /// The kernel keeps the entries of a directory for a day: not beyond a sign-in or a logout.
+    @Test func entriesOfADirectoryAreThoseOfOneViewer() {
+        let pages = PageVersions()
+        let (ann, ben) = (AnswerAudience.user(UserID(rawValue: 21)), AnswerAudience.user(UserID(rawValue: 22)))
+        for (audience, isSame) in [
+            (.everybody, true), (ann, false), (ann, true), (ben, false), (.everybody, false), (.everybody, true),
+            (ann, false),
+        ] {
+            #expect(pages.hasEntries(of: audience, 5) == isSame)
+            #expect(pages.hasEntries(of: .everybody, 6))
+        }
+        pages.forget(5)
+        #expect(pages.hasEntries(of: .everybody, 5))
+    }
 }
 
 extension Answer {

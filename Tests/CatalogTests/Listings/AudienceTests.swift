@@ -1,0 +1,133 @@
+import Foundation
+import Rankings
+import Testing
+
+@testable import Catalog
+
+/// The service shows signed-in users more of each listing, and each viewer finds what was stored for it.
+@Suite(.timeLimit(.minutes(1))) struct AudienceTests {
+    private static let (ann, ben) = (UserID(rawValue: 21), UserID(rawValue: 22))
+    private let bench = Bench()
+
+    init() {
+        bench.source.set { $0.masked = [2] }
+    }
+
+    private func signIn(_ signIn: SignIn) {
+        bench.source.set { $0.signIn = signIn }
+    }
+
+    /// Whether a listing shows the account's view.
+    private func isWhole(_ listing: Listing) async throws -> Bool {
+        try await !listing.entries(reaching: .max).contains(where: \.isWithheld)
+    }
+
+    private func isWhole(_ catalog: Catalog, _ key: ListingKey = Bench.key) async throws -> Bool {
+        try await isWhole(catalog.listings.open(key))
+    }
+
+    @Test func eachViewerIsShownItsOwnOnce() async throws {
+        let catalog = try bench.open()
+        for _ in 1...2 {
+            signIn(.signedOut)
+            #expect(try await !isWhole(catalog))
+            signIn(.signedIn(Self.ann))
+            #expect(try await isWhole(catalog))
+            #expect(catalog.listings.loaded(Bench.key)?.entries[1].isWithheld == false)
+            #expect(bench.source.calls.count == 20)
+        }
+        await catalog.context.outbox.flush()
+        #expect(catalog.listings.keys == [Bench.key] && catalog.status().storedListings == 1)
+        await catalog.close()
+        let next = try bench.open()
+        #expect(try await isWhole(next))
+        signIn(.signedOut)
+        #expect(try await !isWhole(next))
+        #expect(bench.source.calls.count == 20)
+        await next.close()
+    }
+
+    /// What another viewer was shown serves where the service does not answer, in both directions.
+    @Test(arguments: [
+        (SignIn.signedOut, SignIn.signedIn(ann)), (.signedIn(ann), .signedOut), (.signedIn(ben), .signedIn(ann)),
+    ])
+    func nothingDisappears(before: SignIn, after: SignIn) async throws {
+        signIn(before)
+        try await bench.storeDay()
+        signIn(after)
+        bench.source.set { $0.failure = .unreachable("no route") }
+        let catalog = try bench.open()
+        #expect(catalog.listings.isStored(Bench.key) && !catalog.listings.isKnownAbsent(Bench.key))
+        #expect(try await isWhole(catalog) == (before != .signedOut))
+        // Each open would wait for the service again.
+        let calls = bench.source.calls.count
+        #expect(catalog.listings.loaded(Bench.key) != nil)
+        #expect(try await isWhole(catalog) == (before != .signedOut))
+        #expect(bench.source.calls.count == calls)
+        bench.source.set { $0.failure = nil }
+        bench.now += Freshness.lateSeconds
+        #expect(try await isWhole(catalog) == (after != .signedOut))
+        await catalog.close()
+    }
+
+    @Test func anExpiredSessionKeepsWhatItWasShown() async throws {
+        signIn(.signedIn(Self.ann))
+        try await bench.storeDay()
+        let calls = bench.source.calls.count
+        signIn(.expired(Self.ann))
+        let catalog = try bench.open()
+        #expect(try await isWhole(catalog))
+        #expect(bench.source.calls.count == calls)
+        // What it was not shown is requested, and is what everybody sees.
+        let other = ListingKey.ranking(.daily, Bench.day.advanced(by: -1))
+        #expect(try await !isWhole(catalog, other))
+        signIn(.signedOut)
+        #expect(try await !isWhole(catalog, other))
+        #expect(bench.source.calls.count == calls + 10)
+        await catalog.close()
+    }
+
+    /// A reader that began before the user signed in reads on; its further pages are answers for another viewer.
+    @Test func answersForOtherViewersAreNotKept() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listings.open(Bench.key)
+        signIn(.signedIn(Self.ann))
+        #expect(try await listing.entries(reaching: .max).count == 500)
+        signIn(.signedOut)
+        await catalog.close()
+        let next = try bench.open()
+        let calls = bench.source.calls.count
+        #expect(try await next.listings.open(Bench.key).entries(reaching: .max).count == 500)
+        #expect(bench.source.calls.count == calls + 9, "the first page was kept")
+        await next.close()
+    }
+
+    @Test func aListingIsForgottenForAllViewers() async throws {
+        let catalog = try bench.open()
+        _ = try await isWhole(catalog)
+        signIn(.signedIn(Self.ann))
+        _ = try await isWhole(catalog)
+        await catalog.context.outbox.flush()
+        #expect(catalog.listings.forget(Bench.key))
+        #expect(!catalog.listings.isStored(Bench.key))
+        await catalog.close()
+        signIn(.signedOut)
+        let next = try bench.open()
+        #expect(!next.listings.isStored(Bench.key) && next.listings.keys.isEmpty)
+        await next.close()
+    }
+
+    /// A place in a stored listing leads to what the present viewer sees.
+    @Test func aPictureIsFoundInTheListingOfItsViewer() async throws {
+        let catalog = try bench.open()
+        let picture = try await catalog.listings.open(Bench.key).entries(reaching: .max)[1].picture
+        signIn(.signedIn(Self.ann))
+        _ = try await isWhole(catalog)
+        let place = try #require(
+            await catalog.listings.place(of: picture) { listing, index in
+                !listing.entries[index].isWithheld
+            })
+        #expect(place.listing.audience == .user(Self.ann) && place.index == 1)
+        await catalog.close()
+    }
+}
