@@ -73,6 +73,8 @@ package enum PixivLimits {
     static let worksPerSearchPage = 60
     static let worksPerSeriesPage = 12
     static let worksPerBookmarksPage = 48
+    /// Of these pages, accounts that do not pay have 35 (PixivUtil2), as `ListingKind` has it.
+    static let worksPerFeedPage = 60
     static let authorsPerPage = 24
     /// The accepted numbers of pages of a search; the service reports 10 without an account and 1000 with one.
     static let searchPages: ClosedRange<Int64> = 0...100_000

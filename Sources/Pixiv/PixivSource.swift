@@ -79,6 +79,7 @@ extension PixivSource {
         .author: PixivLimits.worksPerRequest, .work: 1, .search: PixivLimits.worksPerSearchPage,
         .series: PixivLimits.worksPerSeriesPage,
         .bookmarks: PixivLimits.worksPerBookmarksPage, .following: PixivLimits.authorsPerPage,
+        .feed: PixivLimits.worksPerFeedPage, .feedR18: PixivLimits.worksPerFeedPage,
     ]
 
     package func page(
@@ -106,6 +107,7 @@ extension PixivSource {
         case .following:
             let path = PixivRoutes.following(of: listing.user, page: page)
             return try ListAnswers.following(await api(forPage: page).body(path, deadline: deadline), page: page)
+        case .feed, .feedR18: return try await feedPage(of: listing, page, deadline: deadline)
         default: throw .notFound
         }
     }
@@ -129,6 +131,22 @@ extension PixivSource {
             let message = Envelope.error(in: answer.json) ?? ""
             throw .unreadable(
                 "pixiv refused a ranking with status \(answer.status): \(ForeignText.quoted(message)).")
+        }
+    }
+
+    /// A page of the new works of followed authors, which the service has for the user of the session alone.
+    private func feedPage(
+        of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> ListingPage {
+        guard listing.user == signIn.user else { throw .needsSignIn }
+        let isRestricted = listing.kind == .feedR18
+        let path = PixivRoutes.feed(isRestricted: isRestricted, page: page)
+        do throws(Failure) {
+            let body = try await api(forPage: page).body(path, forMembers: isRestricted, deadline: deadline)
+            return try ListAnswers.feed(body, page: page)
+        } catch .needsSignIn where isRestricted && signIn == .signedIn(listing.user) {
+            // The service accepts the session: R-18 is off in the account.
+            throw .notFound
         }
     }
 
@@ -201,6 +219,10 @@ enum PixivRoutes {
     static func following(of user: UserID, page: Int) -> String {
         let range = "offset=\((page - 1) * PixivLimits.authorsPerPage)&limit=\(PixivLimits.authorsPerPage)"
         return "/ajax/user/\(user.rawValue)/following?\(range)&rest=show"
+    }
+
+    static func feed(isRestricted: Bool, page: Int) -> String {
+        "/ajax/follow_latest/illust?p=\(page)&mode=\(isRestricted ? "r18" : "all")"
     }
 
     static func record(of subject: RecordKey) -> String {

@@ -117,6 +117,10 @@ struct WorkRequestTests {
             await failure { () async throws(Failure) in
                 try await source.page(of: .following(user), 1, deadline: deadline)
             } == .needsSignIn)
+        #expect(
+            await failure { () async throws(Failure) in
+                try await source.page(of: ListingKey(.feed, 7), 1, deadline: deadline)
+            } == .needsSignIn)
         #expect(service.events.isEmpty && PixivSource.facts.entries(of: .bookmarks) == 48)
     }
 
@@ -129,6 +133,8 @@ struct WorkRequestTests {
         #expect(
             PixivRoutes.bookmarks(of: user, page: 3)
                 == "/ajax/user/7/illusts/bookmarks?tag=&offset=96&limit=48&rest=show")
+        #expect(PixivRoutes.feed(isRestricted: false, page: 2) == "/ajax/follow_latest/illust?p=2&mode=all")
+        #expect(PixivRoutes.feed(isRestricted: true, page: 1) == "/ajax/follow_latest/illust?p=1&mode=r18")
         #expect(PixivRoutes.series(WorkID(rawValue: 9), page: 1) == "/ajax/series/9?p=1")
         #expect(PixivRoutes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
     }

@@ -322,12 +322,22 @@ extension Listings {
         return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
     }
 
-    /// Compares the first page: new entries go to the front, and a page without any known entry begins the list anew.
+    /// Compares the first page, or further ones for lists that grow by more than a page between two visits: new entries go to the
+    /// front, and pages without any known entry begin the list anew.
     private func refreshedFirstPage(_ listing: Listing) async throws(Failure) -> Listing {
-        let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
-        reportUnreadable(content, listing.key, page: 1)
-        let pictures = content.pictures(in: view.rendition, of: source)
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
+        let comparison = pageFactory.pages(of: listing.key, isComparison: true)
+        var (content, pictures, page) = (PageContent(works: []), [ListedPicture](), 0)
+        repeat {
+            page += 1
+            do throws(Failure) { content = try await comparison.page(page) } catch .pastTheEnd where page > 1 {
+                content.last = page - 1
+                break
+            }
+            reportUnreadable(content, listing.key, page: page)
+            pictures += content.pictures(in: view.rendition, of: source)
+        } while page < min(listing.key.kind.facts.joinedPages, content.last ?? .max) && table.rowCount > 0
+            && !pictures.contains { table.position(of: $0.listed.work.id) != nil }
         let isWork = listing.key.isWork
         // A work that was uploaded again keeps its entry, as in an author's listing; two entries would have the same name.
         let new = pictures.filter { picture in
@@ -346,7 +356,7 @@ extension Listings {
         if isWork || new.count == pictures.count {
             return replace(
                 listing, front: pictures, old: EntryTable(), pages,
-                Paging(window: pages.window, next: 2, last: content.last))
+                Paging(window: pages.window, next: page + 1, last: content.last))
         }
         let last = paging.isComplete ? paging.next - 1 : paging.last
         return replace(

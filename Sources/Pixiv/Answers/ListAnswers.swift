@@ -83,6 +83,24 @@ package enum ListAnswers {
             entries: entries, total: total, hasNext: hasNext, unreadable: places.elements.count - named.count)
     }
 
+    /// Decodes a page of `/ajax/follow_latest/illust`: works in the order of the page's numbers, the newest first.
+    ///
+    /// A number without a record is of a work that this reader may not see. No single sign shows the end: a page may be empty, be
+    /// called the last one, or be the page before once more (`ListingState.pageBegan`).
+    ///
+    /// - Throws: `.pastTheEnd` for an empty page after the first.
+    package static func feed(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
+        let numbers = body["page"]["ids"]
+        guard numbers.isArray else {
+            throw .unreadable("pixiv's new works of followed authors have no order; pixiv may have changed them.")
+        }
+        if page > 1, numbers.elements.isEmpty { throw .pastTheEnd }
+        let list = try readable(WorkList(entries: body["thumbnails"]["illust"].elements))
+        let works = list.works(numbered: numbers.elements)
+        let isLast = numbers.elements.isEmpty || body["page"]["isLastPage"].flag == true
+        return ListingPage(works: works, hasNext: !isLast, unreadable: list.unreadable)
+    }
+
     /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
@@ -203,6 +221,12 @@ package struct WorkList: Hashable, Sendable {
             }
             if seen.insert(work.id).inserted { works.append(work) }
         }
+    }
+
+    /// The works with these numbers, in this order; numbers without a record are left out.
+    func works(numbered numbers: [JSON]) -> [Work] {
+        let works = Dictionary(works.map { ($0.id.rawValue, $0) }) { first, _ in first }
+        return numbers.compactMap { $0.number.flatMap { works[$0] } }
     }
 
     /// Reads bookmarks (`/ajax/user/<id>/illusts/bookmarks`) and works with a tag (`…/illusts/tag`).

@@ -98,6 +98,9 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
             .sorted()
     }
 
+    /// What a session of pixiv adds to it.
+    static let ofSession = ["bookmarks", "feed", "feed-r18", "following"]
+
     /// A search that finds few works.
     var search: String { self == .pixiv ? "三枚だけの札" : "busy_artist" }
 

@@ -290,11 +290,7 @@ extension MountSuite {
         @Test func theSignedInUsersOwnAreThere() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let session = workplace.directory.appending(path: "cookies.txt")
-                let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "1000_visitorsecret"]
-                try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
-                let mount = try Mount(workplace, of: origin, options: ["cookies=\(session.path)"])
+                let mount = try Mount(workplace, of: origin, options: try workplace.signedIn())
                 let bookmarks = try mount.names("\(mount.path)/bookmarks")
                 #expect(bookmarks.count > 100)
                 #expect(try bookmarks == mount.names("\(mount.path)/users/1000/bookmarks"))

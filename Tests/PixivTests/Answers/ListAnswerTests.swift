@@ -122,6 +122,42 @@ struct ListAnswerTests {
         }
     }
 
+    @Test("new works are in the order of the page's numbers, and a number may have no record")
+    func recordedFeed() throws {
+        let body = try Envelope.body(
+            of: Payload("ajax-follow-latest/daydreamer-json-pixiv-ajax-api-docs-mode_all_p_1").json)
+        let page = try ListAnswers.feed(body, page: 1)
+        let numbers = body["page"]["ids"].elements.compactMap(\.number)
+        let known = Set(body["thumbnails"]["illust"].elements.compactMap { $0["id"].number })
+        #expect(page.works.map(\.id.rawValue) == numbers.filter(known.contains) && page.works.count == 52)
+        #expect(page.hasNext && page.unreadable == 0)
+    }
+
+    @Test("new works: the signs of the end, and other forms")
+    func feed() throws {
+        func page(_ numbers: String, _ entries: String, _ more: String = "", _ page: Int = 1) throws -> ListingPage {
+            let text = "{\"page\":{\"ids\":[\(numbers)]\(more)},\"thumbnails\":{\"illust\":[\(entries)]}}"
+            return try ListAnswers.feed(JSONReader.read(Array(text.utf8)), page: page)
+        }
+        let mixed = try page("5,\"9\",7,null", "\(entry(9)),{\"isAdContainer\":true},\(entry(5)),\(entry(3))")
+        #expect(mixed.works.map(\.id.rawValue) == [5, 9] && mixed.hasNext && mixed.unreadable == 0)
+        #expect(try !page("5", entry(5), ",\"isLastPage\":true", 2).hasNext)
+        #expect(try page("5", entry(5), ",\"isLastPage\":false", 2).hasNext)
+        #expect(try !page("", "").hasNext && page("", "").works.isEmpty)
+        #expect(throws: Failure.pastTheEnd) { try page("", "", "", 2) }
+        // All of a page may be withheld, which says nothing about the next one.
+        #expect(try page("5,6", "", "", 3).hasNext)
+        for text in [
+            "{}", "[]", "{\"page\":{\"current\":1}}",
+            "{\"page\":{\"ids\":[5]},\"thumbnails\":{\"illust\":[{\"id\":5}]}}",
+        ] {
+            let error = #expect(throws: Failure.self) {
+                try ListAnswers.feed(JSONReader.read(Array(text.utf8)), page: 1)
+            }
+            #expect(isUnreadable(error), "\(text)")
+        }
+    }
+
     @Test("bookmarks: a page may be empty without being the last one")
     func bookmarks() throws {
         func page(_ entries: String, _ total: String, _ page: Int) throws -> ListingPage {

@@ -35,6 +35,7 @@ enum SourcesPage {
             "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",
             { $0.can(.signIn) && $0.has(.bookmarks) ? "signed in" : nil }
         ),
+        ("`feed/`, `feed-r18/`", { $0.can(.signIn) && $0.has(.feed) ? "signed in" : nil }),
         ("links to the same work elsewhere", { $0.can(.origins) ? "`user.rankfs.source`, and a symlink" : nil }),
         ("`images`, the default first", { $0.renditions.map(rendition).joined(separator: ", ") }),
         ("size in the listing", { $0.tellsSizes ? "of originals; every original is checked by its digest" : nil }),

@@ -83,6 +83,7 @@ final class Pixiv: ServedAPI {
         // For an account set to English, as one in ten is, a request without `lang` is refused.
         if let user = viewer.user, user % 10 == 1, request.value("lang") == nil { return Call.badRequest }
         if path.count == 4, path[1] == "search", path[2] == "artworks" { return call.search(path[3]) }
+        if path == ["ajax", "follow_latest", "illust"] { return call.newWorks() }
         if path.count > 2 {
             // A part that is no number is a bad request, as with the service.
             call.id = Int64(path.remove(at: 2)) ?? 0

@@ -115,6 +115,38 @@ extension Pixiv.Call {
         }
     }
 
+    private static let worksOfFeed = 60
+    private static let mostFeedPages = 35
+
+    /// `/ajax/follow_latest/illust?p=N&mode=all|r18`: the followed authors' works, the newest first.
+    ///
+    /// The last page comes again for each page past the end, and no page is called the last. Users with a number that ends in 7
+    /// have R-18 switched off.
+    func newWorks() -> Response {
+        guard let user = viewer.user, let asked = request.number("p"), asked >= 1,
+            let mode = request.value("mode"), ["all", "r18"].contains(mode)
+        else { return Self.badRequest }
+        let restricted = mode == "r18"
+        if restricted, user % 10 == 7 { return Self.badRequest }
+        let slots = universe.following(of: user).flatMap { universe.works(of: $0, now: now, for: viewer) ?? [] }
+        let works = slots.map(universe.post).filter { !restricted || $0.rating == .explicit }.sorted { $0.id > $1.id }
+        let page = min(asked, Self.mostFeedPages, max(1, (works.count + Self.worksOfFeed - 1) / Self.worksOfFeed))
+        let shown = works.dropFirst((page - 1) * Self.worksOfFeed).prefix(Self.worksOfFeed)
+        return .envelope(
+            .object([
+                (
+                    "page",
+                    .object([
+                        ("ids", .list(shown.map { .integer($0.id) })), ("isLastPage", false),
+                        ("tags", .texts(["null"])),
+                    ])
+                ),
+                ("tagTranslation", .list([])),
+                ("thumbnails", .object([("illust", .list(shown.map { facts($0).brief })), ("novel", .list([]))])),
+                ("illustSeries", .list([])), ("requests", .list([])), ("users", .list([])),
+            ]))
+    }
+
     // MARK: - Series
 
     private static let worksOfSeries = 12
