@@ -18,6 +18,7 @@ import Testing
         (26, "cache: the first part of a picture for a copy tells its length, and of most it is all"),
         (70, "doors: series of authors, families of posts, favourites of users"),
         (81, "doors: new works of followed authors, joined to what is stored; fetch names what is new"),
+        (83, "doors: related works, a snapshot of a day, and collections"),
     ]
 
     /// The same for what is no part of the product.
@@ -26,6 +27,7 @@ import Testing
         (54, "series, families and favourites, as the services answer them; the format of frames"),
         (3, "a request is in the log before its client has all of the answer"),
         (27, "new works of followed authors, as the service answers them"),
+        (55, "related works and collections, as the service answers them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

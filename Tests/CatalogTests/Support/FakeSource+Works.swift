@@ -14,6 +14,12 @@ extension FakeSource {
         case .bookmarks:
             try await record(.bookmarks(listing.user, page))
             return Self.page(state.withLock { $0.bookmarks }, page, of: size, 0)
+        case .related:
+            try await record(.related(listing.work))
+            guard let all = state.withLock({ $0.related[listing.work] }) else { throw .notFound }
+            return ListingPage(
+                works: all.prefix(size).map { Self.work($0, title: "Near \($0)") },
+                further: all.dropFirst(size).map { WorkID(rawValue: $0) })
         case .feed:
             try await record(.feed(page))
             let all = state.withLock { $0.feed }

@@ -158,6 +158,56 @@ struct ListAnswerTests {
         }
     }
 
+    @Test("related works: the first with their records, the others by number")
+    func related() throws {
+        let body = try Envelope.body(of: Payload("ajax-illust-recommend-init/Magelon-png-PixivApi").json)
+        let page = try ListAnswers.related(body)
+        #expect(page.works.count == 20 && page.works.first?.id.rawValue == 143_543_954 && page.unreadable == 0)
+        #expect(page.further?.count == 160 && page.further?.first?.rawValue == 143_146_290)
+        func read(_ text: String) throws -> ListingPage { try ListAnswers.related(JSONReader.read(Array(text.utf8))) }
+        let mixed = try read("{\"illusts\":[{\"isAdContainer\":true},\(entry(5))],\"nextIds\":[7,\"8\",0,null,\"x\"]}")
+        #expect(mixed.works.map(\.id.rawValue) == [5] && mixed.further?.map(\.rawValue) == [7, 8])
+        #expect(try read("{\"illusts\":[]}").works.isEmpty)
+        for text in ["{}", "[]", "{\"illusts\":{}}", "{\"illusts\":[{\"id\":5}]}"] {
+            let error = #expect(throws: Failure.self) { try read(text) }
+            #expect(isUnreadable(error), "\(text)")
+        }
+    }
+
+    @Test("a collection has an order, and gaps for works without a record")
+    func collection() throws {
+        let body = try Envelope.body(of: Payload("ajax-collection/Magelon-png-PixivApi-GetCollection").json)
+        let page = try ListAnswers.collection(body)
+        #expect(page.entries.compactMap(\.rank) == Array(1...15) && !page.hasNext && page.unreadable == 0)
+        let named = body["data"]["detail"]["tiles"].elements.compactMap { $0["workId"].number }
+        #expect(page.works.map(\.id.rawValue) == named)
+        func read(_ tiles: String, _ records: String) throws -> ListingPage {
+            let text =
+                "{\"data\":{\"detail\":{\"tiles\":[\(tiles)]}},\"thumbnails\":{\"illust\":[\(records)]}}"
+            return try ListAnswers.collection(JSONReader.read(Array(text.utf8)))
+        }
+        func work(_ id: Int, _ kind: String = "illust") -> String {
+            "{\"type\":\"Work\",\"workType\":\"\(kind)\",\"workId\":\"\(id)\"}"
+        }
+        let gaps = try read(
+            "{\"type\":\"Text\"},\(work(9)),\(work(8)),{\"type\":\"ExternalUrl\"},\(work(7, "novel")),\(work(6))",
+            "\(entry(6)),\(entry(7)),\(entry(9))")
+        #expect(gaps.entries.map(\.rank) == [1, 4] && gaps.works.map(\.id.rawValue) == [9, 6])
+        #expect(try read("{\"type\":\"Text\"}", "").entries.isEmpty)
+        // Works that this reader may not see are no reason to call the collection gone.
+        let hidden = #expect(throws: Failure.self) { try read(work(9), "") }
+        guard case .notTaken = hidden else {
+            Issue.record("\(String(describing: hidden))")
+            return
+        }
+        for text in ["{}", "[]", "{\"data\":[]}", "{\"data\":{\"detail\":{\"tiles\":{}}}}"] {
+            let error = #expect(throws: Failure.self) {
+                try ListAnswers.collection(JSONReader.read(Array(text.utf8)))
+            }
+            #expect(isUnreadable(error), "\(text)")
+        }
+    }
+
     @Test("bookmarks: a page may be empty without being the last one")
     func bookmarks() throws {
         func page(_ entries: String, _ total: String, _ page: Int) throws -> ListingPage {
