@@ -17,7 +17,9 @@ COMPLETES := $(BASHDIR)/rankfs $(ZSHDIR)/_rankfs $(FISHDIR)/rankfs.fish
 # What rankfs starts itself: what decodes pictures, and the origin of `rankfs demo`. It looks for them in ../libexec/rankfs.
 PROGRAMS  := rankfs-render rankfs-origin
 PROGRAMDIR := $(PREFIX)/libexec/rankfs
-INSTALLED := $(PREFIX)/bin/rankfs $(addprefix $(PROGRAMDIR)/,$(PROGRAMS)) $(USERUNITDIR)/rankfs@.service $(UNITDIR)/rankfs@.service \
+# Off until a user enables the timer.
+FEEDUNITS := $(addprefix $(USERUNITDIR)/rankfs-feed@,.service .timer)
+INSTALLED := $(PREFIX)/bin/rankfs $(addprefix $(PROGRAMDIR)/,$(PROGRAMS)) $(USERUNITDIR)/rankfs@.service $(FEEDUNITS) $(UNITDIR)/rankfs@.service \
              $(SYSUSERSDIR)/rankfs.conf $(TMPFILESDIR)/rankfs.conf $(COMPLETES) \
              $(MANDIR)/man1/rankfs.1 $(MANDIR)/man5/rankfs.conf.5 $(MANDIR)/man8/mount.rankfs.8 \
              $(MANDIR)/man8/mount.fuse.rankfs.8
@@ -36,6 +38,8 @@ install-files: install-desktop
 	install -d $(addprefix $(DESTDIR),$(SBINDIR) $(USERUNITDIR) $(UNITDIR) $(dir $(COMPLETES)))
 	for helper in $(HELPERS); do ln -sfn $(PREFIX)/bin/rankfs $(DESTDIR)$(SBINDIR)/$$helper || exit 1; done
 	sed 's|@PREFIX@|$(PREFIX)|g' mount-helper/rankfs@.service.in > $(DESTDIR)$(USERUNITDIR)/rankfs@.service
+	sed 's|@PREFIX@|$(PREFIX)|g' mount-helper/rankfs-feed@.service.in > $(DESTDIR)$(USERUNITDIR)/rankfs-feed@.service
+	cp mount-helper/rankfs-feed@.timer $(DESTDIR)$(USERUNITDIR)/
 	sed 's|@PREFIX@|$(PREFIX)|g' mount-helper/rankfs-system@.service.in > $(DESTDIR)$(UNITDIR)/rankfs@.service
 	install -D -m 0644 mount-helper/rankfs.sysusers $(DESTDIR)$(SYSUSERSDIR)/rankfs.conf
 	install -D -m 0644 mount-helper/rankfs.tmpfiles $(DESTDIR)$(TMPFILESDIR)/rankfs.conf
@@ -46,7 +50,7 @@ install-files: install-desktop
 	$(BUILD)/rankfs completions bash > $(DESTDIR)$(BASHDIR)/rankfs
 	$(BUILD)/rankfs completions zsh > $(DESTDIR)$(ZSHDIR)/_rankfs
 	$(BUILD)/rankfs completions fish > $(DESTDIR)$(FISHDIR)/rankfs.fish
-	chmod 0644 $(addprefix $(DESTDIR),$(USERUNITDIR)/rankfs@.service $(UNITDIR)/rankfs@.service $(COMPLETES))
+	chmod 0644 $(addprefix $(DESTDIR),$(USERUNITDIR)/rankfs@.service $(FEEDUNITS) $(UNITDIR)/rankfs@.service $(COMPLETES))
 
 # A link that leads to another program stays.
 uninstall: uninstall-desktop

@@ -73,6 +73,12 @@ package enum PixivLimits {
     static let worksPerSearchPage = 60
     static let worksPerSeriesPage = 12
     static let worksPerBookmarksPage = 48
+    /// Of these pages, accounts that do not pay have 35 (PixivUtil2), as `ListingKind` has it.
+    static let worksPerFeedPage = 60
+    /// Related works in one request: as many as the service's own pages request.
+    static let relatedPerRequest = 18
+    /// The most places of a collection that are read; the longest ones seen have some dozens.
+    static let tilesOfCollection = 1000
     static let authorsPerPage = 24
     /// The accepted numbers of pages of a search; the service reports 10 without an account and 1000 with one.
     static let searchPages: ClosedRange<Int64> = 0...100_000

@@ -79,6 +79,8 @@ extension PixivSource {
         .author: PixivLimits.worksPerRequest, .work: 1, .search: PixivLimits.worksPerSearchPage,
         .series: PixivLimits.worksPerSeriesPage,
         .bookmarks: PixivLimits.worksPerBookmarksPage, .following: PixivLimits.authorsPerPage,
+        .related: PixivLimits.relatedPerRequest, .collection: PixivLimits.tilesOfCollection,
+        .feed: PixivLimits.worksPerFeedPage, .feedR18: PixivLimits.worksPerFeedPage,
     ]
 
     package func page(
@@ -106,6 +108,16 @@ extension PixivSource {
         case .following:
             let path = PixivRoutes.following(of: listing.user, page: page)
             return try ListAnswers.following(await api(forPage: page).body(path, deadline: deadline), page: page)
+        case .related:
+            let path = PixivRoutes.related(to: listing.work)
+            return try ListAnswers.related(await api.body(path, deadline: deadline))
+        case .collection:
+            // Numbers of up to 20 digits (`payloads/ajax-collection`).
+            guard let id = listing.words, (1...32).contains(id.utf8.count),
+                id.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
+            else { throw .notFound }
+            return try ListAnswers.collection(await api.body("/ajax/collection/\(id)", deadline: deadline))
+        case .feed, .feedR18: return try await feedPage(of: listing, page, deadline: deadline)
         default: throw .notFound
         }
     }
@@ -132,23 +144,36 @@ extension PixivSource {
         }
     }
 
-    /// The records of works of an author, in the requested order; works that the service does not return are missing.
+    /// A page of the new works of followed authors, which the service has for the user of the session alone.
+    private func feedPage(
+        of listing: ListingKey, _ page: Int, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> ListingPage {
+        guard listing.user == signIn.user else { throw .needsSignIn }
+        let isRestricted = listing.kind == .feedR18
+        let path = PixivRoutes.feed(isRestricted: isRestricted, page: page)
+        do throws(Failure) {
+            let body = try await api(forPage: page).body(path, forMembers: isRestricted, deadline: deadline)
+            return try ListAnswers.feed(body, page: page)
+        } catch .needsSignIn where isRestricted && signIn == .signedIn(listing.user) {
+            // The service accepts the session: R-18 is off in the account.
+            throw .notFound
+        }
+    }
+
+    /// The records of works of an indexed listing, in the requested order; works that the service does not return are missing.
     private func works(
         _ part: ListingPart, of listing: ListingKey, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
-        guard case .works(let ids) = part, listing.kind == .author else { throw .notFound }
-        let author = listing.user.rawValue
+        guard case .works(let ids) = part, listing.kind.facts.isIndexed else { throw .notFound }
+        let most = Self.facts.entries(of: listing.kind)
         var found: [WorkID: Work] = [:]
         var rest = ids[...]
         while !rest.isEmpty {
-            let some = rest.prefix(PixivLimits.worksPerRequest)
-            rest = rest.dropFirst(PixivLimits.worksPerRequest)
-            // The service requires the brackets, encoded, and `work_category`.
-            let query = some.map { "ids%5B%5D=\($0.rawValue)&" }.joined()
-            let path = "/ajax/user/\(author)/profile/illusts?\(query)work_category=illustManga&is_first_page=0"
+            let path = PixivRoutes.works(rest.prefix(most), of: listing)
+            rest = rest.dropFirst(most)
             let list = AuthorAnswers.works(try await api.body(path, deadline: deadline))
             if list.works.isEmpty, list.unreadable > 0 {
-                throw .unreadable("None of \(list.unreadable) works of author \(author) could be understood.")
+                throw .unreadable("None of \(list.unreadable) works of \(listing.path.text) could be understood.")
             }
             for work in list.works { found[work.id] = work }
         }
@@ -201,6 +226,22 @@ enum PixivRoutes {
     static func following(of user: UserID, page: Int) -> String {
         let range = "offset=\((page - 1) * PixivLimits.authorsPerPage)&limit=\(PixivLimits.authorsPerPage)"
         return "/ajax/user/\(user.rawValue)/following?\(range)&rest=show"
+    }
+
+    static func feed(isRestricted: Bool, page: Int) -> String {
+        "/ajax/follow_latest/illust?p=\(page)&mode=\(isRestricted ? "r18" : "all")"
+    }
+
+    static func related(to work: WorkID) -> String {
+        "/ajax/illust/\(work.rawValue)/recommend/init?limit=\(PixivLimits.relatedPerRequest)"
+    }
+
+    /// The records of works of an author, or related to a work; the service requires the brackets, encoded, and `work_category`.
+    static func works(_ works: ArraySlice<WorkID>, of listing: ListingKey) -> String {
+        func query(_ name: String) -> String { works.map { "\(name)%5B%5D=\($0.rawValue)" }.joined(separator: "&") }
+        guard listing.kind == .author else { return "/ajax/illust/recommend/illusts?\(query("illust_ids"))" }
+        return "/ajax/user/\(listing.user.rawValue)/profile/illusts?\(query("ids"))"
+            + "&work_category=illustManga&is_first_page=0"
     }
 
     static func record(of subject: RecordKey) -> String {

@@ -36,9 +36,11 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// Returns the body of an answer of `/ajax/…`.
-    func body(_ path: String, deadline: ContinuousClock.Instant) async throws(Failure) -> JSON {
-        let answer = try await ask(path, deadline: deadline)
+    /// Returns the body of an answer of `/ajax/…`; the parameters are those of `ask`.
+    func body(
+        _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> JSON {
+        let answer = try await ask(path, forMembers: forMembers, deadline: deadline)
         switch answer.status {
         case 200: return try Envelope.body(of: answer.json)
         case 404: throw .notFound

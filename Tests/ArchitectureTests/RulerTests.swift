@@ -19,6 +19,8 @@ import Testing
         (70, "doors: series of authors, families of posts, favourites of users"),
         (86, "catalog: a listing is stored for its viewers: everybody, or an account"),
         (9, "desktop: gThumb's strip waits for thumbnails in place of reading the pictures of a folder"),
+        (81, "doors: new works of followed authors, joined to what is stored; fetch names what is new"),
+        (83, "doors: related works, a snapshot of a day, and collections"),
     ]
 
     /// The same for what is no part of the product.
@@ -26,6 +28,8 @@ import Testing
         (4_479, "one universe of posts, printed by a thin renderer for each service"),
         (54, "series, families and favourites, as the services answer them; the format of frames"),
         (3, "a request is in the log before its client has all of the answer"),
+        (27, "new works of followed authors, as the service answers them"),
+        (55, "related works and collections, as the service answers them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

@@ -117,7 +117,29 @@ struct WorkRequestTests {
             await failure { () async throws(Failure) in
                 try await source.page(of: .following(user), 1, deadline: deadline)
             } == .needsSignIn)
+        #expect(
+            await failure { () async throws(Failure) in
+                try await source.page(of: ListingKey(.feed, 7), 1, deadline: deadline)
+            } == .needsSignIn)
         #expect(service.events.isEmpty && PixivSource.facts.entries(of: .bookmarks) == 48)
+    }
+
+    @Test("a collection is named by digits, of which there are more than a number has")
+    func collections() async throws {
+        let tiles = #"{"error":false,"message":"","body":{"data":{"detail":{"tiles":[]}},"thumbnails":{"illust":[]}}}"#
+        let service = FakeService(tiles)
+        let source = service.source()
+        for name in ["", "..", "12a", "１２", "12/3", "-1", String(repeating: "1", count: 33)] {
+            guard let key = ListingKey(text: "collection/\(name)") else { continue }
+            #expect(
+                await failure { () async throws(Failure) in
+                    try await source.page(of: key, 1, deadline: deadline)
+                } == .notFound, "\(name)")
+        }
+        #expect(service.urls.isEmpty)
+        let key = try #require(ListingKey(text: "collection/35931581765300027379"))
+        #expect(try await source.page(of: key, 1, deadline: deadline).entries.isEmpty)
+        #expect(service.urls == ["https://www.pixiv.net/ajax/collection/35931581765300027379"])
     }
 
     @Test("bookmarks and followed authors are asked for by range")
@@ -129,6 +151,12 @@ struct WorkRequestTests {
         #expect(
             PixivRoutes.bookmarks(of: user, page: 3)
                 == "/ajax/user/7/illusts/bookmarks?tag=&offset=96&limit=48&rest=show")
+        #expect(PixivRoutes.feed(isRestricted: false, page: 2) == "/ajax/follow_latest/illust?p=2&mode=all")
+        #expect(PixivRoutes.feed(isRestricted: true, page: 1) == "/ajax/follow_latest/illust?p=1&mode=r18")
+        #expect(PixivRoutes.related(to: WorkID(rawValue: 9)) == "/ajax/illust/9/recommend/init?limit=18")
+        #expect(
+            PixivRoutes.works([WorkID(rawValue: 5), WorkID(rawValue: 7)], of: ListingKey(.related, 9))
+                == "/ajax/illust/recommend/illusts?illust_ids%5B%5D=5&illust_ids%5B%5D=7")
         #expect(PixivRoutes.series(WorkID(rawValue: 9), page: 1) == "/ajax/series/9?p=1")
         #expect(PixivRoutes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
     }

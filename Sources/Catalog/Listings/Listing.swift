@@ -157,6 +157,8 @@ struct ListingState: Sendable {
 
     var table: EntryTable
     var paging: Paging<PageContent>
+    /// The first work of the page that was appended last.
+    var pageBegan: WorkID?
     /// The time of the last request for the whole listing, in Unix seconds.
     var fetched: Int64
     var waiters: [UInt64: Waiter] = [:]
@@ -318,9 +320,17 @@ extension Listing {
     }
 
     /// Appends the arrived pages that are next in order.
+    ///
+    /// The page before once more is the end of a list in which works have one place.
     private func appendWhatCame(_ state: inout ListingState) -> [ListingRow] {
         var rows: [ListingRow] = []
-        while let (_, content) = state.paging.takeNext() {
+        while let (page, content) = state.paging.takeNext() {
+            let first = content.works.first?.work.id
+            if first != nil, first == state.pageBegan, key.kind.facts.order == .newestFirst {
+                state.paging.arrivePastTheEnd(page)
+                break
+            }
+            state.pageBegan = first
             rows += state.table.append(
                 content.pictures(in: owner.view.rendition, of: owner.source), of: key, view: owner.view)
         }

@@ -251,8 +251,9 @@ extension Listings {
                 throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound
             }
             if listing.kind.facts.isIndexed {
-                let works = try await index(of: listing, isComparison ? context.shortTimeout : context.timeout)
-                let pages = pageFactory.pages(of: listing, works: works)
+                let limit = isComparison ? context.shortTimeout : context.timeout
+                let (works, records) = try await index(of: listing, limit)
+                let pages = pageFactory.pages(of: listing, works: works, records: records)
                 let first = works.isEmpty ? nil : try await pages.page(1)
                 return begin(key, pages, first: first, last: works.isEmpty ? 0 : first?.last)
             }
@@ -263,11 +264,26 @@ extension Listings {
         } catch { throw error.ofListing }
     }
 
-    /// The works of an indexed listing, each once.
-    private func index(of key: ListingKey, _ limit: AnswerLimit) async throws(Failure) -> [WorkID] {
+    /// The works of an indexed listing, each once, and the records that came with them.
+    private func index(
+        of key: ListingKey, _ limit: AnswerLimit
+    ) async throws(Failure) -> (works: [WorkID], records: [WorkID: ListedWork]) {
         var seen: Set<WorkID> = []
-        let works = try await source.page(of: key, 1, deadline: limit.deadline).further ?? []
-        return works.filter { seen.insert($0).inserted }
+        let page = try await source.page(of: key, 1, deadline: limit.deadline)
+        let works = (page.works.map(\.id) + (page.further ?? [])).filter { seen.insert($0).inserted }
+        return (works, Dictionary(page.entries.map { ($0.work.id, $0) }) { first, _ in first })
+    }
+
+    /// The pages of a listing, of which nothing is used that is stored, and the first of them.
+    private func anew(
+        _ key: ListingKey, isComparison: Bool
+    ) async throws(Failure) -> (pages: any ListingPages, first: PageContent) {
+        var (works, records) = ([WorkID](), [WorkID: ListedWork]())
+        if key.kind.facts.isIndexed {
+            (works, records) = try await index(of: key, isComparison ? context.shortTimeout : context.timeout)
+        }
+        let comparison = pageFactory.pages(of: key, works: works, records: records, isComparison: isComparison)
+        return (pageFactory.pages(of: key, works: works, records: records), try await comparison.page(1))
     }
 
     /// Creates a listing from its first page.
@@ -309,11 +325,11 @@ extension Listings {
     /// Vanished works stay, as the pictures do: a withdrawal by the service does not delete stored data.
     func refreshed(_ listing: Listing) async throws(Failure) -> Listing {
         let facts = listing.key.kind.facts
-        if facts.order == .ranked { return try await settled(listing) }
+        if facts.order == .ranked || facts.isSnapshot { return try await settled(listing) }
         return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing)
     }
 
-    /// Requests a listing from the service now, however fresh it is; a ranking is reread from its first page.
+    /// Requests a listing from the service now, however fresh it is; a ranking or a snapshot is reread from its first page.
     ///
     /// - Throws: The error of the service; the stored listing stays in that case.
     package func refresh(_ key: ListingKey) async throws(Failure) {
@@ -330,29 +346,30 @@ extension Listings {
             _ = try await open(key)
             return
         }
+        // What an expired session was shown stays as it is until the user signs in again.
+        guard listing.audience == context.audience(of: key) else { throw .needsSignIn }
         do throws(Failure) {
-            guard key.kind.facts.order == .ranked else {
+            guard key.kind.facts.order == .ranked || key.kind.facts.isSnapshot else {
                 if key.isWork { context.outbox.add([.noText(.details(key.work))]) }
                 _ = try await refreshed(listing)
                 return
             }
-            let pages = pageFactory.pages(of: key)
-            let content = try await pages.page(1)
+            let (pages, content) = try await anew(key, isComparison: false)
             _ = replace(
                 listing, front: content.pictures(in: view.rendition, of: source), old: EntryTable(), pages,
                 Paging(window: pages.window, next: 2, last: content.last))
         } catch { throw error.ofListing }
     }
 
-    /// Starts a background rereading of a day; the present entries are shown until all pages have arrived.
+    /// Starts a background rereading of a day or a snapshot; the present entries are shown until all pages have arrived.
     private func settled(_ listing: Listing) async throws(Failure) -> Listing {
-        let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
-        readAnew(listing, from: content)
+        let (pages, content) = try await anew(listing.key, isComparison: true)
+        readAnew(listing, pages, from: content)
         return listing
     }
 
     private func refreshedIndex(_ listing: Listing) async throws(Failure) -> Listing {
-        let works = try await index(of: listing.key, context.shortTimeout)
+        let (works, records) = try await index(of: listing.key, context.shortTimeout)
         let (table, remaining) = listing.state.withLock { state in
             (state.table, listing.pages.remaining(from: state.paging.next))
         }
@@ -363,7 +380,7 @@ extension Listings {
             return listing
         }
         // Of many new works, the rest is requested as it is read, and stored as it arrives.
-        let newPages = pageFactory.pages(of: listing.key, works: new, isComparison: true)
+        let newPages = pageFactory.pages(of: listing.key, works: new, records: records, isComparison: true)
         let pictures = try await newPages.page(1).pictures(in: view.rendition, of: source)
         let present = Set(works)
         let rest = newPages.remaining(from: 2) + remaining.filter(present.contains)
@@ -372,12 +389,22 @@ extension Listings {
         return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
     }
 
-    /// Compares the first page: new entries go to the front, and a page without any known entry begins the list anew.
+    /// Compares the first page, or further ones for lists that grow by more than a page between two visits: new entries go to the
+    /// front, and pages without any known entry begin the list anew.
     private func refreshedFirstPage(_ listing: Listing) async throws(Failure) -> Listing {
-        let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
-        reportUnreadable(content, listing.key, page: 1)
-        let pictures = content.pictures(in: view.rendition, of: source)
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
+        let comparison = pageFactory.pages(of: listing.key, isComparison: true)
+        var (content, pictures, page) = (PageContent(works: []), [ListedPicture](), 0)
+        repeat {
+            page += 1
+            do throws(Failure) { content = try await comparison.page(page) } catch .pastTheEnd where page > 1 {
+                content.last = page - 1
+                break
+            }
+            reportUnreadable(content, listing.key, page: page)
+            pictures += content.pictures(in: view.rendition, of: source)
+        } while page < min(listing.key.kind.facts.joinedPages, content.last ?? .max) && table.rowCount > 0
+            && !pictures.contains { table.position(of: $0.listed.work.id) != nil }
         let isWork = listing.key.isWork
         // A work that was uploaded again keeps its entry, as in an author's listing; two entries would have the same name.
         let new = pictures.filter { picture in
@@ -386,7 +413,7 @@ extension Listings {
         if listing.key.listsAuthors, paging.hasEverything, let total = content.total,
             table.entries.count + new.count > total
         {
-            readAnew(listing, from: content)
+            readAnew(listing, pageFactory.pages(of: listing.key), from: content)
         }
         guard !new.isEmpty else {
             touch(listing)
@@ -396,7 +423,7 @@ extension Listings {
         if isWork || new.count == pictures.count {
             return replace(
                 listing, front: pictures, old: EntryTable(), pages,
-                Paging(window: pages.window, next: 2, last: content.last))
+                Paging(window: pages.window, next: page + 1, last: content.last))
         }
         let last = paging.isComplete ? paging.next - 1 : paging.last
         return replace(
@@ -405,18 +432,18 @@ extension Listings {
 
     /// Rereads a list as far as it was read before, and replaces the old list once all of that has arrived.
     ///
-    /// Vanished authors are no longer followed; works that vanished from a day stay, after the others.
-    private func readAnew(_ listing: Listing, from first: PageContent) {
+    /// Vanished authors are no longer followed, and a snapshot is another one; works that vanished from a day stay, after the others.
+    private func readAnew(_ listing: Listing, _ pages: any ListingPages, from first: PageContent) {
         guard rereading.withLock({ $0.insert(listing.stored).inserted }) else { return }
         context.background.run { [self] in
             // A rereading has no waiter: a long one must leave the service to requests with waiters.
-            await RequestUrgency.$isBackground.withValue(true) { await readOn(listing, from: first) }
+            await RequestUrgency.$isBackground.withValue(true) { await readOn(listing, pages, from: first) }
             rereading.withLock { _ = $0.remove(listing.stored) }
         }
     }
 
-    private func readOn(_ listing: Listing, from first: PageContent) async {
-        let pages = pageFactory.pages(of: listing.key)
+    private func readOn(_ listing: Listing, _ pages: any ListingPages, from first: PageContent) async {
+        let keepsVanished = !listing.key.listsAuthors && !listing.key.kind.facts.isSnapshot
         let rows = listing.state.withLock { $0.paging.hasEverything ? .max : $0.table.rowCount }
         var pictures = first.pictures(in: view.rendition, of: source)
         var (number, last) = (1, first.last)
@@ -435,7 +462,7 @@ extension Listings {
             }
         }
         var vanished = EntryTable()
-        if !listing.key.listsAuthors {
+        if keepsVanished {
             let present = Set(pictures.map(\.listed.work.id))
             let rows = listing.state.withLock { $0.table.rows }
             if rows.prefix(pictures.count).map(\.entry.picture) == pictures.map(\.id) { return touch(listing) }

@@ -84,6 +84,8 @@ struct IndexedPages: ListingPages {
     let key: ListingKey
     /// The works to request, in the order of the listing.
     let works: [WorkID]
+    /// The records that came with the first answer.
+    let records: [WorkID: ListedWork]
     let source: any RankingSource
     let timeout: AnswerLimit
 
@@ -96,8 +98,13 @@ struct IndexedPages: ListingPages {
         let start = (number - 1) * window.perPage
         guard start >= 0, start < works.count else { throw .pastTheEnd }
         let ids = Array(works[start..<min(start + window.perPage, works.count)])
-        let page = try await source.page(of: key, .works(ids), deadline: timeout.deadline)
-        return PageContent(works: page.entries, last: pageCount)
+        var found = records
+        let missing = ids.filter { found[$0] == nil }
+        if !missing.isEmpty {
+            let page = try await source.page(of: key, .works(missing), deadline: timeout.deadline)
+            for entry in page.entries { found[entry.work.id] = entry }
+        }
+        return PageContent(works: ids.compactMap { found[$0] }, last: pageCount)
     }
 
     func remaining(from nextPage: Int) -> [WorkID] {

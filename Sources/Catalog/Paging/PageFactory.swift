@@ -13,9 +13,12 @@ struct PageFactory: Sendable {
     /// - Parameters:
     ///   - key: The listing.
     ///   - works: The works of an indexed listing that are still to be requested.
+    ///   - records: The records of such works that came with their numbers.
     ///   - isComparison: Whether something stored can be shown instead, so that the time limit is shorter.
     /// - Returns: Pages of the pictures that the mount shows.
-    func pages(of key: ListingKey, works: [WorkID] = [], isComparison: Bool = false) -> any ListingPages {
+    func pages(
+        of key: ListingKey, works: [WorkID] = [], records: [WorkID: ListedWork] = [:], isComparison: Bool = false
+    ) -> any ListingPages {
         let timeout = isComparison ? context.shortTimeout : context.timeout
         let facts = key.kind.facts
         let pages: any ListingPages
@@ -25,7 +28,8 @@ struct PageFactory: Sendable {
             // A listed record of a work may itself be stale: a comparison requests the record again.
             pages = workPages(key.work, timeout, usesListed: !isComparison)
         } else if facts.isIndexed {
-            pages = IndexedPages(key: key, works: works, source: context.source, timeout: timeout)
+            pages = IndexedPages(
+                key: key, works: works, records: records, source: context.source, timeout: timeout)
         } else {
             pages = NumberedPages(key: key, source: context.source, timeout: timeout)
         }

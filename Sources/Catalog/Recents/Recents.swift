@@ -71,7 +71,8 @@ package final class Recents: Sendable {
     }
 
     private func place(of path: String) async -> (listing: Listing, index: Int)? {
-        guard case .entry(let directory, let name) = TreePath(path), let key = ListingKey(of: directory),
+        guard case .entry(let directory, let name) = TreePath(path),
+            let key = ListingKey(of: directory, user: context.source.signIn.user),
             let listing = await listings.stored(key), let index = listing.index(named: Array(name.utf8))
         else { return nil }
         return (listing, index)

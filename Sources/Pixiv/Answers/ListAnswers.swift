@@ -83,6 +83,59 @@ package enum ListAnswers {
             entries: entries, total: total, hasNext: hasNext, unreadable: places.elements.count - named.count)
     }
 
+    /// Decodes a page of `/ajax/follow_latest/illust`: works in the order of the page's numbers, the newest first.
+    ///
+    /// A number without a record is of a work that this reader may not see. No single sign shows the end: a page may be empty, be
+    /// called the last one, or be the page before once more (`ListingState.pageBegan`).
+    ///
+    /// - Throws: `.pastTheEnd` for an empty page after the first.
+    package static func feed(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
+        let numbers = body["page"]["ids"]
+        guard numbers.isArray else {
+            throw .unreadable("pixiv's new works of followed authors have no order; pixiv may have changed them.")
+        }
+        if page > 1, numbers.elements.isEmpty { throw .pastTheEnd }
+        let list = try readable(WorkList(entries: body["thumbnails"]["illust"].elements))
+        let works = list.works(numbered: numbers.elements)
+        let isLast = numbers.elements.isEmpty || body["page"]["isLastPage"].flag == true
+        return ListingPage(works: works, hasNext: !isLast, unreadable: list.unreadable)
+    }
+
+    /// Decodes `/ajax/illust/<id>/recommend/init`: the first related works, and the numbers of the others.
+    package static func related(_ body: JSON) throws(Failure) -> ListingPage {
+        guard body["illusts"].isArray else {
+            throw .unreadable("pixiv's related works have no list; pixiv may have changed them.")
+        }
+        let list = try readable(WorkList(entries: body["illusts"].elements))
+        let further = body["nextIds"].elements.compactMap(\.number).filter { $0 > 0 }.map { WorkID(rawValue: $0) }
+        return ListingPage(works: list.works, further: further, unreadable: list.unreadable)
+    }
+
+    /// Decodes `/ajax/collection/<id>`: illustrations and manga by their places among the works of the collection.
+    ///
+    /// A work that this reader may not see has a place and no record. Texts and links have none.
+    ///
+    /// - Throws: `.notTaken` if the service shows no work of the collection to this reader.
+    package static func collection(_ body: JSON) throws(Failure) -> ListingPage {
+        let tiles = body["data"]["detail"]["tiles"]
+        guard tiles.isArray else {
+            throw .unreadable("pixiv's collection has no list of works; pixiv may have changed it.")
+        }
+        let list = try readable(WorkList(entries: body["thumbnails"]["illust"].elements))
+        let works = Dictionary(list.works.map { ($0.id.rawValue, $0) }) { first, _ in first }
+        let places = tiles.elements.filter { $0["type"].text == "Work" }.prefix(PixivLimits.tilesOfCollection)
+        let entries = places.enumerated().compactMap { place, tile -> ListedWork? in
+            guard tile["workType"].text != "novel", let work = tile["workId"].number.flatMap({ works[$0] }) else {
+                return nil
+            }
+            return ListedWork(rank: place + 1, previousRank: nil, work: work)
+        }
+        if entries.isEmpty, !places.isEmpty {
+            throw .notTaken("pixiv shows none of this collection's works to this reader; an account may see them")
+        }
+        return ListingPage(entries: entries, total: places.count, unreadable: list.unreadable)
+    }
+
     /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
@@ -131,9 +184,10 @@ package enum AuthorAnswers {
         return ids.sorted(by: >).map { WorkID(rawValue: $0) }
     }
 
-    /// Decodes the records in `/ajax/user/<id>/profile/illusts`; unreadable works are left out and counted.
+    /// Decodes the records in `/ajax/user/<id>/profile/illusts` and `/ajax/illust/recommend/illusts`; unreadable works are left out
+    /// and counted.
     package static func works(_ body: JSON) -> WorkList {
-        WorkList(entries: body["works"].members.map(\.value) + body["works"].elements)
+        WorkList(entries: body["works"].members.map(\.value) + body["works"].elements + body["illusts"].elements)
     }
 
     /// Decodes the pages in `/ajax/illust/<id>/pages`.
@@ -203,6 +257,12 @@ package struct WorkList: Hashable, Sendable {
             }
             if seen.insert(work.id).inserted { works.append(work) }
         }
+    }
+
+    /// The works with these numbers, in this order; numbers without a record are left out.
+    func works(numbered numbers: [JSON]) -> [Work] {
+        let works = Dictionary(works.map { ($0.id.rawValue, $0) }) { first, _ in first }
+        return numbers.compactMap { $0.number.flatMap { works[$0] } }
     }
 
     /// Reads bookmarks (`/ajax/user/<id>/illusts/bookmarks`) and works with a tag (`…/illusts/tag`).

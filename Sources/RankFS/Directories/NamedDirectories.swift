@@ -105,7 +105,11 @@ struct SessionDirectory: ListingDirectory {
     var path: TreePath { .own(kind) }
     var key: ListingKey? { nil }
     var showsPictures: Bool { kind.showsPictures }
-    func isThere(in tree: Tree) -> Bool { tree.source.has(kind) }
+    func isThere(in tree: Tree) -> Bool {
+        let isAbsent =
+            kind.facts.mayBeAbsent && rememberedKey(in: tree).map(tree.catalog.listings.isKnownAbsent) == true
+        return tree.source.has(kind) && !isAbsent
+    }
     func rememberedKey(in tree: Tree) -> ListingKey? { tree.source.signIn.user.map { ListingKey(kind, $0.rawValue) } }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {

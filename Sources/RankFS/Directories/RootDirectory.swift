@@ -14,9 +14,10 @@ struct RootDirectory: TreeDirectory {
         guard let path = EntryName.ascii(name).map(TreePath.root.child) else { return .absent(TreeLimits.frozen) }
         if path == .helpers { return .directory(HelpersDirectory()) }
         if let file = tree.helpers.first(where: { $0.path == path }) { return .node(.file(file)) }
-        guard let node = DirectoryKinds.top.first(where: { $0.path == path }), node.isThere(in: tree) else {
+        guard let node = DirectoryKinds.top.first(where: { $0.path == path }) else {
             return .absent(TreeLimits.frozen)
         }
+        guard node.isThere(in: tree) else { return .absent(node.directory?.longestName ?? TreeLimits.frozen) }
         if let failure = node.refusal(in: tree) { return .refused(failure) }
         guard path == .random else { return .node(node) }
         return .unknown {

@@ -12,6 +12,10 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case favorites
     case bookmarks
     case following
+    case feed
+    case feedR18
+    case related
+    case collection
 
     /// The row of the kind.
     package var facts: ListingFacts {
@@ -26,6 +30,10 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
         case .favorites: .favorites
         case .bookmarks: .bookmarks
         case .following: .following
+        case .feed: .feed
+        case .feedR18: .feedR18
+        case .related: .related
+        case .collection: .collection
         }
     }
 }
@@ -78,6 +86,28 @@ extension ListingFacts {
     fileprivate static let following = ListingFacts(
         "following", by: .number, at: .root, ownName: "following", order: .given, contents: .authors, ahead: 3,
         audience: .session)
+
+    /// The new works of the authors that a user follows.
+    ///
+    /// The service has 35 pages of them; several hundred works may come between two visits.
+    fileprivate static let feed = ListingFacts(
+        "feed", by: .number, at: .root, ownName: "feed", joinedPages: 10, most: 35, freshness: .minutes,
+        audience: .session)
+
+    /// The R-18 works among them; an account without R-18 has none.
+    fileprivate static let feedR18 = ListingFacts(
+        "feed-r18", by: .number, at: .root, ownName: "feed-r18", joinedPages: 10, most: 35, freshness: .minutes,
+        audience: .session, mayBeAbsent: true)
+
+    /// The works that the service relates to a work, which are others on another day.
+    fileprivate static let related = ListingFacts(
+        "related", by: .number, at: .folder("related"), order: .given, isIndexed: true, isSnapshot: true, most: 20,
+        freshness: .day, sharedUnder: "related", mayBeAbsent: true)
+
+    /// The works of a collection, by their places in it; its number is too long for a number.
+    fileprivate static let collection = ListingFacts(
+        "collection", by: .name, at: .folder("collections"), order: .given, isSnapshot: true, most: 1,
+        freshness: .halfDay, sharedUnder: "collections", mayBeAbsent: true)
 }
 
 /// The row of a kind of listing: its facts, which tree, catalogue, tier and program read.
@@ -131,6 +161,10 @@ package final class ListingFacts: Sendable {
         static let halfDay = Freshness.seconds(6 * 3600)
         /// An hour, since users open these listings for their new entries.
         static let hour = Freshness.seconds(3600)
+        /// A day, for lists that the service makes anew.
+        static let day = Freshness.seconds(86_400)
+        /// Five minutes, for lists that change all day.
+        static let minutes = Freshness.seconds(300)
     }
 
     /// The entries of the kind's directory besides the listings that were opened.
@@ -151,6 +185,10 @@ package final class ListingFacts: Sendable {
     package let contents: Contents
     /// Whether the first answer names all works; their records are then requested by number.
     package let isIndexed: Bool
+    /// Whether a later answer replaces the list; otherwise its new entries join those that are stored.
+    package let isSnapshot: Bool
+    /// The pages of a comparison at most, until a known entry joins the new ones to what is stored; beyond, the list begins anew.
+    package let joinedPages: Int
     /// Requests at once for a reader that continues after the first page; rankings have those of their source.
     package let ahead: Int
     /// An upper bound of the pages.
@@ -165,7 +203,9 @@ package final class ListingFacts: Sendable {
 
     fileprivate init(
         _ word: String, by form: SubjectForm, at place: Place, ownName: String? = nil, order: Order = .newestFirst,
-        contents: Contents = .works, isIndexed: Bool = false, ahead: Int = 1, most: Int = 1000,
+        contents: Contents = .works, isIndexed: Bool = false, isSnapshot: Bool = false, joinedPages: Int = 1,
+        ahead: Int = 1,
+        most: Int = 1000,
         freshness: Freshness = .hour, audience: Audience = .everybody, sharedUnder: String? = nil,
         mayBeAbsent: Bool = false, seen: Seen? = nil
     ) {
@@ -176,6 +216,8 @@ package final class ListingFacts: Sendable {
         self.order = order
         self.contents = contents
         self.isIndexed = isIndexed
+        self.isSnapshot = isSnapshot
+        self.joinedPages = joinedPages
         self.ahead = ahead
         self.most = most
         self.freshness = freshness

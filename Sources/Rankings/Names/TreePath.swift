@@ -258,9 +258,16 @@ package struct ListingKey: Hashable, Sendable {
     }
 
     /// The listing that has its own directory at a path; nil if there is none.
-    package init?(of path: TreePath) {
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - user: The signed-in user, whose listings stand in the root.
+    package init?(of path: TreePath, user: UserID? = nil) {
         switch path {
         case .day(let mode, let day): self = .ranking(mode, day)
+        case .own(let kind):
+            guard let user else { return nil }
+            self.init(kind, user.rawValue)
         case .listing(let kind, let name):
             guard let key = Self(kind, named: name) else { return nil }
             self = key

@@ -42,10 +42,13 @@ package struct ListingPage: Hashable, Codable, Sendable {
     }
 
     /// A page of works without ranks.
-    package init(works: [Work], total: Int? = nil, hasNext: Bool = false, lastPage: Int? = nil, unreadable: Int = 0) {
+    package init(
+        works: [Work], further: [WorkID]? = nil, total: Int? = nil, hasNext: Bool = false, lastPage: Int? = nil,
+        unreadable: Int = 0
+    ) {
         self.init(
-            entries: works.map { ListedWork(rank: nil, previousRank: nil, work: $0) }, total: total, hasNext: hasNext,
-            lastPage: lastPage, unreadable: unreadable)
+            entries: works.map { ListedWork(rank: nil, previousRank: nil, work: $0) }, further: further, total: total,
+            hasNext: hasNext, lastPage: lastPage, unreadable: unreadable)
     }
 
     /// A page of authors.

@@ -22,8 +22,10 @@ struct FetchCommand: Command {
               ranking/daily/2024-05-01                  a day; so are works/ID, users/ID, users/ID/bookmarks, search/WORDS
               ranking/daily/2024-01-01..2024-01-31      a range of days, both included
               ranking/daily                             every day that is listed
+              feed                                      the new works of followed authors; signed in
               --to FOLDER   write the files to FOLDER under the same paths, with times and attributes; what is there already with the
-                            same size and time is left as it is, so that the same command goes on after a stop
+                            same size and time is left as it is, so that the same command goes on after a stop; what was not there
+                            is named at the end
               --sidecars    with --to: NAME.json beside each picture, made from its attributes
               -n, --dry-run tell only what it will cost
 
@@ -157,6 +159,7 @@ struct FetchCommand: Command {
             display.tell("not fetched: \(LogText.escaped(loss.path, limit: LogText.longestLine)): \(loss.reason)")
         }
         if tally.losses.count > mostNamed { display.tell("and \(tally.losses.count - mostNamed) more") }
+        tally.newsLines.forEach(display.tell)
         display.tell(tally.closingLine(seconds: run.seconds))
         display.end()
         let failed = tally.losses.count + tally.untried

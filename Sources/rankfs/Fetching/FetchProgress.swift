@@ -93,6 +93,9 @@ struct FetchTally: Hashable, Sendable {
     private(set) var total = Group()
     private(set) var groups: [String: Group] = [:]
     private(set) var losses: [Loss] = []
+    /// The paths of the first files that were not there before, and the number of all of them.
+    private(set) var news: [String] = []
+    private(set) var newsCount = 0
     /// Works that were not tried after other works had failed.
     private(set) var untried = 0
     private(set) var listings = 0
@@ -128,6 +131,23 @@ struct FetchTally: Hashable, Sendable {
         group.left -= 1
         groups[work.group] = group.left > 0 ? group : nil
         return group.left > 0 ? nil : group
+    }
+
+    /// Records a file that was not there before.
+    mutating func isNew(_ path: String) {
+        newsCount += 1
+        if news.count < Self.mostNamed { news.append(path) }
+    }
+
+    /// The files that are named at most.
+    private static let mostNamed = 20
+
+    /// The lines that name what is new; none for a first run, of which everything is.
+    var newsLines: [String] {
+        guard total.skipped > 0 else { return [] }
+        guard newsCount > 0 else { return ["nothing new"] }
+        let named = news.map { "new: \(LogText.escaped($0, limit: LogText.longestLine))" }
+        return named + (newsCount > news.count ? ["and \(newsCount - news.count) more"] : [])
     }
 
     /// Records a number of works that are not tried.

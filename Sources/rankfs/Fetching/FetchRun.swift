@@ -216,6 +216,7 @@ struct FetchPlan: Sendable {
             listings.append(path)
             return []
         case .fetched(let bytes, let isReplaced):
+            if !isReplaced { tally.isNew(work.path) }
             let changed = "changed: \(LogText.escaped(work.path, limit: LogText.longestLine))"
             return (isReplaced ? [changed] : [])
                 + ended(work) {

@@ -14,6 +14,18 @@ extension FakeSource {
         case .bookmarks:
             try await record(.bookmarks(listing.user, page))
             return Self.page(state.withLock { $0.bookmarks }, page, of: size, 0)
+        case .related:
+            try await record(.related(listing.work))
+            guard let all = state.withLock({ $0.related[listing.work] }) else { throw .notFound }
+            return ListingPage(
+                works: all.prefix(size).map { Self.work($0, title: "Near \($0)") },
+                further: all.dropFirst(size).map { WorkID(rawValue: $0) })
+        case .feed:
+            try await record(.feed(page))
+            let all = state.withLock { $0.feed }
+            // Past the end the last page comes again.
+            let shown = all.dropFirst((min(page, max(1, (all.count + size - 1) / size)) - 1) * size).prefix(size)
+            return ListingPage(works: shown.map { Self.work($0, title: "New \($0)") }, hasNext: !shown.isEmpty)
         case .following:
             try await record(.followed(page))
             let all = state.withLock { $0.followed }

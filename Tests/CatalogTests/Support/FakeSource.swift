@@ -12,6 +12,8 @@ final class FakeSource: RankingSource {
         case search(String, Int)
         case bookmarks(UserID, Int)
         case followed(Int)
+        case feed(Int)
+        case related(WorkID)
         case details(WorkID)
         case animation(WorkID)
         case profile(UserID)
@@ -41,6 +43,10 @@ final class FakeSource: RankingSource {
         var hits: [String: [Int64]] = [:]
         var bookmarks: [Int64] = []
         var followed: [NamedAuthor] = []
+        /// New works of followed authors, newest first.
+        var feed: [Int64] = []
+        /// Works related to a work.
+        var related: [WorkID: [Int64]] = [:]
         /// Works as the service knows them where they are not the usual ones.
         var records: [WorkID: Work] = [:]
         var animations: [WorkID: AnimationRecord] = [:]

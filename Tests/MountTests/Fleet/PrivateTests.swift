@@ -4,11 +4,7 @@ import Testing
 extension MountSuite.FleetTests {
     /// Options of a mount whose user has signed in.
     private func signedIn(_ user: Int, _ workplace: Workplace) throws -> [String] {
-        let session = workplace.directory.appending(path: "cookies-\(user).txt")
-        let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "\(user)_visitorsecret"]
-        try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
-        return ["cookies=\(session.path)", "prefetch=0"]
+        try workplace.signedIn(user) + ["prefetch=0"]
     }
 
     /// Lists what is somebody's own, and reads a picture that is shown nowhere else.

@@ -8,11 +8,7 @@ extension MountSuite {
         @Test func anAccountInEnglishSeesItsListsAndR18() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let session = workplace.directory.appending(path: "cookies.txt")
-                let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "1001_abcdefghijkl"]
-                try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
-                let mount = try Mount(workplace, of: origin, options: ["cookies=\(session.path)"])
+                let mount = try Mount(workplace, of: origin, options: try workplace.signedIn(1001))
                 #expect(try !mount.names("\(mount.path)/bookmarks/").isEmpty)
                 #expect(try !mount.names("\(mount.path)/following").isEmpty)
                 let restricted = try mount.picture(1, in: mount.day("daily_r18"))

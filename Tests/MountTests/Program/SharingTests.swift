@@ -30,7 +30,7 @@ extension MountSuite {
             ("rankfs refresh M/ranking/daily/2024-05-01", false), ("rankfs forget M/ranking/daily/2024-05-02", false),
             ("ls M/search", false), ("ls M/search/三枚だけの札", false), ("stat M/search/三枚だけの札", false),
             ("ls M/recent", false), ("cat RECENT", false), ("stat RECENT", false),
-            ("ls M/bookmarks", false), ("ls M/following", false),
+            ("ls M/bookmarks", false), ("ls M/following", false), ("ls M/feed", false),
             ("readlink -v FOLLOWED", false), ("ls M/users/1000/bookmarks", false), ("ls M/users/1001/bookmarks", false),
             ("ls M/ranking/daily_r18", false), ("ls M/ranking/daily_r18/2024-05-01", false),
             ("stat -L M/ranking/daily_r18/latest", false), ("cat RESTRICTED", false),
@@ -40,7 +40,7 @@ extension MountSuite {
         /// What a service without accounts has of it, and its artists.
         private static func table(of service: Service) -> [(words: String, isForOthers: Bool)] {
             guard service.isProven else { return table }
-            let lacking = ["users", "bookmarks", "following", "FOLLOWED", "r18", "RESTRICTED"]
+            let lacking = ["users", "bookmarks", "following", "feed", "FOLLOWED", "r18", "RESTRICTED"]
             let rows = table.filter { row in !lacking.contains { row.words.contains($0) } }.map {
                 (
                     $0.words.replacing("daily", with: service.daily).replacing("三枚だけの札", with: service.search),
@@ -82,7 +82,7 @@ extension MountSuite {
                 }
                 let mine = try Self.run(workplace, ["ls", mount.path], as: .daemon).lines
                 let theirs = try Self.run(workplace, ["ls", mount.path], as: .nobody).lines
-                #expect(mine.filter { !theirs.contains($0) } == (service == .pixiv ? ["bookmarks", "following"] : []))
+                #expect(mine.filter { !theirs.contains($0) } == (service == .pixiv ? Service.ofSession : []))
                 #expect(try !Self.run(workplace, ["ls", "\(mount.path)/ranking"], as: .nobody).output.contains("r18"))
                 let author = "\(mount.path)/\(service == .pixiv ? "users/1000" : "artists/busy_artist")"
                 #expect(try !Self.run(workplace, ["ls", author], as: .nobody).output.contains("bookmarks"))

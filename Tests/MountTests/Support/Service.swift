@@ -93,10 +93,13 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     var top: [String] {
         let authors = self == .pixiv ? ["users"] : []
         let boards = self == .pixiv ? [] : ["artists", "family", "favorites"]
-        let series = self == .pixiv ? ["series"] : []
+        let series = self == .pixiv ? ["series", "related", "collections"] : []
         return (boards + ["by-date", "random.jpg", "ranking", "recent", "search"] + series + authors + ["works"])
             .sorted()
     }
+
+    /// What a session of pixiv adds to it.
+    static let ofSession = ["bookmarks", "feed", "feed-r18", "following"]
 
     /// A search that finds few works.
     var search: String { self == .pixiv ? "三枚だけの札" : "busy_artist" }

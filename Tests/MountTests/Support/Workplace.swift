@@ -62,6 +62,15 @@ final class Workplace: @unchecked Sendable {
             options.isEmpty ? given : "\(given),\(options)")
     }
 
+    /// The options of a mount for a user's session.
+    func signedIn(_ user: Int = 1000) throws -> [String] {
+        let session = directory.appending(path: "cookies-\(user).txt")
+        let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "\(user)_visitorsecret"]
+        try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
+        return ["cookies=\(session.path)"]
+    }
+
     func folder(_ name: String) throws -> String {
         let path = directory.appending(path: name).path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -58,6 +58,52 @@ extension MountSuite {
             }
         }
 
+        @Test func relatedWorksAreListedAsTheyAreRead() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let picture = try mount.picture(1, in: mount.day())
+                let work = try #require(extendedAttribute("user.rankfs.work", of: picture))
+                let related = "\(mount.path)/related/\(work)"
+                let names = try mount.names(related)
+                #expect(
+                    names.count > 36 && Set(names).count == names.count && !names.contains { $0.hasPrefix("\(work)-") })
+                let asked = origin.apiRequests.map(\.path).filter { $0.contains("/recommend/") }
+                #expect(asked.first == "/ajax/illust/\(work)/recommend/init?limit=18")
+                #expect(asked.count == (names.count + 17) / 18, "the first answer has records, too")
+                let bytes = try read("\(related)/\(names[20])").get()
+                #expect(bytes.count == Int(try status(of: "\(related)/\(names[20])").st_size))
+                #expect(list("\(mount.path)/related/999999999999").errno == ENOENT)
+                #expect(try mount.names("\(mount.path)/related") == [work])
+                origin.stop()
+                #expect(try mount.names(related) == names)
+                #expect(try read("\(related)/\(names[20])").get() == bytes)
+            }
+        }
+
+        @Test func aCollectionHasItsOrderAndItsGaps() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let collection = "\(mount.path)/collections/35931581765300001006"
+                let names = try mount.names(collection)
+                let places = names.compactMap { Int($0.prefix { $0 != "-" }) }
+                #expect(places.count > 4 && places == (1...(places.last ?? 1)).filter { $0 % 5 != 0 })
+                #expect(origin.apiRequests.map(\.path) == ["/ajax/collection/35931581765300001006"])
+                for name in ["12a", "none", "99999999999999999999"] {
+                    #expect(list("\(mount.path)/collections/\(name)").errno == ENOENT)
+                }
+                #expect(origin.apiRequests.count == 2, "what has no digits is not asked for")
+                let shown = try #require(
+                    names.first { extendedAttribute("user.rankfs.withheld", of: "\(collection)/\($0)") == nil })
+                let bytes = try read("\(collection)/\(shown)").get()
+                #expect(try mount.names("\(mount.path)/collections") == ["35931581765300001006"])
+                origin.stop()
+                #expect(try mount.names(collection) == names)
+                #expect(try read("\(collection)/\(shown)").get() == bytes)
+            }
+        }
+
         @Test func aSearchIsFoundAgainInEverySpelling() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
@@ -290,11 +336,7 @@ extension MountSuite {
         @Test func theSignedInUsersOwnAreThere() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let session = workplace.directory.appending(path: "cookies.txt")
-                let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "1000_visitorsecret"]
-                try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
-                let mount = try Mount(workplace, of: origin, options: ["cookies=\(session.path)"])
+                let mount = try Mount(workplace, of: origin, options: try workplace.signedIn())
                 let bookmarks = try mount.names("\(mount.path)/bookmarks")
                 #expect(bookmarks.count > 100)
                 #expect(try bookmarks == mount.names("\(mount.path)/users/1000/bookmarks"))

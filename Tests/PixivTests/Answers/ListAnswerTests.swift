@@ -122,6 +122,92 @@ struct ListAnswerTests {
         }
     }
 
+    @Test("new works are in the order of the page's numbers, and a number may have no record")
+    func recordedFeed() throws {
+        let body = try Envelope.body(
+            of: Payload("ajax-follow-latest/daydreamer-json-pixiv-ajax-api-docs-mode_all_p_1").json)
+        let page = try ListAnswers.feed(body, page: 1)
+        let numbers = body["page"]["ids"].elements.compactMap(\.number)
+        let known = Set(body["thumbnails"]["illust"].elements.compactMap { $0["id"].number })
+        #expect(page.works.map(\.id.rawValue) == numbers.filter(known.contains) && page.works.count == 52)
+        #expect(page.hasNext && page.unreadable == 0)
+    }
+
+    @Test("new works: the signs of the end, and other forms")
+    func feed() throws {
+        func page(_ numbers: String, _ entries: String, _ more: String = "", _ page: Int = 1) throws -> ListingPage {
+            let text = "{\"page\":{\"ids\":[\(numbers)]\(more)},\"thumbnails\":{\"illust\":[\(entries)]}}"
+            return try ListAnswers.feed(JSONReader.read(Array(text.utf8)), page: page)
+        }
+        let mixed = try page("5,\"9\",7,null", "\(entry(9)),{\"isAdContainer\":true},\(entry(5)),\(entry(3))")
+        #expect(mixed.works.map(\.id.rawValue) == [5, 9] && mixed.hasNext && mixed.unreadable == 0)
+        #expect(try !page("5", entry(5), ",\"isLastPage\":true", 2).hasNext)
+        #expect(try page("5", entry(5), ",\"isLastPage\":false", 2).hasNext)
+        #expect(try !page("", "").hasNext && page("", "").works.isEmpty)
+        #expect(throws: Failure.pastTheEnd) { try page("", "", "", 2) }
+        // All of a page may be withheld, which says nothing about the next one.
+        #expect(try page("5,6", "", "", 3).hasNext)
+        for text in [
+            "{}", "[]", "{\"page\":{\"current\":1}}",
+            "{\"page\":{\"ids\":[5]},\"thumbnails\":{\"illust\":[{\"id\":5}]}}",
+        ] {
+            let error = #expect(throws: Failure.self) {
+                try ListAnswers.feed(JSONReader.read(Array(text.utf8)), page: 1)
+            }
+            #expect(isUnreadable(error), "\(text)")
+        }
+    }
+
+    @Test("related works: the first with their records, the others by number")
+    func related() throws {
+        let body = try Envelope.body(of: Payload("ajax-illust-recommend-init/Magelon-png-PixivApi").json)
+        let page = try ListAnswers.related(body)
+        #expect(page.works.count == 20 && page.works.first?.id.rawValue == 143_543_954 && page.unreadable == 0)
+        #expect(page.further?.count == 160 && page.further?.first?.rawValue == 143_146_290)
+        func read(_ text: String) throws -> ListingPage { try ListAnswers.related(JSONReader.read(Array(text.utf8))) }
+        let mixed = try read("{\"illusts\":[{\"isAdContainer\":true},\(entry(5))],\"nextIds\":[7,\"8\",0,null,\"x\"]}")
+        #expect(mixed.works.map(\.id.rawValue) == [5] && mixed.further?.map(\.rawValue) == [7, 8])
+        #expect(try read("{\"illusts\":[]}").works.isEmpty)
+        for text in ["{}", "[]", "{\"illusts\":{}}", "{\"illusts\":[{\"id\":5}]}"] {
+            let error = #expect(throws: Failure.self) { try read(text) }
+            #expect(isUnreadable(error), "\(text)")
+        }
+    }
+
+    @Test("a collection has an order, and gaps for works without a record")
+    func collection() throws {
+        let body = try Envelope.body(of: Payload("ajax-collection/Magelon-png-PixivApi-GetCollection").json)
+        let page = try ListAnswers.collection(body)
+        #expect(page.entries.compactMap(\.rank) == Array(1...15) && !page.hasNext && page.unreadable == 0)
+        let named = body["data"]["detail"]["tiles"].elements.compactMap { $0["workId"].number }
+        #expect(page.works.map(\.id.rawValue) == named)
+        func read(_ tiles: String, _ records: String) throws -> ListingPage {
+            let text =
+                "{\"data\":{\"detail\":{\"tiles\":[\(tiles)]}},\"thumbnails\":{\"illust\":[\(records)]}}"
+            return try ListAnswers.collection(JSONReader.read(Array(text.utf8)))
+        }
+        func work(_ id: Int, _ kind: String = "illust") -> String {
+            "{\"type\":\"Work\",\"workType\":\"\(kind)\",\"workId\":\"\(id)\"}"
+        }
+        let gaps = try read(
+            "{\"type\":\"Text\"},\(work(9)),\(work(8)),{\"type\":\"ExternalUrl\"},\(work(7, "novel")),\(work(6))",
+            "\(entry(6)),\(entry(7)),\(entry(9))")
+        #expect(gaps.entries.map(\.rank) == [1, 4] && gaps.works.map(\.id.rawValue) == [9, 6])
+        #expect(try read("{\"type\":\"Text\"}", "").entries.isEmpty)
+        // Works that this reader may not see are no reason to call the collection gone.
+        let hidden = #expect(throws: Failure.self) { try read(work(9), "") }
+        guard case .notTaken = hidden else {
+            Issue.record("\(String(describing: hidden))")
+            return
+        }
+        for text in ["{}", "[]", "{\"data\":[]}", "{\"data\":{\"detail\":{\"tiles\":{}}}}"] {
+            let error = #expect(throws: Failure.self) {
+                try ListAnswers.collection(JSONReader.read(Array(text.utf8)))
+            }
+            #expect(isUnreadable(error), "\(text)")
+        }
+    }
+
     @Test("bookmarks: a page may be empty without being the last one")
     func bookmarks() throws {
         func page(_ entries: String, _ total: String, _ page: Int) throws -> ListingPage {

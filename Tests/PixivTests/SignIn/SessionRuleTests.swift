@@ -64,6 +64,34 @@ struct SessionRuleTests {
         #expect(carried(without) == [false])
     }
 
+    @Test("new works are those of the session's own user, and R-18 ones are absent where the account has none")
+    func feed() async {
+        let works =
+            #"{"error":false,"message":"","body":{"page":{"ids":[],"isLastPage":true},"thumbnails":{"illust":[]}}}"#
+        let service = knowing((200, works), (400, wrongRequest))
+        let source = service.source(session: keeper)
+        func ask(_ kind: ListingKind, of user: Int64) async -> Failure? {
+            await failure { () async throws(Failure) in
+                try await source.page(of: ListingKey(kind, user), 1, deadline: deadline)
+            }
+        }
+        #expect(await ask(.feed, of: 124) == .needsSignIn && service.requests.isEmpty)
+        #expect(await ask(.feed, of: 123) == nil)
+        #expect(await ask(.feedR18, of: 123) == .notFound)
+        #expect(source.signIn == .signedIn(user))
+        #expect(
+            service.urls
+                == ["all", "r18"].map {
+                    "https://www.pixiv.net/ajax/follow_latest/illust?p=1&mode=\($0)&lang=en"
+                })
+        // A service that does not know the session tells nothing about R-18.
+        let other = script((400, wrongRequest)).source(session: keeper)
+        #expect(
+            await failure { () async throws(Failure) in
+                try await other.page(of: ListingKey(.feedR18, 123), 1, deadline: deadline)
+            } == .needsSignIn)
+    }
+
     @Test("modes with and without a session")
     func modes() async {
         let service = script()

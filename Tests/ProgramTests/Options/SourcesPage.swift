@@ -29,12 +29,15 @@ enum SourcesPage {
         ),
         ("`\(TreePath.searches.text)/<words>/`", { $0.has(.search) ? "newest first" : nil }),
         ("`series/<id>/`", { $0.has(.series) ? "works by their number in the series" : nil }),
+        ("`related/<id>/`", { $0.has(.related) ? "works that the service relates to a work" : nil }),
+        ("`collections/<id>/`", { $0.has(.collection) ? "works by their place in the collection" : nil }),
         ("`family/<id>/`", { $0.has(.family) ? "a post, its parent and children" : nil }),
         ("`favorites/<name>/`", { $0.has(.favorites) ? "as the service orders them" : nil }),
         (
             "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",
             { $0.can(.signIn) && $0.has(.bookmarks) ? "signed in" : nil }
         ),
+        ("`feed/`, `feed-r18/`", { $0.can(.signIn) && $0.has(.feed) ? "signed in" : nil }),
         ("links to the same work elsewhere", { $0.can(.origins) ? "`user.rankfs.source`, and a symlink" : nil }),
         ("`images`, the default first", { $0.renditions.map(rendition).joined(separator: ", ") }),
         ("size in the listing", { $0.tellsSizes ? "of originals; every original is checked by its digest" : nil }),

@@ -8,20 +8,18 @@ import Testing
 /// What is shown signed in, signed out, and with a session that the service no longer takes.
 @Suite(.timeLimit(.minutes(1))) struct SessionTests {
     private static let user = UserID(rawValue: 5)
-    private let everyone = [
-        ".", "..", "ranking", "by-date", "users", "works", "search", "series", "recent", "random.jpg",
-    ]
+    private let everyone = Workbench.root
 
     @Test func theRootShowsWhatTheSessionAllows() async throws {
         try await Workbench.with { bench async throws in
             #expect(try await bench.names("") == everyone)
             for session in [SignIn.signedIn(Self.user), .expired(Self.user)] {
                 bench.source.set { $0.signIn = session }
-                #expect(try await bench.names("") == everyone + ["bookmarks", "following"])
+                #expect(try await bench.names("") == everyone + Workbench.ofSession)
                 #expect(try await bench.stat("bookmarks").kind == .directory)
             }
             bench.source.set { $0.signIn = .signedOut }
-            for name in ["bookmarks", "bookmarks/5-A.jpg", "following", "following/5-Ann"] {
+            for name in ["bookmarks", "bookmarks/5-A.jpg", "following", "following/5-Ann", "feed", "feed-r18"] {
                 #expect(await bench.walk(name) == .failure(.EACCES), "\(name)")
             }
             #expect(bench.source.asked.isEmpty)
@@ -79,6 +77,26 @@ import Testing
             bench.source.set { $0.signIn = .signedOut }
             #expect(await bench.walk("users/5/bookmarks") == .failure(.EACCES))
             #expect(try await bench.names("users/5") == [".", "..", "profile.json", "avatar.jpg"])
+        }
+    }
+
+    @Test func newWorksStandInTheRootAndR18OnesOnlyWhereThereAreSome() async throws {
+        try await Workbench.with { bench async throws in
+            bench.source.set { state in
+                state.signIn = .signedIn(Self.user)
+                state.feeds[.feed] = [Workbench.work(40), Workbench.work(30)]
+            }
+            #expect(try await bench.names("feed") == [".", "..", "40-Title 40.jpg", "30-Title 30.jpg"])
+            #expect(await bench.walk("feed/20-Title 20.jpg").isAbsent)
+            let picture = try await bench.stat("feed/40-Title 40.jpg")
+            #expect(picture.permissions == 0o644)
+            #expect(await bench.walk("feed-r18/1-A.jpg").isAbsent)
+            #expect(await bench.walk("feed-r18").isAbsent)
+            #expect(try await bench.names("") == Workbench.root + Workbench.ofSession.filter { $0 != "feed-r18" })
+            #expect(bench.source.asked == ["feed/5 1", "feed-r18/5 1"])
+            // Another user's session has another list.
+            bench.source.set { $0.signIn = .signedIn(UserID(rawValue: 6)) }
+            #expect(try await bench.names("") == Workbench.root + Workbench.ofSession)
         }
     }
 

@@ -20,6 +20,10 @@ extension FakeSource {
             try note("bookmarks \(listing.user.rawValue) \(page)")
             guard case .signedIn = signIn else { throw .needsSignIn }
             return Self.page(state.withLock { $0.bookmarks }, page, of: size)
+        case .feed, .feedR18:
+            try note("\(listing.text) \(page)")
+            guard case .signedIn = signIn else { throw .needsSignIn }
+            return Self.page(state.withLock { $0.feeds[listing.kind] ?? [] }, page, of: size)
         case .following:
             try note("followed \(listing.user.rawValue) \(page)")
             guard case .signedIn = signIn else { throw .needsSignIn }

@@ -18,6 +18,8 @@ final class FakeSource: RankingSource {
         var signIn = SignIn.signedOut
         var hits: [String: [Work]] = [:]
         var bookmarks: [Work] = []
+        /// New works of followed authors, by kind.
+        var feeds: [ListingKind: [Work]] = [:]
         var followed: [NamedAuthor] = []
         var records: [WorkID: Work] = [:]
         var animations: [WorkID: AnimationRecord] = [:]

@@ -18,6 +18,12 @@ final class Workbench: Sendable {
     /// 2024-05-03 12:30 in Japan: 2024-05-02 is the newest published day.
     static let now: Int64 = 1_714_707_000
     static let newest = Day(ordinal: 19845)
+    /// What the root lists for everybody, and what a session adds.
+    static let root = [
+        ".", "..", "ranking", "by-date", "users", "works", "search", "series", "related", "collections", "recent",
+        "random.jpg",
+    ]
+    static let ofSession = ["bookmarks", "following", "feed", "feed-r18"]
     /// A day in the past.
     static let day = Day(ordinal: 19844)
     /// Who asks: the owner, unless a test says otherwise.

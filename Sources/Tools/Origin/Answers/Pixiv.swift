@@ -83,6 +83,9 @@ final class Pixiv: ServedAPI {
         // For an account set to English, as one in ten is, a request without `lang` is refused.
         if let user = viewer.user, user % 10 == 1, request.value("lang") == nil { return Call.badRequest }
         if path.count == 4, path[1] == "search", path[2] == "artworks" { return call.search(path[3]) }
+        if path == ["ajax", "follow_latest", "illust"] { return call.newWorks() }
+        if path == ["ajax", "illust", "recommend", "illusts"] { return call.relatedWorks() }
+        if path.count == 3, path[1] == "collection" { return call.collection(path[2]) }
         if path.count > 2 {
             // A part that is no number is a bad request, as with the service.
             call.id = Int64(path.remove(at: 2)) ?? 0
@@ -97,6 +100,7 @@ final class Pixiv: ServedAPI {
         case "user/profile/all": return call.allWorks()
         case "user/profile/illusts": return call.briefWorks()
         case "series": return call.series()
+        case "illust/recommend/init": return call.related()
         case "illust": return call.details()
         case "illust/pages": return call.pages()
         case "illust/ugoira_meta": return call.animation()

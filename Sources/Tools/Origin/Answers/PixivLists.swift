@@ -115,6 +115,102 @@ extension Pixiv.Call {
         }
     }
 
+    private static let worksOfFeed = 60
+    private static let mostFeedPages = 35
+
+    /// `/ajax/follow_latest/illust?p=N&mode=all|r18`: the followed authors' works, the newest first.
+    ///
+    /// The last page comes again for each page past the end, and no page is called the last. Users with a number that ends in 7
+    /// have R-18 switched off.
+    func newWorks() -> Response {
+        guard let user = viewer.user, let asked = request.number("p"), asked >= 1,
+            let mode = request.value("mode"), ["all", "r18"].contains(mode)
+        else { return Self.badRequest }
+        let restricted = mode == "r18"
+        if restricted, user % 10 == 7 { return Self.badRequest }
+        let slots = universe.following(of: user).flatMap { universe.works(of: $0, now: now, for: viewer) ?? [] }
+        let works = slots.map(universe.post).filter { !restricted || $0.rating == .explicit }.sorted { $0.id > $1.id }
+        let page = min(asked, Self.mostFeedPages, max(1, (works.count + Self.worksOfFeed - 1) / Self.worksOfFeed))
+        let shown = works.dropFirst((page - 1) * Self.worksOfFeed).prefix(Self.worksOfFeed)
+        return .envelope(
+            .object([
+                (
+                    "page",
+                    .object([
+                        ("ids", .list(shown.map { .integer($0.id) })), ("isLastPage", false),
+                        ("tags", .texts(["null"])),
+                    ])
+                ),
+                ("tagTranslation", .list([])),
+                ("thumbnails", .object([("illust", .list(shown.map { facts($0).brief })), ("novel", .list([]))])),
+                ("illustSeries", .list([])), ("requests", .list([])), ("users", .list([])),
+            ]))
+    }
+
+    // MARK: - Related works and collections
+
+    private static let relatedWorks = 180
+    private static let mostRelatedPerRequest = 20
+
+    /// The works related to a work on a day: others with a tag in common, in an order that is another one on the next day.
+    private func related(to work: Post) -> [Post] {
+        let (day, tags) = (Int64(universe.newest(at: now).ordinal), Set(universe.tags(of: work)))
+        let hits = universe.searchedWorks(now: now).filter { hit in
+            hit.work.id != work.id && !viewer.isKept(from: hit.work) && hit.tags.contains(where: tags.contains)
+        }
+        func place(_ work: Post) -> Int64 { (work.id &+ day) &* 2_654_435_761 % 1_000_003 }
+        return hits.map(\.work).sorted { place($0) < place($1) }.prefix(Self.relatedWorks).map { $0 }
+    }
+
+    /// `/ajax/illust/<id>/recommend/init?limit=18`: the first related works, and the numbers of the others.
+    func related() -> Response {
+        guard let limit = request.number("limit"), (1...Self.mostRelatedPerRequest).contains(limit) else {
+            return Self.badRequest
+        }
+        guard let work = universe.post(id, now: now) else { return .failure("", status: 404) }
+        let all = related(to: work)
+        // An advertisement may come in front.
+        let advertisement: [JSONText] = id % 2 == 0 ? [.object([("isAdContainer", true)])] : []
+        return .envelope(
+            .object([
+                ("illusts", .list(advertisement + all.prefix(limit).map { facts($0).brief })),
+                ("nextIds", .texts(all.dropFirst(limit).map { "\($0.id)" })), ("details", .object([])),
+            ]))
+    }
+
+    /// `/ajax/illust/recommend/illusts?illust_ids[]=…`; works that do not exist are missing.
+    func relatedWorks() -> Response {
+        let works = request.query.filter { $0.name == "illust_ids[]" }.map { Int64($0.value) ?? 0 }
+        guard (1...Self.mostRelatedPerRequest).contains(works.count) else { return Self.badRequest }
+        let found = works.compactMap { universe.post($0, now: now) }
+        return .envelope(.object([("illusts", .list(found.map { facts($0).brief })), ("nextIds", .list([]))]))
+    }
+
+    /// `/ajax/collection/<id>`: collections have numbers above those of 64 bits, which end in the number of an author.
+    ///
+    /// The author's newest works are in it, between a text and a link; every fifth one comes without a record.
+    func collection(_ number: String) -> Response {
+        guard number.utf8.count == 20, let author = Int64(number.suffix(8)),
+            let slots = universe.works(of: author, now: now, for: .anonymous), !slots.isEmpty
+        else { return .failure("", status: 404) }
+        let works = slots.prefix(24).map(universe.post)
+        func tile(_ type: String, _ more: Members) -> JSONText {
+            .object([("id", .text("\(number)-\(type)")), ("status", "Active"), ("type", .text(type))] + more)
+        }
+        let tiles = works.map { tile("Work", [("workType", "illust"), ("workId", .text("\($0.id)"))]) }
+        let briefs = works.enumerated().filter { $0.offset % 5 != 4 }.map { facts($0.element).brief }
+        return .envelope(
+            .object([
+                (
+                    "data",
+                    .object([
+                        ("detail", .object([("tiles", .list([tile("Text", [])] + tiles + [tile("ExternalUrl", [])]))]))
+                    ])
+                ), ("thumbnails", .object([("illust", .list(briefs)), ("novel", .list([]))])),
+                ("tagTranslation", .list([])), ("users", .list([])),
+            ]))
+    }
+
     // MARK: - Series
 
     private static let worksOfSeries = 12

@@ -1,0 +1,77 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+/// New works of followed authors: a list without a sign of its end, that grows by more than a page between two visits.
+@Suite(.timeLimit(.minutes(1))) struct FeedTests {
+    let bench = Bench()
+    let key = ListingKey(.feed, 5)
+
+    private func feed(_ numbers: some Sequence<Int64>) {
+        bench.source.set { $0.feed = Array(numbers) }
+    }
+
+    private func works(_ listing: Listing) -> [Int64] { listing.entries.map(\.picture.work.rawValue) }
+
+    private var pages: [Int] {
+        bench.source.calls.compactMap { if case .feed(let page) = $0 { page } else { nil } }
+    }
+
+    @Test func aPageThatComesAgainIsTheEnd() async throws {
+        feed((1...130).reversed())
+        let catalog = try bench.open()
+        let listing = try await catalog.listings.open(key)
+        _ = try await listing.entries(reaching: .max)
+        #expect(works(listing) == (1...130).reversed() && listing.isComplete)
+        #expect(pages.sorted() == [1, 2, 3, 4])
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.listings.open(key).isComplete, "the end is stored")
+        await restarted.close()
+    }
+
+    @Test func anEndThatIsRepeatedAcrossAMountIsFoundToo() async throws {
+        feed((1...60).reversed())
+        let catalog = try bench.open()
+        #expect(try await !catalog.listings.open(key).isComplete)
+        await catalog.close()
+        let restarted = try bench.open()
+        let listing = try await restarted.listings.open(key)
+        _ = try await listing.entries(reaching: .max)
+        #expect(works(listing) == (1...60).reversed() && listing.isComplete)
+        await restarted.close()
+    }
+
+    @Test func newPagesAreJoinedToWhatIsStored() async throws {
+        feed((1...130).reversed())
+        let catalog = try bench.open()
+        _ = try await catalog.listings.open(key).entries(reaching: .max)
+        let before = pages.count
+        bench.now += 299
+        #expect(try await catalog.listings.open(key).count == 130 && pages.count == before)
+        bench.now += 1
+        // The oldest works are no longer there; what is stored is complete all the same.
+        feed((50...280).reversed())
+        let joined = try await catalog.listings.open(key)
+        #expect(works(joined) == (1...280).reversed() && joined.isComplete)
+        #expect(pages.dropFirst(before) == [1, 2, 3])
+        #expect(joined.entries.last?.name == "1-New 1.jpg")
+        await catalog.close()
+    }
+
+    @Test func aListWithNothingInCommonBeginsAnew() async throws {
+        feed((1...130).reversed())
+        let catalog = try bench.open()
+        _ = try await catalog.listings.open(key).entries(reaching: .max)
+        let before = pages.count
+        bench.now += 300
+        feed((1001...2000).reversed())
+        let anew = try await catalog.listings.open(key)
+        #expect(pages.dropFirst(before) == ArraySlice(1...10))
+        #expect(works(anew) == (1401...2000).reversed() && !anew.isComplete)
+        _ = try await anew.entries(reaching: .max)
+        #expect(works(anew) == (1001...2000).reversed() && anew.isComplete)
+        await catalog.close()
+    }
+}
