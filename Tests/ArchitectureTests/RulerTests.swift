@@ -17,6 +17,7 @@ import Testing
         (60, "sizes: requests that a copy does not need are withdrawn before they are sent"),
         (26, "cache: the first part of a picture for a copy tells its length, and of most it is all"),
         (70, "doors: series of authors, families of posts, favourites of users"),
+        (110, "doors: pools of boards by number and name, and the pools of a post as an attribute"),
     ]
 
     /// The same for what is no part of the product.
@@ -24,6 +25,7 @@ import Testing
         (4_479, "one universe of posts, printed by a thin renderer for each service"),
         (54, "series, families and favourites, as the services answer them; the format of frames"),
         (3, "a request is in the log before its client has all of the answer"),
+        (76, "pools, as the boards answer them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.
