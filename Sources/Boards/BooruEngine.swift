@@ -30,6 +30,9 @@ package protocol BooruEngine: Sendable {
     /// - Returns: Terms for `list`.
     func favorites(of user: String) -> [String]
 
+    /// Path and query of pools; nil for a pool whose posts are found by its number alone.
+    func pools(_ query: PoolQuery) -> String?
+
     /// Whether the search reads a word, in lower case, as syntax instead of a tag: a metatag, or a part of its grammar.
     func isSyntax(_ word: String) -> Bool
 
@@ -68,6 +71,54 @@ package protocol BooruEngine: Sendable {
 
     /// The error for an answer of another status than 200.
     func refusal(_ refusal: BooruRefusal) -> Failure
+}
+
+/// The pools to request.
+package enum PoolQuery: Hashable, Sendable {
+    case number(Int64)
+    /// Pools with these words in their names.
+    case name(String)
+    /// Pools that contain a post.
+    case post(WorkID)
+}
+
+/// A pool: posts of a board in an order of their own, as a book has.
+package struct BooruPool: Hashable, Sendable {
+    package var id: Int64
+    /// The name with blanks as the services have them, as underscores.
+    package var name = ""
+    /// The posts in the pool's order, an entry that is no number as 0; nil where the record has no list.
+    package var posts: [WorkID]?
+
+    package init(id: Int64) { self.id = id }
+
+    /// Decodes the record of a pool; nil for a record without a number.
+    package init?(_ record: JSON) {
+        guard let id = record["id"].number, id > 0 else { return nil }
+        self.id = id
+        name = record["name"].text ?? ""
+        guard record["post_ids"].isArray else { return }
+        posts = record["post_ids"].elements.map { WorkID(rawValue: $0.number ?? 0) }
+    }
+
+    /// Decodes an answer: a list of pools, an object with such a list, or one pool.
+    ///
+    /// - Throws: `.unreadable` for an answer without a pool that is no list.
+    package static func all(in answer: JSON) throws(Failure) -> [BooruPool] {
+        for list in [answer["pools"], answer] where list.isArray { return list.elements.compactMap { BooruPool($0) } }
+        guard let pool = BooruPool(answer) else {
+            throw .unreadable("the answer has no pool; the service may have changed.")
+        }
+        return [pool]
+    }
+
+    /// The pool that a name means: the one with that name, whatever its case, or else the only one that was found.
+    package static func named(_ name: String, among pools: [BooruPool]) -> BooruPool? {
+        func plain(_ name: String) -> [Substring] {
+            name.lowercased().split { $0 == "_" || $0.isWhitespace }
+        }
+        return pools.first { plain($0.name) == plain(name) } ?? (pools.count == 1 ? pools.first : nil)
+    }
 }
 
 /// The fields that only a post's own record has.

@@ -59,7 +59,10 @@ package enum BooruRankings {
 
     /// The further listings: artists are names alone.
     package static func listings(perPage: Int) -> [ListingKind: Int] {
-        [.artist: perPage, .search: perPage, .family: perPage, .favorites: perPage, .work: 1]
+        [
+            .artist: perPage, .search: perPage, .family: perPage, .favorites: perPage, .pool: perPage,
+            .poolsOfPost: perPage, .work: 1,
+        ]
     }
 
     /// The further abilities: there is no signing in.

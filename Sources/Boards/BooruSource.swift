@@ -79,6 +79,12 @@ extension BooruSource {
             let user = Self.spelled(listing.words ?? "")
             guard Self.isTag(user) else { throw .notFound }
             return try await works(engine.favorites(of: PercentCoding.encode(user)), page: page, deadline: deadline)
+        case .pool: return try await poolPage(Self.spelled(listing.words ?? ""), page: page, deadline: deadline)
+        case .poolsOfPost:
+            let pools = try await pools(.post(listing.work), deadline: deadline)
+            return ListingPage(
+                authors: pools.map { NamedAuthor(id: UserID(rawValue: $0.id), name: $0.name) }, total: nil,
+                hasNext: false)
         default: throw .notFound
         }
     }
@@ -150,6 +156,53 @@ extension BooruSource {
         return page
     }
 
+    /// The pools that a query finds; of one whose posts are found by its number, the number.
+    private func pools(
+        _ query: PoolQuery, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> [BooruPool] {
+        guard let path = engine.pools(query) else {
+            if case .number(let number) = query { return [BooruPool(id: number)] }
+            return []
+        }
+        return try BooruPool.all(in: try await api.answer(path, deadline: deadline).json)
+    }
+
+    /// A page of the pool with a number or a name.
+    private func poolPage(
+        _ words: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> ListingPage {
+        guard words.utf8.count <= BooruLimits.wordBytes else { throw .notFound }
+        let number = Int64(words).flatMap { $0 > 0 && String($0) == words ? $0 : nil }
+        let found = try await pools(number.map { .number($0) } ?? .name(words), deadline: deadline)
+        guard let pool = number == nil ? BooruPool.named(words, among: found) : found.first else { throw .notFound }
+        return try await posts(of: pool, page: page, deadline: deadline)
+    }
+
+    /// A page of a pool's posts, each under its number in the pool: posts that are not shown leave gaps.
+    ///
+    /// The rating is no part of the request, since posts that the service leaves out would shift all further numbers.
+    private func posts(
+        of pool: BooruPool, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> ListingPage {
+        guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
+        let before = (page - 1) * engine.postsPerPage
+        let named = pool.posts.map { Array($0.dropFirst(before).prefix(engine.postsPerPage)) }
+        if named?.isEmpty == true { throw page > 1 ? .pastTheEnd : .notFound }
+        let term = named.map { "id:" + $0.map { "\($0.rawValue)" }.joined(separator: ",") } ?? "pool:\(pool.id)"
+        let entries = try await list([term], page: named == nil ? page : 1, isRated: false, deadline: deadline).entries
+        if named == nil, entries.isEmpty { throw page > 1 ? .pastTheEnd : .notFound }
+        let places = named ?? entries.map { $0.post?.id ?? WorkID(rawValue: 0) }
+        let numbers = Dictionary(zip(places, (before + 1)...)) { first, _ in first }
+        let shown = entries.compactMap(admitted).compactMap { post in
+            numbers[post.id].map { ListedWork(rank: $0, previousRank: nil, work: post.work) }
+        }
+        let hasNext = pool.posts.map { before + engine.postsPerPage < $0.count } ?? hasNext(entries, page: page)
+        let unreadable = entries.count { $0 == .unreadable }
+        if page == 1, shown.isEmpty, unreadable == 0, !hasNext { throw .withheld(Withholding.rating) }
+        return ListingPage(
+            entries: shown.sorted { ($0.rank ?? 0) < ($1.rank ?? 0) }, hasNext: hasNext, unreadable: unreadable)
+    }
+
     package func record(
         of subject: RecordKey, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> SourceRecord {
@@ -194,11 +247,11 @@ extension BooruSource {
             unreadable: entries.count { $0 == .unreadable })
     }
 
-    /// The entries of a page, and the time of the answer by the service's clock.
+    /// The entries of a page, and the time of the answer by the service's clock; `isRated` limits the search to the mount's rating.
     private func list(
-        _ terms: [String], page: Int, deadline: ContinuousClock.Instant
+        _ terms: [String], page: Int, isRated: Bool = true, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> (entries: [PostEntry], moment: Int64?) {
-        let all = step?.tag.map { engine.joined(terms) + [$0] } ?? terms
+        let all = isRated ? step?.tag.map { engine.joined(terms) + [$0] } ?? terms : terms
         let answer = try await api.answer(engine.list(all, page: page), page: page, deadline: deadline)
         // A service with longer pages than requested would shift all further ranks.
         let entries = Array(try engine.entries(in: answer.json, hosts: hosts).prefix(engine.postsPerPage))

@@ -21,6 +21,7 @@ import Testing
         (9, "desktop: gThumb's strip waits for thumbnails in place of reading the pictures of a folder"),
         (81, "doors: new works of followed authors, joined to what is stored; fetch names what is new"),
         (83, "doors: related works, a snapshot of a day, and collections"),
+        (110, "doors: pools of boards by number and name, and the pools of a post as an attribute"),
     ]
 
     /// The same for what is no part of the product.
@@ -30,6 +31,7 @@ import Testing
         (3, "a request is in the log before its client has all of the answer"),
         (27, "new works of followed authors, as the service answers them"),
         (55, "related works and collections, as the service answers them"),
+        (76, "pools, as the boards answer them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

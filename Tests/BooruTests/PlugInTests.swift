@@ -16,7 +16,7 @@ import Testing
             #expect(
                 facts === plugIn.description && facts.tellsSizes && plugIn.headers.isEmpty && plugIn.accounts == nil)
             #expect(facts.abilities == [.origins])
-            #expect(Set(facts.listings.keys) == [.artist, .work, .search, .family, .favorites])
+            #expect(Set(facts.listings.keys) == [.artist, .work, .search, .family, .favorites, .pool, .poolsOfPost])
             #expect(facts.renditions.map(\.rendition) == [.original, .regular, .small])
             #expect(facts.fileExtensions == ["jpg", "png", "gif", "webp", "avif", "mp4", "webm", "zip"])
             #expect(facts.access.rate == 1 && facts.access.burst == 10)

@@ -67,6 +67,102 @@ import Testing
         #expect(other.urls.first?.contains("tags=vote:3:some_one+order:vote+rating:s&") == true)
     }
 
+    /// Of Danbooru's pool the record names the posts, of the other engine's the list itself.
+    @Test func aPoolIsNumberedByItsOwnOrder() async throws {
+        let ids: [Any] = [9, 4, "7", NSNull(), 5] + Array(100..<300)
+        let pool: [String: Any] = ["id": 3, "name": "Some_Book", "post_ids": ids]
+        // Posts of another rating and those that the service has no longer leave gaps.
+        let posts = [
+            danbooruPost(4), danbooruPost(9), danbooruPost(7, ["rating": "q"]), danbooruPost(5), danbooruPost(6),
+        ]
+        let board = FakeBoard(
+            try text(pool), try text(posts), try text(pool), try text([danbooruPost(299)]), try text(pool))
+        let key = try #require(ListingKey(text: "pools/3"))
+        let first = try await board.source().page(of: key, 1, deadline: deadline)
+        #expect(
+            first.entries.map(\.rank) == [1, 2, 5] && first.works.map(\.id.rawValue) == [9, 4, 5] && first.hasNext)
+        let second = try await board.source().page(of: key, 2, deadline: deadline)
+        #expect(second.entries.map(\.rank) == [205] && !second.hasNext)
+        #expect(board.urls[0] == "https://safebooru.donmai.us/pools/3.json")
+        #expect(board.urls[1].hasPrefix("https://safebooru.donmai.us/posts.json?tags=id:9,4,7,0,5,100,"))
+        #expect(board.urls[1].hasSuffix(",294&limit=200&page=1"))
+        #expect(board.urls[3].contains("tags=id:295,") && board.urls[3].contains(",299&limit=200&page=1"))
+        #expect(
+            await failure { () async throws(Failure) in
+                try await board.source().page(of: key, 3, deadline: deadline)
+            } == .pastTheEnd)
+
+        let other = FakeBoard(
+            try text([moebooruPost(8), moebooruPost(2, ["rating": "e"]), moebooruPost(5)]), "[]", "[]")
+        let listed = try await other.source(yandere).page(of: key, 2, deadline: deadline)
+        #expect(listed.entries.map(\.rank) == [101, 103] && listed.works.map(\.id.rawValue) == [8, 5])
+        #expect(other.urls[0].hasSuffix("&tags=pool:3&limit=100&page=2"))
+        for (page, error) in [(1, Failure.notFound), (2, .pastTheEnd)] {
+            #expect(
+                await failure { () async throws(Failure) in
+                    try await other.source(yandere).page(of: key, page, deadline: deadline)
+                } == error)
+        }
+    }
+
+    @Test func aPoolIsFoundByItsName() async throws {
+        let key = try #require(ListingKey(text: "pools/some book"))
+        let pools: [[String: Any]] = [
+            ["id": 2, "name": "Some_Book_2", "post_ids": [1]], ["id": 3, "name": "Some_Book", "post_ids": [4]], [:],
+        ]
+        let board = FakeBoard(try text(pools), try text([danbooruPost(4)]))
+        #expect(try await board.source().page(of: key, 1, deadline: deadline).works.map(\.id.rawValue) == [4])
+        #expect(
+            board.urls[0] == "https://safebooru.donmai.us/pools.json?search%5Bname_contains%5D=some%20book"
+                + "&search%5Bis_deleted%5D=false&search%5Border%5D=post_count&limit=100")
+        #expect(board.urls[1].contains("tags=id:4&"))
+        let other = FakeBoard(try text([["id": 2, "name": "Some_Book_2"]]), try text([moebooruPost(8)]))
+        _ = try await other.source(yandere).page(of: key, 1, deadline: deadline)
+        #expect(other.urls[0] == "https://yande.re/pool.json?query=some%20book%20limit:100")
+        #expect(other.urls[1].contains("tags=pool:2&"), "the only one that was found")
+        for found in [[], [pools[0], pools[0]]] {
+            let none = FakeBoard(try text(found))
+            #expect(
+                await failure { () async throws(Failure) in
+                    try await none.source().page(of: key, 1, deadline: deadline)
+                } == .notFound)
+        }
+        // What is hidden is not what there is not; what makes no sense is neither.
+        let hidden = FakeBoard(try text(pools[1]), try text([danbooruPost(4, ["rating": "e"])]), "{\"pool\":1}")
+        let number = try #require(ListingKey(text: "pools/3"))
+        #expect(
+            await failure { () async throws(Failure) in
+                try await hidden.source().page(of: number, 1, deadline: deadline)
+            } == .withheld("rating"))
+        #expect(
+            isUnreadable(
+                await failure { () async throws(Failure) in
+                    try await hidden.source().page(of: number, 1, deadline: deadline)
+                }))
+    }
+
+    @Test func thePoolsOfAPostAreAsked() async throws {
+        let (board, other) = (
+            FakeBoard(try text([["id": 7, "name": "a"], ["id": 2, "name": "b"]])),
+            FakeBoard(try text(["posts": [moebooruPost(5)], "pools": [["id": 4, "name": "c"]], "pool_posts": []]))
+        )
+        let key = ListingKey(.poolsOfPost, 5)
+        #expect(try await board.source().page(of: key, 1, deadline: deadline).authors.map(\.id.rawValue) == [7, 2])
+        #expect(board.urls[0].contains("/pools.json?search%5Bpost_ids_include_any%5D=5&"))
+        #expect(try await other.source(konachan).page(of: key, 1, deadline: deadline).authors.map(\.name) == ["c"])
+        #expect(other.urls[0].hasSuffix("/post.json?api_version=2&include_pools=1&tags=id:5"))
+    }
+
+    /// Recorded pools, without the posts that their recorder took out.
+    @Test func recordedPoolsAreRead() throws {
+        let pool = try #require(try Recorded.all("pools").first { $0.name.hasSuffix("7659") })
+        let danbooru = try #require(try BooruPool.all(in: pool.json).first)
+        #expect(danbooru.id == 7659 && danbooru.name == "Original_-_ある○人の島_(Ken_(Koala))" && danbooru.posts == nil)
+        #expect(BooruPool.named("original - ある○人の島 (Ken_(koala))", among: [danbooru, danbooru]) == danbooru)
+        let shown = try #require(try Recorded.all("pools").first { $0.name.hasSuffix("318") })
+        #expect(try BooruPool.all(in: shown.json).map(\.id) == [318])
+    }
+
     @Test func requestsAreHonestAndPlain() async throws {
         let board = FakeBoard(try page(1), try page(1))
         let source = board.source()

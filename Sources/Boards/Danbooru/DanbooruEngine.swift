@@ -25,6 +25,19 @@ package struct DanbooruEngine: BooruEngine {
     /// An empty answer may mean that the user hides the list (`post_query_builder.rb`).
     package func favorites(of user: String) -> [String] { ["ordfav:\(user)"] }
 
+    /// Lists of pools contain deleted ones unless others are requested (`pools_controller.rb`).
+    package func pools(_ query: PoolQuery) -> String? {
+        switch query {
+        case .number(let number): "/pools/\(number).json"
+        case .name(let name): list(ofPools: "name_contains", PercentCoding.encode(name))
+        case .post(let post): list(ofPools: "post_ids_include_any", "\(post.rawValue)")
+        }
+    }
+
+    private func list(ofPools field: String, _ value: String) -> String {
+        "/pools.json?search%5B\(field)%5D=\(value)&search%5Bis_deleted%5D=false&search%5Border%5D=post_count&limit=100"
+    }
+
     package func isSyntax(_ word: String) -> Bool {
         ["and", "or"].contains(word) || DanbooruFacts.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")
     }

@@ -28,6 +28,16 @@ package struct MoebooruEngine: BooruEngine {
     /// A favourite is a vote of three (`post/sql_methods.rb`).
     package func favorites(of user: String) -> [String] { ["vote:3:\(user)", "order:vote"] }
 
+    /// A search for a pool's posts returns them in the pool's order (`post/sql_methods.rb`); a search for pools, in pages of
+    /// twenty without a limit, takes blanks between the words of a name (`pool_controller.rb`).
+    package func pools(_ query: PoolQuery) -> String? {
+        switch query {
+        case .number: nil
+        case .name(let name): "/pool.json?query=\(PercentCoding.encode(name.replacing("_", with: " ")))%20limit:100"
+        case .post(let post): "/post.json?api_version=2&include_pools=1&tags=id:\(post.rawValue)"
+        }
+    }
+
     /// Whether a word is syntax; a letter alone is a rating.
     package func isSyntax(_ word: String) -> Bool {
         ["q", "s", "e"].contains(word) || Self.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")

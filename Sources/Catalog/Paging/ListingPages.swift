@@ -129,7 +129,7 @@ struct NumberedPages: ListingPages {
         guard !page.entries.isEmpty || page.unreadable == 0 else {
             throw .unreadable("no entry of page \(number) could be understood")
         }
-        if key.kind.facts.mayBeAbsent, number == 1, page.entries.isEmpty { throw .notFound }
+        if key.kind.facts.mayBeAbsent, number == 1, page.entries.isEmpty, !page.hasNext { throw .notFound }
         // Totals of searches and bookmarks also count works that no page has.
         let pages = page.lastPage ?? (key.listsAuthors ? page.total.map { max(0, $0 - 1) / window.perPage + 1 } : nil)
         let last = page.hasNext ? pages.map { max($0, number + 1) } : number
@@ -150,7 +150,7 @@ struct NumberedPages: ListingPages {
         // Names come from listings, and works of such a list are in no order: a search through all of them for a name that was
         // never listed would cost a request a page. Authors are few.
         case .given: key.listsAuthors
-        case .ranked: true
+        case .ranked: number > Int64(last?.rank ?? 0)
         }
     }
 }

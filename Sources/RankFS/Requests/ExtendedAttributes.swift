@@ -36,6 +36,7 @@ extension RankFileSystem {
         guard let attribute = PictureAttribute(rawValue: request.name),
             case .picture(let listing, let index) = inodes.node(request.inode)
         else { return reply.fail(Failure.noSuchAttribute.errno) }
+        if attribute == .pools { return givePools(of: listing.entries[Int(index)].picture.work, reply) }
         if let value = value(attribute, listing, Int(index)) { return Self.give(value, reply) }
         guard attribute.isInRecord(of: listing.entries[Int(index)]) else {
             return reply.fail(Failure.noSuchAttribute.errno)
@@ -57,6 +58,17 @@ extension RankFileSystem {
         later(reply, subject: { key.path.text }) { () async throws(Failure) in
             guard let listing = await self.tree.catalog.listings.stored(key) else { throw .noSuchAttribute }
             Self.give(String(self.tree.unlisted(of: listing)), reply)
+        }
+    }
+
+    /// Answers with the numbers of the pools that contain a post, which costs a request where they are not stored.
+    private func givePools(of post: WorkID, _ reply: ExtendedAttributeReply) {
+        guard tree.source.has(.poolsOfPost) else { return reply.fail(Failure.noSuchAttribute.errno) }
+        let key = ListingKey(.poolsOfPost, post.rawValue)
+        later(reply, subject: { key.path.text }) { () async throws(Failure) in
+            let pools = try await self.tree.catalog.listings.open(key).entries.map { String($0.author.id.rawValue) }
+            guard !pools.isEmpty else { throw .noSuchAttribute }
+            Self.give(pools.joined(separator: ","), reply)
         }
     }
 

@@ -27,9 +27,12 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     case source = "user.rankfs.source"
     /// Whether it is pinned: `yes` or `no`.
     case kept = "user.rankfs.kept"
+    /// The numbers of the pools that contain the post.
+    case pools = "user.rankfs.pools"
 
-    /// Whether it describes the mount at this moment: programs that copy attributes list them first, and must not copy this one.
-    var isLive: Bool { self == .state || self == .progress || self == .kept }
+    /// Whether it describes the mount at this moment, or costs a request: programs that copy attributes list them first, and must
+    /// not copy this one.
+    var isLive: Bool { self == .state || self == .progress || self == .kept || self == .pools }
 
     /// Returns the value in the picture's record; nil for values that the service does not report or that are not in the record.
     func value(in record: ListedWork) -> String? {
@@ -47,7 +50,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .ratings: return work.ratings.map(String.init)
         case .withheld: return work.withheld
         case .source: return work.origin
-        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept: return nil
+        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept, .pools: return nil
         }
     }
 
@@ -57,7 +60,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .title, .creator, .tags, .type, .user, .width, .height, .views, .ratings, .source: true
         case .previousRank: entry.rank > 0
         case .withheld: entry.isWithheld
-        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept: false
+        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept, .pools: false
         }
     }
 

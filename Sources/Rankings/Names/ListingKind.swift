@@ -10,6 +10,8 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case series
     case family
     case favorites
+    case pool
+    case poolsOfPost
     case bookmarks
     case following
     case feed
@@ -28,6 +30,8 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
         case .series: .series
         case .family: .family
         case .favorites: .favorites
+        case .pool: .pool
+        case .poolsOfPost: .poolsOfPost
         case .bookmarks: .bookmarks
         case .following: .following
         case .feed: .feed
@@ -74,6 +78,16 @@ extension ListingFacts {
     /// The posts that a user of a board likes, the last one that was liked first.
     fileprivate static let favorites = ListingFacts(
         "favorites", by: .name, at: .folder("favorites"), order: .given, audience: .owner)
+
+    /// The posts of a pool of a board, each under its number in the pool; the subject is the pool's number or its name.
+    fileprivate static let pool = ListingFacts(
+        "pools", by: .name, at: .folder("pools"), order: .ranked, freshness: .halfDay, sharedUnder: "pools",
+        mayBeAbsent: true)
+
+    /// The pools that contain a post, by number and name; no directory shows them, an attribute of the post does.
+    fileprivate static let poolsOfPost = ListingFacts(
+        "pools-of", by: .number, at: .inside(.work, "pools"), order: .given, contents: .authors, most: 1,
+        freshness: .halfDay, sharedUnder: "pools-of")
 
     /// The public bookmarks of a user.
     fileprivate static let bookmarks = ListingFacts(
@@ -147,7 +161,7 @@ package final class ListingFacts: Sendable {
         case works
         /// The pages of one work.
         case pages
-        /// Authors; their numbers take the place of works' numbers.
+        /// Authors, or pools; their numbers take the place of works' numbers.
         case authors
     }
 

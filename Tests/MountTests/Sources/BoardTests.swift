@@ -227,6 +227,44 @@ extension MountSuite {
             }
         }
 
+        @Test(arguments: Service.boards) func aPoolIsABookByItsNumberAndItsName(service: Service) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let (number, posts) = try origin.pool(named: "Book_of_2024-04-30")
+                let mount = try Mount(workplace, of: origin)
+                let pool = "\(mount.path)/pools/\(number)"
+                let names = try mount.names(pool)
+                let places = names.compactMap { Int($0.prefix { $0 != "-" }) }
+                #expect(places.count == names.count && places == places.sorted() && Set(places).count == places.count)
+                #expect(try #require(places.last) > service.postsOfPage, "on more than one page")
+                #expect(places.count < posts.count, "what is not shown leaves a gap")
+                for name in names.prefix(5) + names.suffix(5) {
+                    let place = try #require(Int(name.prefix { $0 != "-" }))
+                    #expect(extendedAttribute("user.rankfs.work", of: "\(pool)/\(name)") == "\(posts[place - 1])")
+                }
+                let pictures = try origin.posts("2024-04-30")
+                let first = try #require(
+                    pictures.first { post in posts.prefix(50).contains(post.id) && post.picture != nil })
+                let name = try #require(
+                    names.first { name in
+                        extendedAttribute("user.rankfs.work", of: "\(pool)/\(name)") == "\(first.id)"
+                    })
+                #expect(try Self.md5("\(pool)/\(name)", workplace) == first.md5)
+                #expect(extendedAttribute("user.rankfs.pools", of: "\(pool)/\(name)")?.contains("\(number)") == true)
+                #expect(!(try workplace.run("getfattr", "\(pool)/\(name)").output.contains("user.rankfs.pools")))
+                // Upper and lower case, blanks and underscores are the same; a part of several names is none.
+                #expect(try mount.names("\(mount.path)/pools/book of 2024-04-30") == names)
+                for name in ["999999999", "no such book", "Book_of"] {
+                    #expect(list("\(mount.path)/pools/\(name)").errno == ENOENT)
+                }
+                #expect(Set(try mount.names("\(mount.path)/pools")) == ["\(number)", "book of 2024-04-30"])
+                origin.stop()
+                #expect(try mount.names(pool) == names)
+                #expect(try Self.md5("\(pool)/\(name)", workplace) == first.md5)
+                #expect(extendedAttribute("user.rankfs.pools", of: "\(pool)/\(name)")?.contains("\(number)") == true)
+            }
+        }
+
         @Test(arguments: Service.boards) func artistsSearchesAndWorksAreThereAndWhatIsLackingIsNot(
             service: Service
         ) async throws {

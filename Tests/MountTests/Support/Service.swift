@@ -92,7 +92,7 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     /// What stands in a mount for somebody who is not signed in.
     var top: [String] {
         let authors = self == .pixiv ? ["users"] : []
-        let boards = self == .pixiv ? [] : ["artists", "family", "favorites"]
+        let boards = self == .pixiv ? [] : ["artists", "family", "favorites", "pools"]
         let series = self == .pixiv ? ["series", "related", "collections"] : []
         return (boards + ["by-date", "random.jpg", "ranking", "recent", "search"] + series + authors + ["works"])
             .sorted()
@@ -103,6 +103,9 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
 
     /// A search that finds few works.
     var search: String { self == .pixiv ? "三枚だけの札" : "busy_artist" }
+
+    /// Posts of a full page, as the program asks for them.
+    var postsOfPage: Int { self == .danbooru ? 200 : 100 }
 
     /// Options of the origin that speaks for it.
     var originOptions: [String] { ["--service", rawValue] }
@@ -168,6 +171,19 @@ extension OriginProcess {
             posts += answer.compactMap(OriginPost.init)
         }
         return posts
+    }
+
+    /// The number and the posts of a board's pool, in its order.
+    func pool(named name: String) throws -> (number: Int64, posts: [Int64]) {
+        let find = service == .danbooru ? "/pools.json?search%5Bname_contains%5D=" : "/pool.json?query="
+        let pools = try JSONSerialization.jsonObject(with: fetch(find + name)) as? [[String: Any]]
+        guard let pool = pools?.first, let number = (pool["id"] as? NSNumber)?.int64Value else {
+            throw Failure("no pool \(name)")
+        }
+        if let posts = pool["post_ids"] as? [NSNumber] { return (number, posts.map(\.int64Value)) }
+        let data = try fetch("/post.json?tags=pool:\(number)&limit=1000")
+        let posts = try JSONSerialization.jsonObject(with: data) as? [[String: Any]] ?? []
+        return (number, posts.compactMap { ($0["id"] as? NSNumber)?.int64Value })
     }
 
     /// How many entries directories of the ranking `long` show, by the days that they rank.

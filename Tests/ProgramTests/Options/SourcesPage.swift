@@ -33,6 +33,7 @@ enum SourcesPage {
         ("`collections/<id>/`", { $0.has(.collection) ? "works by their place in the collection" : nil }),
         ("`family/<id>/`", { $0.has(.family) ? "a post, its parent and children" : nil }),
         ("`favorites/<name>/`", { $0.has(.favorites) ? "as the service orders them" : nil }),
+        ("`pools/<id>/`, by name too", { $0.has(.pool) ? "posts by their number in the pool" : nil }),
         (
             "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",
             { $0.can(.signIn) && $0.has(.bookmarks) ? "signed in" : nil }

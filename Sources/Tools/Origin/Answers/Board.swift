@@ -44,6 +44,7 @@ struct Board: ServedAPI {
             let isShort = request.value("only") == "media_metadata"
             return post.flatMap { isShort ? metadata($0) : record($0) }.map { .rails($0) } ?? error("RecordNotFound")
         }
+        if let pools = pools(request, host.now) { return pools }
         let picture = request.path == Self.deletedPreview ? placeholder : picture(request, now: host.now)
         return host.answer(request, picture)
     }
@@ -62,7 +63,9 @@ struct Board: ServedAPI {
         universe.prepareModels(of: posts)
         let records = JSONText.list(posts.compactMap(record))
         guard request.value("api_version") == "2" else { return .rails(records) }
-        var members: Members = [("posts", records), ("pools", .list([])), ("pool_posts", .list([]))]
+        let books = request.value("include_pools") == "1" ? Set(posts.flatMap { universe.books(of: $0) }).sorted() : []
+        let pools = books.compactMap { universe.record(ofBook: $0, now: now) }
+        var members: Members = [("posts", records), ("pools", .list(pools)), ("pool_posts", .list([]))]
         if request.value("include_tags") == "1" {
             let tags = Set(posts.flatMap { universe.tags(of: $0) }).map { universe.tags.all[$0] }
             // Moebooru's sites configure the types beyond the first four.
@@ -72,6 +75,28 @@ struct Board: ServedAPI {
             members.append(("tags", .object(types.map { ($0.0, .text($0.1)) })))
         }
         return .rails(.object(members))
+    }
+
+    /// The answer to a request for pools; nil for any other.
+    private func pools(_ request: Request, _ now: Int64) -> Response? {
+        let path = request.segments
+        func list(_ numbers: [Int64]) -> Response {
+            .rails(.list(numbers.compactMap { universe.record(ofBook: $0, now: now) }))
+        }
+        guard isDanbooru else {
+            guard path == ["pool.json"] else { return nil }
+            let words = (request.form("query") ?? "").split(separator: " " as Character).filter { !$0.contains(":") }
+            return list(universe.books(named: words.joined(separator: " "), now: now))
+        }
+        if path == ["pools.json"] {
+            if let post = request.value("search[post_ids_include_any]").flatMap({ Int64($0) }) {
+                return list(universe.post(post, now: now).map { universe.books(of: $0) } ?? [])
+            }
+            return list(universe.books(named: request.value("search[name_contains]") ?? "", now: now))
+        }
+        guard path.count == 2, path[0] == "pools", path[1].hasSuffix(".json") else { return nil }
+        let number = Int64(path[1].dropLast(".json".count))
+        return number.flatMap { universe.record(ofBook: $0, now: now) }.map { .rails($0) } ?? error("RecordNotFound")
     }
 
     /// An error of Danbooru's (recorded: a page beyond 1000), or Moebooru's only one.

@@ -14,11 +14,14 @@ struct BoardSearch {
     private let universe: Universe
     /// The days to search, both included; nil for the newest ones.
     private var days: ClosedRange<Day>?
-    private var id: Int64?
+    /// The posts to search by number, in order; nil for all.
+    private var ids: [Int64]?
     private var parent: Int64?
     private var isByScore = false
     /// Whether the posts are a user's favourites, in the order in which they became that.
     private var isByFavorite = false
+    /// The pool whose posts are searched, and whether they come in its order.
+    private var book: (number: Int64, isOrdered: Bool)?
     /// The open parentheses: for each the alternatives between its `or`s; a post has to meet all conditions of one alternative.
     private var open: [[[Condition]]] = [[[]]]
 
@@ -44,26 +47,27 @@ struct BoardSearch {
     /// The posts found: by descending number, or by descending score and then number.
     func posts(now: Int64) -> [Post] {
         guard open.count == 1 else { return [] }
-        if let recorded = universe.recorded { return recorded.filter { id == nil || $0.id == id } }
+        if let recorded = universe.recorded { return recorded.filter { ids?.contains($0.id) ?? true } }
+        let numbers = book.map { universe.book($0.number, now: now) ?? [] } ?? ids
         let ownDay = parent.flatMap { universe.post($0, now: now) }.map(day)
         let days = ownDay.map { $0...$0 } ?? days
         let last = min(days?.upperBound ?? Day(ordinal: .max), universe.newest(at: now))
         let first = days?.lowerBound ?? last.advanced(by: 1 - universe.service.searchedDays)
         let all =
-            id.map { universe.post($0, now: now).map { [$0] } ?? [] }
+            numbers.map { $0.compactMap { universe.post($0, now: now) } }
             ?? (first.ordinal..<max(first.ordinal, last.ordinal + 1)).flatMap {
                 universe.posts(on: Day(ordinal: $0), now: now)
             }
         // Moebooru's lists omit deleted posts, except in a search by number.
-        let found = all.filter { (isDanbooru || id != nil || !$0.flags.contains(.deleted)) && Self.met(open[0])($0) }
-        if isByFavorite { return found.sorted { Self.place($0) < Self.place($1) } }
-        return isByScore ? found.sorted { ($0.score, $0.id) > ($1.score, $1.id) } : found.reversed()
+        let found = all.filter { post in
+            (isDanbooru || ids != nil || !post.flags.contains(.deleted)) && Self.met(open[0])(post)
+        }
+        if book?.isOrdered == true { return found }
+        if isByFavorite { return found.sorted { Universe.place($0.id) < Universe.place($1.id) } }
+        return found.sorted { isByScore ? ($0.score, $0.id) > ($1.score, $1.id) : $0.id > $1.id }
     }
 
     private func day(of post: Post) -> Day { universe.service.firstDay.advanced(by: post.slot.day) }
-
-    /// The place of a post among the favourites of a user.
-    private static func place(_ post: Post) -> Int64 { post.id &* 2_654_435_761 % 1_000_003 }
 
     private static func met(_ parts: [[Condition]]) -> Condition {
         { post in parts.contains { $0.allSatisfy { $0(post) } } }
@@ -103,7 +107,11 @@ struct BoardSearch {
             let first = universe.service.firstDay
             return { range.contains(first.advanced(by: $0.slot.day)) }
         case "id":
-            id = Int64(value) ?? 0
+            ids = value.split(separator: "," as Character).map { Int64($0) ?? 0 }
+            return { _ in true }
+        case "pool", "ordpool":
+            // Moebooru's searches for a pool come in its order without being asked for it.
+            book = (Int64(value) ?? 0, !isDanbooru || parts[0] == "ordpool")
             return { _ in true }
         case "parent":
             guard let number = Int64(value) else { return { _ in false } }
