@@ -17,7 +17,7 @@ import Testing
         (60, "sizes: requests that a copy does not need are withdrawn before they are sent"),
         (26, "cache: the first part of a picture for a copy tells its length, and of most it is all"),
         (70, "doors: series of authors, families of posts, favourites of users"),
-        (86, "catalog: a listing is stored for its viewers: everybody, or an account"),
+        (104, "catalog: a listing is stored for its viewers: everybody, or an account"),
         (9, "desktop: gThumb's strip waits for thumbnails in place of reading the pictures of a folder"),
         (81, "doors: new works of followed authors, joined to what is stored; fetch names what is new"),
         (83, "doors: related works, a snapshot of a day, and collections"),

@@ -43,7 +43,7 @@ import Testing
         let shown = try await opened
         #expect(works(shown) == Array(1...40), "until then the list of the day before is shown")
         bench.source.releaseAll()
-        while catalog.listings.memory[key] === shown { await Task.yield() }
+        while catalog.listings.memory[StoredKey(listing: key)] === shown { await Task.yield() }
         let second = try await catalog.listings.open(key)
         #expect(works(second) == (21...60).reversed() && second.isComplete)
         #expect(works(first) == Array(1...40), "an open directory keeps its version")
