@@ -315,6 +315,27 @@ import Testing
         }
     }
 
+    @Test func optionsInTheNameAreTermsThatAreFree() async throws {
+        let name = "hat,since=2024-02,until=2024-02,size=3000,shape=landscape"
+        let (board, other) = (FakeBoard(try page(1), try page(1), try page(1)), FakeBoard(try text([moebooruPost()])))
+        _ = try await board.source().page(of: .search(name), 1, deadline: deadline)
+        let sides = "+width:%3E%3D3000+height:%3E%3D3000+ratio:%3E1"
+        #expect(board.urls[0].contains("?tags=hat+date:2024-02-01...2024-03-01\(sides)+rating:g&"), "\(board.urls)")
+        _ = try await other.source(yandere).page(of: .search(name), 1, deadline: deadline)
+        #expect(other.urls[0].contains("&tags=hat+date:2024-02-01..2024-02-29\(sides)+rating:s&"), "\(other.urls)")
+        // Without an end the days go on to the one after today; what the boards lack is words; each alternative is limited.
+        _ = try await board.source().page(of: .search("hat,match=tag,since=2024-05-14"), 1, deadline: deadline)
+        #expect(
+            board.urls[1].contains("?tags=hat%2Cmatch%3Dtag+date:2024-05-14...2024-05-17+rating:g&"), "\(board.urls)")
+        _ = try await board.source(rating: "explicit").page(of: .search("a or b,shape=square"), 1, deadline: deadline)
+        #expect(board.urls[2].contains("%28+a+or+b+%29+ratio:1&"), "\(board.urls)")
+        // Days that end before they begin have no posts.
+        for name in ["hat,since=2024-03,until=2024-02", "hat,since=9999-12"] {
+            #expect(try await board.source().page(of: .search(name), 1, deadline: deadline).entries.isEmpty)
+        }
+        #expect(board.urls.count == 3)
+    }
+
     /// What follows an `or` belongs to its last word alone; of the other engine the word is a tag.
     @Test(arguments: [
         ("a or b", "%28+a+or+b+%29+rating:g,s"), ("a OR b_(c)", "%28+a+OR+b_%28c%29+%29+rating:g,s"),

@@ -109,6 +109,9 @@ struct BoardSearch {
         case "id":
             ids = value.split(separator: "," as Character).map { Int64($0) ?? 0 }
             return { _ in true }
+        case "width": return bound(value) { Double($0.width) }
+        case "height": return bound(value) { Double($0.height) }
+        case "ratio": return bound(value) { (Double($0.width) / Double($0.height) * 100).rounded() / 100 }
         case "pool", "ordpool":
             // Moebooru's searches for a pool come in its order without being asked for it.
             book = (Int64(value) ?? 0, !isDanbooru || parts[0] == "ordpool")
@@ -129,6 +132,21 @@ struct BoardSearch {
             let letters = value.lowercased().split(separator: "," as Character).compactMap(\.first)
             return { post in letters.contains { $0 == post.rating.rawValue.first } }
         default: return nil
+        }
+    }
+
+    /// The condition of a number: `>=N`, `>N`, `<N` or `N`.
+    private func bound(_ value: Substring, _ measure: @escaping (PixelSize) -> Double) -> Condition {
+        let sign = value.prefix { "<>=".contains($0) }
+        guard let bound = Double(value.dropFirst(sign.count)) else { return { _ in false } }
+        return { post in
+            let number = measure(post.pages[0])
+            return switch sign {
+            case ">=": number >= bound
+            case ">": number > bound
+            case "<": number < bound
+            default: number == bound
+            }
         }
     }
 
