@@ -79,6 +79,13 @@ extension BooruSource {
             let user = Self.spelled(listing.words ?? "")
             guard Self.isTag(user) else { throw .notFound }
             return try await works(engine.favorites(of: PercentCoding.encode(user)), page: page, deadline: deadline)
+        // The order counts the votes of the last two days (`post_query_builder.rb`).
+        case .hot: return try await works(["order:rank"], page: page, deadline: deadline)
+        case .favoriteGroup:
+            guard let group = try await pools(.group(listing.number ?? 0), deadline: deadline).first else {
+                throw .notFound
+            }
+            return try await posts(of: group, page: page, deadline: deadline)
         case .pool: return try await poolPage(Self.spelled(listing.words ?? ""), page: page, deadline: deadline)
         case .poolsOfPost:
             let pools = try await pools(.post(listing.work), deadline: deadline)

@@ -19,6 +19,7 @@ import Testing
         (70, "doors: series of authors, families of posts, favourites of users"),
         (110, "doors: pools of boards by number and name, and the pools of a post as an attribute"),
         (96, "doors: options in the names of searches, of which any order is one listing"),
+        (30, "doors: groups of favourites, and what is hot, which is replaced as a whole"),
     ]
 
     /// The same for what is no part of the product.
@@ -27,7 +28,7 @@ import Testing
         (54, "series, families and favourites, as the services answer them; the format of frames"),
         (3, "a request is in the log before its client has all of the answer"),
         (76, "pools, as the boards answer them"),
-        (45, "options of searches, as the services answer them"),
+        (52, "options of searches, groups of favourites and what is hot, as the services answer them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

@@ -141,6 +141,28 @@ import Testing
                 }))
     }
 
+    @Test func aGroupOfFavouritesIsAPoolOfAUsers() async throws {
+        let board = FakeBoard(
+            try text(["id": 3, "post_ids": [6, 9, 5]]), try text([danbooruPost(5), danbooruPost(6)]))
+        let group = try await board.source().page(of: ListingKey(.favoriteGroup, 3), 1, deadline: deadline)
+        #expect(group.entries.map(\.rank) == [1, 3] && group.works.map(\.id.rawValue) == [6, 5])
+        #expect(board.urls[0] == "https://safebooru.donmai.us/favorite_groups/3.json")
+        #expect(board.urls[1].contains("?tags=id:6,9,5&limit=200&page=1"))
+        let hidden = FakeBoard(
+            status: 403, "{\"success\":false,\"error\":\"User::PrivilegeError\",\"message\":\"Access denied\"}")
+        let error = await failure { () async throws(Failure) in
+            try await hidden.source().page(of: ListingKey(.favoriteGroup, 4), 1, deadline: deadline)
+        }
+        #expect(error == .withheld("restricted"))
+    }
+
+    @Test func whatIsHotIsInTheOrderOfTheService() async throws {
+        let board = FakeBoard(try text([danbooruPost(5), danbooruPost(9)]))
+        let hot = try #require(ListingKey.only(.hot))
+        #expect(try await board.source().page(of: hot, 1, deadline: deadline).works.map(\.id.rawValue) == [5, 9])
+        #expect(board.urls[0].contains("?tags=order:rank+rating:g&limit=200&page=1"))
+    }
+
     @Test func thePoolsOfAPostAreAsked() async throws {
         let (board, other) = (
             FakeBoard(try text([["id": 7, "name": "a"], ["id": 2, "name": "b"]])),

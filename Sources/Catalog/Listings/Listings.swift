@@ -322,7 +322,8 @@ extension Listings {
         return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
     }
 
-    /// Compares the first page: new entries go to the front, and a page without any known entry begins the list anew.
+    /// Compares the first page: new entries go to the front, and a page without any known entry begins the list anew, as does any
+    /// change of a list that is replaced as a whole.
     private func refreshedFirstPage(_ listing: Listing) async throws(Failure) -> Listing {
         let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
         reportUnreadable(content, listing.key, page: 1)
@@ -338,12 +339,15 @@ extension Listings {
         {
             readAnew(listing, from: content)
         }
-        guard !new.isEmpty else {
+        let isReplaced = listing.key.kind.facts.order == .replaced
+        let isSame =
+            isReplaced ? table.rows.prefix(pictures.count).map(\.entry.picture) == pictures.map(\.id) : new.isEmpty
+        guard !isSame else {
             touch(listing)
             return listing
         }
         let pages = pageFactory.pages(of: listing.key)
-        if isWork || new.count == pictures.count {
+        if isWork || isReplaced || new.count == pictures.count {
             return replace(
                 listing, front: pictures, old: EntryTable(), pages,
                 Paging(window: pages.window, next: 2, last: content.last))

@@ -142,7 +142,7 @@ struct NumberedPages: ListingPages {
             number < last.map { $0.rank > 0 ? Int64($0.rank) : $0.picture.work.rawValue } ?? .max
         // Names come from listings, and works of such a list are in no order: a search through all of them for a name that was
         // never listed would cost a request a page. Authors are few.
-        case .given: key.listsAuthors
+        case .given, .replaced: key.listsAuthors
         case .ranked: number > Int64(last?.rank ?? 0)
         }
     }

@@ -96,7 +96,7 @@ struct KindDirectory: ListingDirectory {
     func audience(in tree: Tree) -> Audience { facts.audience }
 }
 
-/// A directory in the root that shows a listing of the signed-in user: `bookmarks/`, `following/`.
+/// A directory in the root that shows a listing of the signed-in user, `bookmarks/` and `following/`, or the only one of its kind.
 ///
 /// `bookmarks/` shows the pictures of the directory below `users/`, because a directory can only be in one place.
 struct SessionDirectory: ListingDirectory {
@@ -106,7 +106,9 @@ struct SessionDirectory: ListingDirectory {
     var key: ListingKey? { nil }
     var showsPictures: Bool { kind.showsPictures }
     func isThere(in tree: Tree) -> Bool { tree.source.has(kind) }
-    func rememberedKey(in tree: Tree) -> ListingKey? { tree.source.signIn.user.map { ListingKey(kind, $0.rawValue) } }
+    func rememberedKey(in tree: Tree) -> ListingKey? {
+        ListingKey.only(kind) ?? tree.source.signIn.user.map { ListingKey(kind, $0.rawValue) }
+    }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let key = rememberedKey(in: tree) else { return .refused(.needsSignIn) }
@@ -117,7 +119,7 @@ struct SessionDirectory: ListingDirectory {
     func lifetime(in tree: Tree) -> Lifetime { (.zero, TreeLimits.current) }
     // Another user may sign in.
     var longestName: Duration { TreeLimits.current }
-    func refusal(in tree: Tree) -> Failure? { tree.refusalOfSession }
+    func refusal(in tree: Tree) -> Failure? { ListingKey.only(kind) == nil ? tree.refusalOfSession : nil }
     func audience(in tree: Tree) -> Audience { kind.facts.audience }
     func opens(in tree: Tree) async -> Bool { rememberedKey(in: tree).map(tree.catalog.listings.isStored) ?? false }
 }

@@ -12,6 +12,8 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case favorites
     case pool
     case poolsOfPost
+    case favoriteGroup
+    case hot
     case bookmarks
     case following
 
@@ -28,6 +30,8 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
         case .favorites: .favorites
         case .pool: .pool
         case .poolsOfPost: .poolsOfPost
+        case .favoriteGroup: .favoriteGroup
+        case .hot: .hot
         case .bookmarks: .bookmarks
         case .following: .following
         }
@@ -81,6 +85,15 @@ extension ListingFacts {
         "pools-of", by: .number, at: .inside(.work, "pools"), order: .given, contents: .authors, most: 1,
         freshness: .halfDay, sharedUnder: "pools-of")
 
+    /// The posts of a user's group of favourites, each under its number in the group.
+    fileprivate static let favoriteGroup = ListingFacts(
+        "favgroups", by: .number, at: .folder("favgroups"), order: .ranked, freshness: .halfDay,
+        sharedUnder: "favgroups", mayBeAbsent: true)
+
+    /// The posts of the last two days that users like now; there is one such listing, number 1.
+    fileprivate static let hot = ListingFacts(
+        "hot", by: .number, at: .root, ownName: "hot", order: .replaced, freshness: .minutes, sharedUnder: "hot")
+
     /// The public bookmarks of a user.
     fileprivate static let bookmarks = ListingFacts(
         "bookmarks", by: .number, at: .inside(.author, "bookmarks"), ownName: "bookmarks", order: .given,
@@ -125,6 +138,8 @@ package final class ListingFacts: Sendable {
         case newestFirst
         /// The order of the service, which says nothing about entries to come.
         case given
+        /// The order of the service's last answer, which replaces the whole listing.
+        case replaced
     }
 
     package enum Contents: Hashable, Sendable {
@@ -143,6 +158,8 @@ package final class ListingFacts: Sendable {
 
         /// Six hours, for a few requests a day.
         static let halfDay = Freshness.seconds(6 * 3600)
+        /// A quarter of an hour, for listings that change all day.
+        static let minutes = Freshness.seconds(15 * 60)
         /// An hour, since users open these listings for their new entries.
         static let hour = Freshness.seconds(3600)
     }
@@ -159,7 +176,7 @@ package final class ListingFacts: Sendable {
     package let word: String
     package let form: SubjectForm
     package let place: Place
-    /// The name in the root under which the signed-in user's own listing stands; nil for none.
+    /// The name in the root under which the signed-in user's own listing stands, or the only one; nil for none.
     package let ownName: String?
     package let order: Order
     package let contents: Contents

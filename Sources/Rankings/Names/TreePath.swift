@@ -206,6 +206,11 @@ package struct ListingKey: Hashable, Sendable {
     package static func bookmarks(_ user: UserID) -> Self { Self(.bookmarks, user.rawValue) }
     package static func following(_ user: UserID) -> Self { Self(.following, user.rawValue) }
 
+    /// The only listing of a kind, number 1; nil for a kind that has many.
+    package static func only(_ kind: ListingKind) -> Self? {
+        kind.facts.place == .root && kind.facts.audience != .session ? Self(kind, 1) : nil
+    }
+
     /// The ranking and the day; nil for another kind, and for the newest day.
     package var ranking: (mode: RankingMode, day: Day)? {
         if case .day(let mode, let day?) = subject { (mode, day) } else { nil }
@@ -263,6 +268,9 @@ package struct ListingKey: Hashable, Sendable {
         case .day(let mode, let day): self = .ranking(mode, day)
         case .listing(let kind, let name):
             guard let key = Self(kind, named: name) else { return nil }
+            self = key
+        case .own(let kind):
+            guard let key = Self.only(kind) else { return nil }
             self = key
         default: return nil
         }
