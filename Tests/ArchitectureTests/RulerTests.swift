@@ -20,6 +20,7 @@ import Testing
         (110, "doors: pools of boards by number and name, and the pools of a post as an attribute"),
         (96, "doors: options in the names of searches, of which any order is one listing"),
         (30, "doors: groups of favourites, and what is hot, which is replaced as a whole"),
+        (24, "doctor: the pools of a post and what is hot are examined"),
     ]
 
     /// The same for what is no part of the product.
