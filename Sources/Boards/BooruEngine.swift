@@ -80,6 +80,8 @@ package enum PoolQuery: Hashable, Sendable {
     case name(String)
     /// Pools that contain a post.
     case post(WorkID)
+    /// A user's group of favourites.
+    case group(Int64)
 }
 
 /// A pool: posts of a board in an order of their own, as a book has.

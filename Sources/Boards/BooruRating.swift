@@ -57,7 +57,7 @@ package enum BooruRankings {
         }
     }
 
-    /// The further listings: artists are names alone.
+    /// The further listings that every board has: artists are names alone.
     package static func listings(perPage: Int) -> [ListingKind: Int] {
         [
             .artist: perPage, .search: perPage, .family: perPage, .favorites: perPage, .pool: perPage,

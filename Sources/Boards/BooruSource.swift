@@ -79,6 +79,13 @@ extension BooruSource {
             let user = Self.spelled(listing.words ?? "")
             guard Self.isTag(user) else { throw .notFound }
             return try await works(engine.favorites(of: PercentCoding.encode(user)), page: page, deadline: deadline)
+        // The order counts the votes of the last two days (`post_query_builder.rb`).
+        case .hot: return try await works(["order:rank"], page: page, deadline: deadline)
+        case .favoriteGroup:
+            guard let group = try await pools(.group(listing.number ?? 0), deadline: deadline).first else {
+                throw .notFound
+            }
+            return try await posts(of: group, page: page, deadline: deadline)
         case .pool: return try await poolPage(Self.spelled(listing.words ?? ""), page: page, deadline: deadline)
         case .poolsOfPost:
             let pools = try await pools(.post(listing.work), deadline: deadline)
@@ -126,9 +133,33 @@ extension BooruSource {
     private func searchPage(
         _ words: String, page: Int, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
-        let terms = Self.spelled(words).split(whereSeparator: \.isWhitespace).map { PercentCoding.encode(String($0)) }
+        let query = SearchQuery(words, knowing: [.since, .until, .size, .shape])
+        let terms = Self.spelled(query.words).split(whereSeparator: \.isWhitespace).map {
+            PercentCoding.encode(String($0))
+        }
         guard !terms.isEmpty, words.utf8.count <= BooruLimits.wordBytes else { throw .notFound }
-        return try await works(terms, page: page, deadline: deadline)
+        if query.isPlain { return try await works(terms, page: page, deadline: deadline) }
+        guard let further = limits(of: query) else { return ListingPage(works: []) }
+        return try await works(engine.joined(terms) + further, page: page, deadline: deadline)
+    }
+
+    /// The terms that stand for the options of a search, none of which counts for the limit of tags; nil for no days at all.
+    private func limits(of query: SearchQuery) -> [String]? {
+        var terms: [String] = []
+        if query.since != nil || query.until != nil {
+            // The service's own today may have begun before that of UTC ends.
+            let last = query.until ?? Day.inUTC(atUnixSeconds: api.api.wallClock()).advanced(by: 1)
+            let first = query.since ?? description.days.first
+            guard first <= last else { return nil }
+            terms.append(engine.term(for: first..<last.advanced(by: 1)))
+        }
+        if let size = query[.size] {
+            terms += ["width", "height"].map { "\($0):\(PercentCoding.encode(">=" + size))" }
+        }
+        if let shape = query[.shape] {
+            terms.append("ratio:" + (["landscape": "%3E1", "portrait": "%3C1"][shape] ?? "1"))
+        }
+        return terms
     }
 
     private func artistPage(

@@ -96,8 +96,9 @@ extension PixivSource {
             return ListingPage(entries: [], further: try AuthorAnswers.allWorks(body))
         case .search:
             // A path with no words, or with dots in their place, is another path.
-            guard let words = listing.words, !words.isEmpty, words != ".", words != ".." else { throw .notFound }
-            let body = try await api(forPage: page).body(PixivRoutes.search(words, page: page), deadline: deadline)
+            let query = SearchQuery(listing.words ?? "")
+            guard !["", ".", ".."].contains(query.words) else { throw .notFound }
+            let body = try await api(forPage: page).body(PixivRoutes.search(query, page: page), deadline: deadline)
             return try ListAnswers.search(body, page: page)
         case .series:
             let path = PixivRoutes.series(listing.work, page: page)
@@ -208,10 +209,26 @@ extension PixivSource {
 
 /// Paths and queries of `/ajax/…`, as the service's own pages request them.
 enum PixivRoutes {
-    /// The search for works with the words among their tags, newest first.
-    static func search(_ words: String, page: Int) -> String {
-        let encoded = PercentCoding.encode(words)
-        return "/ajax/search/artworks/\(encoded)?word=\(encoded)&order=date_d&mode=all&p=\(page)&s_mode=s_tag&type=all"
+    /// The search for works, newest first; without options for works with the words in their tags.
+    ///
+    /// A day is one in Japan; a bound of sizes named `lt` is a least one (ppixiv's `search.js`).
+    static func search(_ query: SearchQuery, page: Int) -> String {
+        let encoded = PercentCoding.encode(query.words)
+        let (route, type) =
+            switch query[.kind] {
+            case "manga": ("manga", "manga")
+            case let kind?: ("illustrations", kind)
+            case nil: ("artworks", "all")
+            }
+        let match = ["tag": "s_tag_full", "text": "s_tc"][query[.match] ?? ""] ?? "s_tag"
+        let further = [
+            query.since.map { "scd=\($0)" }, query.until.map { "ecd=\($0)" },
+            query[.size].map { "wlt=\($0)&hlt=\($0)" },
+            query[.shape].flatMap { ["landscape": "ratio=0.5", "portrait": "ratio=-0.5", "square": "ratio=0"][$0] },
+        ]
+        return
+            "/ajax/search/\(route)/\(encoded)?word=\(encoded)&order=date_d&mode=all&p=\(page)&s_mode=\(match)&type=\(type)"
+            + further.compactMap { $0.map { "&\($0)" } }.joined()
     }
 
     /// The works of a series; the service refuses a request without a page.

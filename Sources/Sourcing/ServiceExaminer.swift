@@ -29,8 +29,8 @@ extension ExaminableSource {
 /// Checks the assumptions about a service with its ordinary source: the newest ranking, one record, and the pictures of that work.
 ///
 /// It follows the rules of a mount (the rate limit, the headers, the mildest rating) and needs no account. The requests follow one
-/// another: seven to a service that reports the length of a ranking, eight to any other. After the image host failed to answer,
-/// it sends that host no further request.
+/// another: seven to a service that reports the length of a ranking, eight to any other, and up to four for the pools of the work
+/// and what is hot, where the service has such lists. After the image host failed to answer, it sends that host no further request.
 package struct ServiceExaminer: Sendable {
     private let source: any ExaminableSource
     private let means: SourceMeans
@@ -97,7 +97,7 @@ package struct ServiceExaminer: Sendable {
                 let reason = "not asked for, for the ranking names no picture that is fit for it"
                 return report + ["record of a work", "pictures"].map { Assumption($0, .unknown, reason) }
             }
-            return report + (await record(of: work)) + (await pictures(of: work))
+            return report + (await record(of: work)) + (await pictures(of: work)) + (await lists(of: work))
         }
     }
 
@@ -117,8 +117,12 @@ package struct ServiceExaminer: Sendable {
 
     private func page(_ page: Int, _ mode: RankingMode, _ day: Day?) async -> Result<ListingPage, Failure> {
         seen.last.withLock { $0 = nil }
+        return await self.page(page, of: .ranking(mode, day))
+    }
+
+    private func page(_ page: Int, of listing: ListingKey) async -> Result<ListingPage, Failure> {
         do throws(Failure) {
-            return .success(try await source.page(of: .ranking(mode, day), page, deadline: deadline))
+            return .success(try await source.page(of: listing, page, deadline: deadline))
         } catch {
             return .failure(error)
         }
@@ -215,6 +219,27 @@ package struct ServiceExaminer: Sendable {
             report = [.failed(name, error)]
         }
         return report + (answer.map { source.judge(record: $0) } ?? [])
+    }
+
+    /// Judges what is hot, the pools that contain the work, and the first of these pools.
+    private func lists(of work: Work) async -> [Assumption] {
+        var report: [Assumption] = []
+        if source.has(.hot), let hot = ListingKey.only(.hot) {
+            report.append(
+                Self.page("what is hot", await page(1, of: hot)) {
+                    (!$0.entries.isEmpty, "\($0.entries.count) entries")
+                })
+        }
+        guard source.has(.poolsOfPost) else { return report }
+        let pools = await page(1, of: ListingKey(.poolsOfPost, work.id.rawValue))
+        report.append(Self.page("pools of a post", pools) { (true, "\($0.entries.count) of them") })
+        guard case .success(let told) = pools, let pool = told.authors.first,
+            let key = ListingKey(text: "\(ListingKind.pool.facts.word)/\(pool.id.rawValue)")
+        else { return report }
+        let posts = Self.page("posts of a pool", await page(1, of: key)) { page in
+            (page.unreadable == 0, "\(page.entries.count) are shown, up to number \(page.entries.last?.rank ?? 0)")
+        }
+        return report + [posts]
     }
 
     // MARK: - Its pictures

@@ -22,6 +22,9 @@ import Testing
         (81, "doors: new works of followed authors, joined to what is stored; fetch names what is new"),
         (83, "doors: related works, a snapshot of a day, and collections"),
         (110, "doors: pools of boards by number and name, and the pools of a post as an attribute"),
+        (96, "doors: options in the names of searches, of which any order is one listing"),
+        (30, "doors: groups of favourites, and what is hot, which is replaced as a whole"),
+        (24, "doctor: the pools of a post and what is hot are examined"),
     ]
 
     /// The same for what is no part of the product.
@@ -32,6 +35,7 @@ import Testing
         (27, "new works of followed authors, as the service answers them"),
         (55, "related works and collections, as the service answers them"),
         (76, "pools, as the boards answer them"),
+        (52, "options of searches, groups of favourites and what is hot, as the services answer them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

@@ -91,7 +91,8 @@ import Testing
             }
             #expect(reason.contains("user_agent") && board.verdicts == [.unknown])
         }
-        guard case .unreadable(let reason)? = await ask(FakeBoard(status: 403, error("User::PrivilegeError"))) else {
+        #expect(await ask(FakeBoard(status: 403, error("User::PrivilegeError"))) == .withheld("restricted"))
+        guard case .unreadable(let reason)? = await ask(FakeBoard(status: 403, error("Other"))) else {
             Issue.record("no error")
             return
         }

@@ -141,6 +141,28 @@ import Testing
                 }))
     }
 
+    @Test func aGroupOfFavouritesIsAPoolOfAUsers() async throws {
+        let board = FakeBoard(
+            try text(["id": 3, "post_ids": [6, 9, 5]]), try text([danbooruPost(5), danbooruPost(6)]))
+        let group = try await board.source().page(of: ListingKey(.favoriteGroup, 3), 1, deadline: deadline)
+        #expect(group.entries.map(\.rank) == [1, 3] && group.works.map(\.id.rawValue) == [6, 5])
+        #expect(board.urls[0] == "https://safebooru.donmai.us/favorite_groups/3.json")
+        #expect(board.urls[1].contains("?tags=id:6,9,5&limit=200&page=1"))
+        let hidden = FakeBoard(
+            status: 403, "{\"success\":false,\"error\":\"User::PrivilegeError\",\"message\":\"Access denied\"}")
+        let error = await failure { () async throws(Failure) in
+            try await hidden.source().page(of: ListingKey(.favoriteGroup, 4), 1, deadline: deadline)
+        }
+        #expect(error == .withheld("restricted"))
+    }
+
+    @Test func whatIsHotIsInTheOrderOfTheService() async throws {
+        let board = FakeBoard(try text([danbooruPost(5), danbooruPost(9)]))
+        let hot = try #require(ListingKey.only(.hot))
+        #expect(try await board.source().page(of: hot, 1, deadline: deadline).works.map(\.id.rawValue) == [5, 9])
+        #expect(board.urls[0].contains("?tags=order:rank+rating:g&limit=200&page=1"))
+    }
+
     @Test func thePoolsOfAPostAreAsked() async throws {
         let (board, other) = (
             FakeBoard(try text([["id": 7, "name": "a"], ["id": 2, "name": "b"]])),
@@ -313,6 +335,27 @@ import Testing
                     try await source.page(of: .search(words), 1, deadline: deadline)
                 } == .notFound)
         }
+    }
+
+    @Test func optionsInTheNameAreTermsThatAreFree() async throws {
+        let name = "hat,since=2024-02,until=2024-02,size=3000,shape=landscape"
+        let (board, other) = (FakeBoard(try page(1), try page(1), try page(1)), FakeBoard(try text([moebooruPost()])))
+        _ = try await board.source().page(of: .search(name), 1, deadline: deadline)
+        let sides = "+width:%3E%3D3000+height:%3E%3D3000+ratio:%3E1"
+        #expect(board.urls[0].contains("?tags=hat+date:2024-02-01...2024-03-01\(sides)+rating:g&"), "\(board.urls)")
+        _ = try await other.source(yandere).page(of: .search(name), 1, deadline: deadline)
+        #expect(other.urls[0].contains("&tags=hat+date:2024-02-01..2024-02-29\(sides)+rating:s&"), "\(other.urls)")
+        // Without an end the days go on to the one after today; what the boards lack is words; each alternative is limited.
+        _ = try await board.source().page(of: .search("hat,match=tag,since=2024-05-14"), 1, deadline: deadline)
+        #expect(
+            board.urls[1].contains("?tags=hat%2Cmatch%3Dtag+date:2024-05-14...2024-05-17+rating:g&"), "\(board.urls)")
+        _ = try await board.source(rating: "explicit").page(of: .search("a or b,shape=square"), 1, deadline: deadline)
+        #expect(board.urls[2].contains("%28+a+or+b+%29+ratio:1&"), "\(board.urls)")
+        // Days that end before they begin have no posts.
+        for name in ["hat,since=2024-03,until=2024-02", "hat,since=9999-12"] {
+            #expect(try await board.source().page(of: .search(name), 1, deadline: deadline).entries.isEmpty)
+        }
+        #expect(board.urls.count == 3)
     }
 
     /// What follows an `or` belongs to its last word alone; of the other engine the word is a tag.

@@ -39,6 +39,8 @@ LABELS = {
     "page": "Open the Page of the Work", "author": "Go to the Author", "pages": "All Pages of the Work",
     "keep": "Keep", "release": "Release", "refresh": "Ask Again", "save": "Save Pictures To…",
 }
+# The rows of Dolphin's menu, which has those of every source.
+ROWS = ("page", "author", "pages", "series", "related", "pools", "family", "keep", "release", "refresh", "save")
 
 
 class Manager:
@@ -94,7 +96,7 @@ class Manager:
             self.desk.picture(f"{self.name}-{picture}-actions")
         return labels
 
-    def choose(self, action, actions=tuple(LABELS)):
+    def choose(self, action, actions=ROWS):
         if self.name == "dolphin":
             self.desk.key(*["Down"] * actions.index(action), "Return")
         else:

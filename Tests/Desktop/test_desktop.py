@@ -150,6 +150,45 @@ class Words(unittest.TestCase):
         self.assertEqual(action.opened("author", places, "thunar", mounts), ([("thunar", "/m/users/11")], 3))
         self.assertEqual(action.opened("pages", places, None, mounts), ([("xdg-open", "/m/works/1")], 3))
 
+    def test_series_related_pools_and_family(self):
+        with tempfile.TemporaryDirectory() as top:
+            os.makedirs(top + "/related")
+            records = {1: '{"parent": 7, "has_children": false}', 2: '{"has_children": true}', 3: '{"has_children": false}',
+                       4: "[1]", 5: "no record"}
+            for number, text in records.items():
+                os.makedirs(f"{top}/works/{number}")
+                with open(f"{top}/works/{number}/info.json", "w") as file:
+                    file.write(text)
+            # The number of a work, its series, its pools.
+            values = {f"{top}/a": ("1", "30", "5,61"), f"{top}/b": ("2", None, "5"), f"{top}/c": ("3", "../x", "../5,,x"),
+                      f"{top}/d": ("4", None, None), f"{top}/e": ("5", None, ""), f"{top}/f": ("6", None, None),
+                      f"{top}/g": (None, None, None)}
+            names = ("user.rankfs.work", "user.rankfs.series", "user.rankfs.pools")
+            self.addCleanup(setattr, desktop, "attribute", desktop.attribute)
+            desktop.attribute = lambda path, name: values[path][names.index(name)] if name in names else None
+            mounts = desktop.Mounts()
+            mount = desktop.Mount(top, "0:9", "/", "fuse.rankfs", "danbooru", 0)
+            mounts.all = lambda: [mount]
+            places = [desktop.Place(path, mount, [path[-1]]) for path in values]
+
+            def opened(name):
+                commands, silent = action.opened(name, places, "thunar", mounts)
+                return [path.removeprefix(top + "/") for _, path in commands], silent
+
+            self.assertEqual(opened("series"), (["series/30"], 6))
+            self.assertEqual(opened("pools"), (["pools/5", "pools/61"], 5))
+            self.assertEqual(opened("family"), (["family/1", "family/2"], 5))
+            self.assertEqual(opened("related"), (["related/%d" % number for number in range(1, 7)], 1))
+            os.rmdir(top + "/related")
+            self.assertEqual(opened("related"), ([], 7))
+
+    def test_menus_have_what_the_source_has(self):
+        for source, own in (("pixiv", {"series", "related"}), ("danbooru", {"pools", "family"}),
+                            ("demo", {"series", "related", "pools", "family"})):
+            place = desktop.Place("/m/a", desktop.Mount("/m", "0:9", "/", "fuse.rankfs", source, 0), ["a"])
+            found = {name for name in ("page", "author", "keep", "series", "related", "pools", "family") if place.has(name)}
+            self.assertEqual(found, own | {"page", "author", "keep"})
+
     def test_saving_asks_for_a_folder_and_tells_what_came_of_it(self):
         with tempfile.TemporaryDirectory() as folder:
             scripts = {"zenity": "echo '/home/me/a folder'", "kdialog": "exit 1",

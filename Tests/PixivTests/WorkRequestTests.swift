@@ -30,6 +30,36 @@ struct WorkRequestTests {
         #expect(URL(string: service.urls[0]) != nil && PixivSource.facts.entries(of: .search) == 60)
     }
 
+    @Test("options in the name are parameters")
+    func searchOptions() async throws {
+        let payload = "ajax-search-artworks/Nandaka-PixivUtil2-test-tags-search-exact-last"
+        let names = [
+            (
+                "a b,since=2026-02,until=2026-02,kind=ugoira,size=3000,shape=landscape,match=tag", "illustrations",
+                "s_mode=s_tag_full&type=ugoira&scd=2026-02-01&ecd=2026-02-28&wlt=3000&hlt=3000&ratio=0.5"
+            ),
+            ("a b,kind=manga,shape=portrait,match=text", "manga", "s_mode=s_tc&type=manga&ratio=-0.5"),
+            (
+                "a b,kind=illust,shape=square,since=2026-02-03", "illustrations",
+                "s_mode=s_tag&type=illust&scd=2026-02-03&ratio=0"
+            ),
+        ]
+        for (name, route, rest) in names {
+            let service = try service(payload)
+            _ = try await service.source().page(of: .search(name), 1, deadline: deadline)
+            #expect(
+                service.urls == [
+                    "https://www.pixiv.net/ajax/search/\(route)/a%20b?word=a%20b&order=date_d&mode=all&p=1&\(rest)"
+                ])
+        }
+        let service = FakeService()
+        #expect(
+            await failure { () async throws(Failure) in
+                try await service.source().page(of: .search("..,kind=manga"), 1, deadline: deadline)
+            } == .notFound)
+        #expect(service.urls.isEmpty)
+    }
+
     @Test("what nobody can search, and pages before the first, are not asked for")
     func noSearch() async {
         let service = FakeService()

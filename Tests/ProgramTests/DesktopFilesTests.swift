@@ -57,7 +57,8 @@ import Testing
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.desktop.path)
         let text = { (name: String) in try String(contentsOf: Self.desktop.appending(path: name), encoding: .utf8) }
         let script = try text("rankfs-action")
-        for action in ["page", "author", "pages", "keep", "release", "refresh"] {
+        for action in ["page", "author", "pages", "series", "related", "pools", "family", "keep", "release", "refresh"]
+        {
             #expect(script.contains("\n\(action) "), "\(action) is explained")
             #expect(try text("rankfs_menu.py").contains("\"\(action)\""))
             let menus = try ["rankfs-works.desktop.in", "rankfs-keep.desktop.in"].map(text).joined()

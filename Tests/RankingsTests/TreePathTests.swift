@@ -83,6 +83,8 @@ import Testing
             (.author(UserID(rawValue: 11)), "users/11", "author/11"),
             (.bookmarks(UserID(rawValue: 11)), "users/11/bookmarks", "bookmarks/11"),
             (.work(WorkID(rawValue: 7)), "works/7", "work/7"), (.search("a b"), "search/a b", "search/a b"),
+            (ListingKey.only(.hot) ?? .search("hot"), "hot", "hot/1"),
+            (ListingKey(.favoriteGroup, 4), "favgroups/4", "favgroups/4"),
             (.artist("a_(b)"), "artists/a_(b)", "artists/a_(b)"),
             (.following(UserID(rawValue: 3)), "following", "following/3"),
         ]
@@ -97,6 +99,8 @@ import Testing
                 == ["ranking/daily/2024-05-01", "ranking/daily/latest"])
         #expect(ListingKey.search("a").paths == [.search("a")])
         #expect(ListingKey.bookmarks(UserID(rawValue: 11)).paths.map(\.text) == ["users/11/bookmarks", "bookmarks"])
+        #expect(
+            ListingKey.only(.following) == nil && ListingKey.only(.pool) == nil && ListingKey(of: .following) == nil)
         #expect(ListingKey(of: .latest(Self.daily)) == nil && ListingKey(of: .random) == nil)
     }
 }

@@ -12,7 +12,11 @@ import sys
 
 # Bytes of the table of mounts that are looked at; each line takes some 150.
 LONGEST_TABLE = 4 << 20
-FOLDERS = ("users", "artists", "works", "search", "following")
+FOLDERS = (
+    "users", "artists", "works", "search", "series", "related", "family", "favorites", "pools", "favgroups", "following")
+# The actions that lead to what only some sources have.
+DOORS = {"pixiv": ("series", "related"), "danbooru": ("pools", "family"), "yandere": ("pools", "family"),
+         "konachan": ("pools", "family")}
 DAY = re.compile(r"latest|[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -116,6 +120,10 @@ class Place:
     def __init__(self, path, mount, parts):
         self.path, self.mount, self.parts = path, mount, parts
 
+    def has(self, action):
+        """Whether the source has what an action leads to, as far as its name says."""
+        return action in DOORS.get(self.mount.source, (action,)) or all(action not in doors for doors in DOORS.values())
+
     def is_picture(self, is_folder):
         """Whether it is a file that belongs to a work."""
         return not is_folder and bool(self.parts) and self.parts[0] != ".rankfs" and (
@@ -127,7 +135,7 @@ class Place:
             return False
         if self.parts[0] in ("ranking", "by-date"):
             return len(self.parts) > 2 and DAY.fullmatch(self.parts[-1]) is not None
-        return self.parts[0] in ("bookmarks", "recent") or self.parts[0] in FOLDERS and len(self.parts) > 1
+        return self.parts[0] in ("bookmarks", "recent", "hot") or self.parts[0] in FOLDERS and len(self.parts) > 1
 
 
 def attribute(path, name):

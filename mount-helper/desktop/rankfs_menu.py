@@ -28,6 +28,10 @@ WORK_ITEMS = (
     ("page", "Open the _Page of the Work", "web-browser"),
     ("author", "Go to the A_uthor", "avatar-default"),
     ("pages", "_All Pages of the Work", "view-grid"),
+    ("series", "Go to the Se_ries", "view-list"),
+    ("related", "Rela_ted Works", "edit-find"),
+    ("pools", "P_ools of the Post", "folder-pictures"),
+    ("family", "_Family of the Post", "system-users"),
 )
 OWN_ITEMS = (
     ("keep", "K_eep", "emblem-rankfs-kept"),
@@ -58,7 +62,7 @@ def items(files):
         places.append((place, is_folder))
     if not places:
         return []
-    found = list(WORK_ITEMS) if all(not is_folder for _, is_folder in places) else []
+    found = [item for item in WORK_ITEMS if all(not is_folder and place.has(item[0]) for place, is_folder in places)]
     if all(place.mount.is_own for place, _ in places):
         found += OWN_ITEMS
     return found

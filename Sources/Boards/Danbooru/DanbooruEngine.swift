@@ -30,6 +30,7 @@ package struct DanbooruEngine: BooruEngine {
         switch query {
         case .number(let number): "/pools/\(number).json"
         case .name(let name): list(ofPools: "name_contains", PercentCoding.encode(name))
+        case .group(let number): "/favorite_groups/\(number).json"
         case .post(let post): list(ofPools: "post_ids_include_any", "\(post.rawValue)")
         }
     }
@@ -92,6 +93,8 @@ package struct DanbooruEngine: BooruEngine {
                 "Danbooru gave up after the three seconds that it takes for a search; look for a rarer tag or a shorter time, or "
                     + "try again later"
             )
+        // A user may hide a group of favourites.
+        case (403, "User::PrivilegeError"): .withheld(Withholding.restricted)
         // The post was taken down by order of a court.
         case (451, _): .notFound
         default: refusal.usual(of: "Danbooru")

@@ -54,7 +54,9 @@ package enum DanbooruFacts {
 
     package static let description = SourceDescription(
         name: "danbooru", title: "Danbooru", calendar: calendar, rankings: BooruRankings.all(from: firstDay),
-        listings: BooruRankings.listings(perPage: postsPerPage), abilities: BooruRankings.abilities,
+        listings: BooruRankings.listings(perPage: postsPerPage)
+            .merging([.favoriteGroup: postsPerPage, .hot: postsPerPage]) { first, _ in first },
+        abilities: BooruRankings.abilities,
         renditions: [
             RenditionFacts(.original), RenditionFacts(.regular, size: "850 pixels wide"),
             RenditionFacts(.small, size: "360 pixels", fileExtension: "jpg"),

@@ -32,7 +32,7 @@ package struct MoebooruEngine: BooruEngine {
     /// twenty without a limit, takes blanks between the words of a name (`pool_controller.rb`).
     package func pools(_ query: PoolQuery) -> String? {
         switch query {
-        case .number: nil
+        case .number, .group: nil
         case .name(let name): "/pool.json?query=\(PercentCoding.encode(name.replacing("_", with: " ")))%20limit:100"
         case .post(let post): "/post.json?api_version=2&include_pools=1&tags=id:\(post.rawValue)"
         }

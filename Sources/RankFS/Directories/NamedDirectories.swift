@@ -96,7 +96,7 @@ struct KindDirectory: ListingDirectory {
     func audience(in tree: Tree) -> Audience { facts.audience }
 }
 
-/// A directory in the root that shows a listing of the signed-in user: `bookmarks/`, `following/`.
+/// A directory in the root that shows a listing of the signed-in user, `bookmarks/` and `following/`, or the only one of its kind.
 ///
 /// `bookmarks/` shows the pictures of the directory below `users/`, because a directory can only be in one place.
 struct SessionDirectory: ListingDirectory {
@@ -110,7 +110,9 @@ struct SessionDirectory: ListingDirectory {
             kind.facts.mayBeAbsent && rememberedKey(in: tree).map(tree.catalog.listings.isKnownAbsent) == true
         return tree.source.has(kind) && !isAbsent
     }
-    func rememberedKey(in tree: Tree) -> ListingKey? { tree.source.signIn.user.map { ListingKey(kind, $0.rawValue) } }
+    func rememberedKey(in tree: Tree) -> ListingKey? {
+        ListingKey.only(kind) ?? tree.source.signIn.user.map { ListingKey(kind, $0.rawValue) }
+    }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let key = rememberedKey(in: tree) else { return .refused(.needsSignIn) }
@@ -121,7 +123,7 @@ struct SessionDirectory: ListingDirectory {
     func lifetime(in tree: Tree) -> Lifetime { (.zero, TreeLimits.current) }
     // Another user may sign in.
     var longestName: Duration { TreeLimits.current }
-    func refusal(in tree: Tree) -> Failure? { tree.refusalOfSession }
+    func refusal(in tree: Tree) -> Failure? { ListingKey.only(kind) == nil ? tree.refusalOfSession : nil }
     func audience(in tree: Tree) -> Audience { kind.facts.audience }
     func opens(in tree: Tree) async -> Bool { rememberedKey(in: tree).map(tree.catalog.listings.isStored) ?? false }
 }

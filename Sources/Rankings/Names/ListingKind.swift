@@ -12,6 +12,8 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case favorites
     case pool
     case poolsOfPost
+    case favoriteGroup
+    case hot
     case bookmarks
     case following
     case feed
@@ -32,6 +34,8 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
         case .favorites: .favorites
         case .pool: .pool
         case .poolsOfPost: .poolsOfPost
+        case .favoriteGroup: .favoriteGroup
+        case .hot: .hot
         case .bookmarks: .bookmarks
         case .following: .following
         case .feed: .feed
@@ -88,6 +92,16 @@ extension ListingFacts {
     fileprivate static let poolsOfPost = ListingFacts(
         "pools-of", by: .number, at: .inside(.work, "pools"), order: .given, contents: .authors, most: 1,
         freshness: .halfDay, sharedUnder: "pools-of")
+
+    /// The posts of a user's group of favourites, each under its number in the group.
+    fileprivate static let favoriteGroup = ListingFacts(
+        "favgroups", by: .number, at: .folder("favgroups"), order: .ranked, freshness: .halfDay,
+        sharedUnder: "favgroups", mayBeAbsent: true)
+
+    /// The posts of the last two days that users like now; there is one such listing, number 1.
+    fileprivate static let hot = ListingFacts(
+        "hot", by: .number, at: .root, ownName: "hot", order: .given, isSnapshot: true, freshness: .minutes,
+        sharedUnder: "hot")
 
     /// The public bookmarks of a user.
     fileprivate static let bookmarks = ListingFacts(
@@ -193,7 +207,7 @@ package final class ListingFacts: Sendable {
     package let word: String
     package let form: SubjectForm
     package let place: Place
-    /// The name in the root under which the signed-in user's own listing stands; nil for none.
+    /// The name in the root under which the signed-in user's own listing stands, or the only one; nil for none.
     package let ownName: String?
     package let order: Order
     package let contents: Contents

@@ -202,9 +202,14 @@ package struct ListingKey: Hashable, Sendable {
     package static func author(_ author: UserID) -> Self { Self(.author, author.rawValue) }
     package static func artist(_ name: String) -> Self { Self(.artist, .name(NormalizedName(name))) }
     package static func work(_ work: WorkID) -> Self { Self(.work, work.rawValue) }
-    package static func search(_ words: String) -> Self { Self(.search, .name(NormalizedName(words))) }
+    package static func search(_ words: String) -> Self { Self(.search, .name(name(words, of: .search))) }
     package static func bookmarks(_ user: UserID) -> Self { Self(.bookmarks, user.rawValue) }
     package static func following(_ user: UserID) -> Self { Self(.following, user.rawValue) }
+
+    /// The only listing of a kind, number 1; nil for a kind that has many.
+    package static func only(_ kind: ListingKind) -> Self? {
+        kind.facts.place == .root && kind.facts.audience != .session ? Self(kind, 1) : nil
+    }
 
     /// The ranking and the day; nil for another kind, and for the newest day.
     package var ranking: (mode: RankingMode, day: Day)? {
@@ -271,6 +276,9 @@ package struct ListingKey: Hashable, Sendable {
         case .listing(let kind, let name):
             guard let key = Self(kind, named: name) else { return nil }
             self = key
+        case .own(let kind):
+            guard let key = Self.only(kind) else { return nil }
+            self = key
         default: return nil
         }
     }
@@ -285,8 +293,13 @@ package struct ListingKey: Hashable, Sendable {
         case .number:
             guard let number = Int64(text) else { return nil }
             self.init(kind, number)
-        case .name: self.init(kind, .name(NormalizedName(text)))
+        case .name: self.init(kind, .name(Self.name(text, of: kind)))
         }
+    }
+
+    /// The one spelling of a name: of a search also the one order of its options.
+    private static func name(_ text: String, of kind: ListingKind) -> NormalizedName {
+        NormalizedName(kind == .search ? SearchQuery(text).text : text)
     }
 
     /// The key as stored in databases: `ranking/daily/2024-05-01`, `author/11`; these forms never change.

@@ -10,7 +10,7 @@ struct ServiceReport {
     var requests: Int
 
     /// The greatest number of requests, each try and redirect counted.
-    static let mostRequests = 12
+    static let mostRequests = 16
     /// The time limit of each request; a service that is slower is in trouble.
     private static let patience: Duration = .seconds(15)
 

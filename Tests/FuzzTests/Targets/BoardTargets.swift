@@ -5,7 +5,8 @@ import Rankings
 extension FuzzTarget {
     static let boards: [FuzzTarget] = [
         FuzzTarget(
-            name: "posts", longest: 16_384, seeds: ["BooruTests/Payloads/danbooru", "BooruTests/Payloads/moebooru"]
+            name: "posts", longest: 16_384,
+            seeds: ["BooruTests/Payloads/danbooru", "BooruTests/Payloads/moebooru", "BooruTests/Payloads/pools"]
         ) { bytes in
             guard let root = try? JSONReader.read(bytes) else { return }
             for engine in engines {
@@ -19,6 +20,8 @@ extension FuzzTarget {
                 }
                 for post in entries.compactMap(\.post) { try holdPost(post, hosts) }
             }
+            let pools = (try? BooruPool.all(in: root)) ?? []
+            try hold(pools.allSatisfy { $0.id > 0 }, "a pool has no number")
         },
         FuzzTarget(name: "reference", longest: 2048, seeds: []) { bytes in
             let text = String(decoding: bytes, as: UTF8.self)

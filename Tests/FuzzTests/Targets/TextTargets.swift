@@ -55,6 +55,8 @@ extension FuzzTarget {
             _ = EntryName.authorName(bytes)
             _ = SharedThumbnailsDirectory.isName(bytes)
             let text = String(decoding: bytes, as: UTF8.self)
+            let query = SearchQuery(text)
+            try hold(SearchQuery(query.text) == query, "a search is another one under its own key")
             if let day = Day(text) { try hold(day.description == text, "a day has two names") }
             if let day = Day(compact: text) { try hold(day.compact == text, "a day has two compact names") }
             if let seconds = Timestamp.seconds(text) {

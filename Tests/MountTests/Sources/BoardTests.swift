@@ -227,6 +227,40 @@ extension MountSuite {
             }
         }
 
+        @Test func whatIsHotAndAGroupOfFavouritesHaveADoor() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: .danbooru)
+                let mount = try Mount(workplace, of: origin)
+                func told(_ tags: String) throws -> [Int64] {
+                    let data = try origin.fetch("/posts.json?tags=\(tags)&limit=200")
+                    let posts = try JSONSerialization.jsonObject(with: data) as? [[String: Any]] ?? []
+                    return posts.filter { $0["file_url"] != nil && $0["file_ext"] as? String != "swf" }
+                        .compactMap { ($0["id"] as? NSNumber)?.int64Value }
+                }
+                let hot = try mount.names("\(mount.path)/hot")
+                let numbers = hot.compactMap { Int64($0.prefix { $0 != "-" }) }
+                // New posts may come between both requests.
+                let common = try told("order:rank").filter(Set(numbers).contains)
+                #expect(
+                    common.count > 20 && numbers.filter(Set(common).contains) == common, "as the service orders them")
+                let picture = "\(mount.path)/hot/\(hot[0])"
+                #expect(try read(picture).get().count == Int(try status(of: picture).st_size))
+                #expect(try mount.names("\(mount.path)/recent").count == 1, "what was read there is found again")
+
+                let (number, posts) = try origin.pool(named: "Book_of_2024-04-30")
+                let group = "\(mount.path)/favgroups/\(number % 7 == 0 ? number + 1 : number)"
+                let names = try mount.names(group)
+                #expect(names.count > 20 && names == names.sorted() && names.count < posts.count)
+                #expect(list("\(mount.path)/favgroups/\(number / 7 * 7)").errno == EACCES, "it is its owner's")
+                #expect(list("\(mount.path)/favgroups/999999999").errno == ENOENT)
+                origin.stop()
+                #expect(try mount.names("\(mount.path)/hot") == hot && mount.names(group) == names)
+                #expect(mount.unmount())
+                let again = try Mount(workplace, of: origin, named: "again")
+                #expect(try again.names("\(again.path)/hot") == hot)
+            }
+        }
+
         @Test(arguments: Service.boards) func aPoolIsABookByItsNumberAndItsName(service: Service) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, service: service)

@@ -92,7 +92,9 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     /// What stands in a mount for somebody who is not signed in.
     var top: [String] {
         let authors = self == .pixiv ? ["users"] : []
-        let boards = self == .pixiv ? [] : ["artists", "family", "favorites", "pools"]
+        let boards =
+            self == .pixiv
+            ? [] : ["artists", "family", "favorites", "pools"] + (self == .danbooru ? ["favgroups", "hot"] : [])
         let series = self == .pixiv ? ["series", "related", "collections"] : []
         return (boards + ["by-date", "random.jpg", "ranking", "recent", "search"] + series + authors + ["works"])
             .sorted()

@@ -104,6 +104,50 @@ extension MountSuite {
             }
         }
 
+        @Test func optionsInTheNameOfASearchAreParameters() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let (all, searches) = (Set(try mount.names("\(mount.path)/search/風景")), "\(mount.path)/search")
+                func types(_ name: String) throws -> Set<String> {
+                    Set(
+                        try mount.names("\(searches)/\(name)").prefix(8).compactMap {
+                            extendedAttribute("user.rankfs.type", of: "\(searches)/\(name)/\($0)")
+                        })
+                }
+                #expect(try types("風景,kind=ugoira") == ["animation"])
+                #expect(try types("風景,kind=manga") == ["manga"])
+                let wide = try mount.names("\(searches)/風景,shape=landscape,size=1500")
+                #expect(!wide.isEmpty && wide.count < all.count)
+                for name in wide.prefix(5) {
+                    let sides = ["width", "height"].compactMap {
+                        extendedAttribute("user.rankfs.\($0)", of: "\(searches)/風景,shape=landscape,size=1500/\(name)")
+                    }.compactMap { Int($0) }
+                    #expect(sides.count == 2 && sides[0] > sides[1] && sides[1] >= 1500)
+                }
+                // Strangers see ten pages of a search; each month has ten of its own.
+                let months = try ["2010-03", "2012-05"].map { month in
+                    Set(try mount.names("\(searches)/風景,since=\(month),until=\(month)"))
+                }
+                #expect(months[0].isDisjoint(with: months[1]) && !months[0].union(months[1]).isSubset(of: all))
+                // The order of options makes another directory and no request.
+                func asked() -> Int { origin.requests.count { $0.path.hasPrefix("/ajax/search/") } }
+                let before = asked()
+                let other = "\(searches)/風景,size=1500,shape=landscape"
+                #expect(try mount.names(other) == wide)
+                #expect(asked() == before)
+                #expect(try status(of: other).st_ino != status(of: "\(searches)/風景,shape=landscape,size=1500").st_ino)
+                let name = try #require(wide.first)
+                #expect(
+                    try status(of: "\(other)/\(name)").st_ino
+                        == status(of: "\(searches)/風景,shape=landscape,size=1500/\(name)").st_ino)
+                // What is no option is words.
+                #expect(try mount.names("\(searches)/風景,kind=novel").isEmpty)
+                origin.stop()
+                #expect(try mount.names(other) == wide)
+            }
+        }
+
         @Test func aSearchIsFoundAgainInEverySpelling() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

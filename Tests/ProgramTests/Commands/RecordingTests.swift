@@ -114,7 +114,7 @@ import Testing
         "original", "illust", "manga", "image", "sample", "artist", "general", "character", "copyright", "meta",
         "style",
         "circle", "tags", "true", "false", "null", "https", "http", "title", "name", "user", "description", "comment",
-        "daily", "page", "jpeg", "width", "height", "status", "rating", "score", "preview", "pixiv", "twitter",
+        "daily", "page", "posts", "jpeg", "width", "height", "status", "rating", "score", "preview", "pixiv", "twitter",
     ]
 
     private struct Found {

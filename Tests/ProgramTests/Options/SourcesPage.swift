@@ -33,6 +33,8 @@ enum SourcesPage {
         ("`collections/<id>/`", { $0.has(.collection) ? "works by their place in the collection" : nil }),
         ("`family/<id>/`", { $0.has(.family) ? "a post, its parent and children" : nil }),
         ("`favorites/<name>/`", { $0.has(.favorites) ? "as the service orders them" : nil }),
+        ("`favgroups/<id>/`", { $0.has(.favoriteGroup) ? "posts by their number in the group" : nil }),
+        ("`hot/`", { $0.has(.hot) ? "what is liked now" : nil }),
         ("`pools/<id>/`, by name too", { $0.has(.pool) ? "posts by their number in the pool" : nil }),
         (
             "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",

@@ -94,8 +94,12 @@ struct Board: ServedAPI {
             }
             return list(universe.books(named: request.value("search[name_contains]") ?? "", now: now))
         }
-        guard path.count == 2, path[0] == "pools", path[1].hasSuffix(".json") else { return nil }
+        guard path.count == 2, ["pools", "favorite_groups"].contains(path[0]), path[1].hasSuffix(".json") else {
+            return nil
+        }
         let number = Int64(path[1].dropLast(".json".count))
+        // One group in seven is its owner's alone. The others have the posts of the pool with their number.
+        if path[0] == "favorite_groups", let number, number % 7 == 0 { return error("PrivilegeError") }
         return number.flatMap { universe.record(ofBook: $0, now: now) }.map { .rails($0) } ?? error("RecordNotFound")
     }
 
@@ -109,6 +113,7 @@ struct Board: ServedAPI {
             switch name {
             case "PaginationError": (410, "PaginationExtension", "You cannot go beyond page 1000.")
             case "TagLimitError": (422, "PostQuery", "You cannot search for more than 2 tags at a time.")
+            case "PrivilegeError": (403, "User", "Access denied")
             case "QueryCanceled": (500, "ActiveRecord", "The database timed out running your query.")
             default: (404, "ActiveRecord", "That record was not found.")
             }

@@ -20,6 +20,8 @@ struct BoardSearch {
     private var isByScore = false
     /// Whether the posts are a user's favourites, in the order in which they became that.
     private var isByFavorite = false
+    /// Whether the posts are those of the last two days that users like, in an order of their own.
+    private var isHot = false
     /// The pool whose posts are searched, and whether they come in its order.
     private var book: (number: Int64, isOrdered: Bool)?
     /// The open parentheses: for each the alternatives between its `or`s; a post has to meet all conditions of one alternative.
@@ -50,8 +52,9 @@ struct BoardSearch {
         if let recorded = universe.recorded { return recorded.filter { ids?.contains($0.id) ?? true } }
         let numbers = book.map { universe.book($0.number, now: now) ?? [] } ?? ids
         let ownDay = parent.flatMap { universe.post($0, now: now) }.map(day)
-        let days = ownDay.map { $0...$0 } ?? days
-        let last = min(days?.upperBound ?? Day(ordinal: .max), universe.newest(at: now))
+        let newest = universe.newest(at: now)
+        let days = isHot ? newest.advanced(by: -1)...newest : ownDay.map { $0...$0 } ?? days
+        let last = min(days?.upperBound ?? Day(ordinal: .max), newest)
         let first = days?.lowerBound ?? last.advanced(by: 1 - universe.service.searchedDays)
         let all =
             numbers.map { $0.compactMap { universe.post($0, now: now) } }
@@ -63,7 +66,7 @@ struct BoardSearch {
             (isDanbooru || ids != nil || !post.flags.contains(.deleted)) && Self.met(open[0])(post)
         }
         if book?.isOrdered == true { return found }
-        if isByFavorite { return found.sorted { Universe.place($0.id) < Universe.place($1.id) } }
+        if isByFavorite || isHot { return found.sorted { Universe.place($0.id) < Universe.place($1.id) } }
         return found.sorted { isByScore ? ($0.score, $0.id) > ($1.score, $1.id) : $0.id > $1.id }
     }
 
@@ -100,7 +103,8 @@ struct BoardSearch {
         case "order":
             if isDanbooru { counted += 1 }
             isByScore = value == "score"
-            return { _ in true }
+            isHot = value == "rank"
+            return { [isHot] in !isHot || $0.score > 0 }
         case "date":
             guard let range = days(value) else { return { _ in false } }
             days = range
@@ -109,6 +113,9 @@ struct BoardSearch {
         case "id":
             ids = value.split(separator: "," as Character).map { Int64($0) ?? 0 }
             return { _ in true }
+        case "width": return bound(value) { Double($0.width) }
+        case "height": return bound(value) { Double($0.height) }
+        case "ratio": return bound(value) { (Double($0.width) / Double($0.height) * 100).rounded() / 100 }
         case "pool", "ordpool":
             // Moebooru's searches for a pool come in its order without being asked for it.
             book = (Int64(value) ?? 0, !isDanbooru || parts[0] == "ordpool")
@@ -129,6 +136,21 @@ struct BoardSearch {
             let letters = value.lowercased().split(separator: "," as Character).compactMap(\.first)
             return { post in letters.contains { $0 == post.rating.rawValue.first } }
         default: return nil
+        }
+    }
+
+    /// The condition of a number: `>=N`, `>N`, `<N` or `N`.
+    private func bound(_ value: Substring, _ measure: @escaping (PixelSize) -> Double) -> Condition {
+        let sign = value.prefix { "<>=".contains($0) }
+        guard let bound = Double(value.dropFirst(sign.count)) else { return { _ in false } }
+        return { post in
+            let number = measure(post.pages[0])
+            return switch sign {
+            case ">=": number >= bound
+            case ">": number > bound
+            case "<": number < bound
+            default: number == bound
+            }
         }
     }
 

@@ -82,7 +82,9 @@ final class Pixiv: ServedAPI {
         if viewer == .rejected { return .failure("An unknown error occurred", status: 400) }
         // For an account set to English, as one in ten is, a request without `lang` is refused.
         if let user = viewer.user, user % 10 == 1, request.value("lang") == nil { return Call.badRequest }
-        if path.count == 4, path[1] == "search", path[2] == "artworks" { return call.search(path[3]) }
+        if path.count == 4, path[1] == "search", let group = Call.searches[path[2]] {
+            return call.search(path[3], group)
+        }
         if path == ["ajax", "follow_latest", "illust"] { return call.newWorks() }
         if path == ["ajax", "illust", "recommend", "illusts"] { return call.relatedWorks() }
         if path.count == 3, path[1] == "collection" { return call.collection(path[2]) }

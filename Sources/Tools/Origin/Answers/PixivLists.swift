@@ -259,16 +259,19 @@ extension Pixiv.Call {
     private static let mostAnonymousPages = 10
     private static let mostPages = 1000
 
-    /// `/ajax/search/artworks/<word>`: works by words of their tags, or by whole tags with `s_mode=s_tag_full`.
+    /// The routes of searches, with the name that each gives its list.
+    static let searches = ["artworks": "illustManga", "illustrations": "illust", "manga": "manga"]
+
+    /// `/ajax/search/artworks/<word>`: works by words of their tags, by whole tags with `s_mode=s_tag_full`, or by their titles.
     ///
     /// A page has 60 entries, one of which may be an advertisement; a page past the end is the last one again.
-    func search(_ word: String) -> Response {
+    func search(_ word: String, _ group: String) -> Response {
         // Only paying members may order by popularity.
         guard let asked = Int(request.value("p") ?? "1"), asked >= 1, request.value("order") ?? "date_d" == "date_d"
         else {
             return Self.badRequest
         }
-        let found = hits(word)
+        let found = hits(word).filter { isWanted($0.work, group) }
         func start(_ page: Int) -> Int { (page - 1) * Self.slots - page / 2 }
         let most = viewer.isSignedIn ? Self.mostPages : Self.mostAnonymousPages
         let last = (1...most).first { start($0 + 1) >= found.count } ?? most
@@ -289,12 +292,42 @@ extension Pixiv.Call {
         values["related"] = .texts(tags.prefix(16))
         values["translations"] = .mapping(translations)
         // There is no `message` in this envelope.
-        return .json(.object([("error", false), ("body", Shapes.fill("search", values))]))
+        guard case .object(let members) = Shapes.fill("search", values) else { return Self.badRequest }
+        let body = members.map { (name: $0.name == "illustManga" ? group : $0.name, value: $0.value) }
+        return .json(.object([("error", false), ("body", .object(body))]))
+    }
+
+    /// Whether a work meets the options of the search; in names of sizes `lt` means "at least".
+    private func isWanted(_ work: Post, _ group: String) -> Bool {
+        let day = Day.inUTC(atUnixSeconds: work.created / 1000 + Moment.japan)
+        if let first = request.value("scd").flatMap({ Day($0) }), day < first { return false }
+        if let last = request.value("ecd").flatMap({ Day($0) }), day > last { return false }
+        let pixels = work.pages[0]
+        if pixels.width < request.number("wlt") ?? 0 || pixels.height < request.number("hlt") ?? 0 { return false }
+        let isShape =
+            switch request.value("ratio") {
+            case "0.5": pixels.width > pixels.height
+            case "-0.5": pixels.width < pixels.height
+            case "0": pixels.width == pixels.height
+            default: true
+            }
+        let type = request.value("type")
+        switch work.kind {
+        case .manga: return isShape && group != "illust"
+        case .animation: return isShape && group != "manga" && type != "illust"
+        case .illustration: return isShape && group != "manga" && type != "ugoira"
+        }
     }
 
     private func hits(_ word: String) -> [SearchedWork] {
         let words = word.lowercased().split(whereSeparator: \.isWhitespace).map { Array($0.utf8) }
         guard !words.isEmpty else { return [] }
+        if request.value("s_mode") == "s_tc" {
+            return universe.searchedWorks(now: now).filter { hit in
+                let title = Array(universe.title(of: hit.work).lowercased().utf8)
+                return !viewer.isKept(from: hit.work) && words.allSatisfy { title.firstRange(of: $0) != nil }
+            }
+        }
         let isWhole = request.value("s_mode") == "s_tag_full"
         // There are only some hundred tags, so that a search compares few texts.
         let names = universe.tags.all.map { Array($0.name.lowercased().utf8) }
