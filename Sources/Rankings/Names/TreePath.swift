@@ -271,13 +271,10 @@ package struct ListingKey: Hashable, Sendable {
         switch path {
         case .day(let mode, let day): self = .ranking(mode, day)
         case .own(let kind):
-            guard let user else { return nil }
-            self.init(kind, user.rawValue)
+            guard let key = Self.only(kind) ?? user.map({ Self(kind, $0.rawValue) }) else { return nil }
+            self = key
         case .listing(let kind, let name):
             guard let key = Self(kind, named: name) else { return nil }
-            self = key
-        case .own(let kind):
-            guard let key = Self.only(kind) else { return nil }
             self = key
         default: return nil
         }
