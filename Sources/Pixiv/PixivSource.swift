@@ -80,6 +80,7 @@ extension PixivSource {
         .series: PixivLimits.worksPerSeriesPage,
         .bookmarks: PixivLimits.worksPerBookmarksPage, .following: PixivLimits.authorsPerPage,
         .related: PixivLimits.relatedPerRequest, .collection: PixivLimits.tilesOfCollection,
+        .authorTags: PixivLimits.tagsOfAuthor, .authorTag: PixivLimits.worksPerBookmarksPage,
         .feed: PixivLimits.worksPerFeedPage, .feedR18: PixivLimits.worksPerFeedPage,
     ]
 
@@ -104,7 +105,13 @@ extension PixivSource {
             return try ListAnswers.series(await api(forPage: page).body(path, deadline: deadline), page: page)
         case .bookmarks:
             let path = PixivRoutes.bookmarks(of: listing.user, page: page)
-            return try ListAnswers.bookmarks(await api(forPage: page).body(path, deadline: deadline), page: page)
+            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
+        case .authorTags:
+            let path = "/ajax/user/\(listing.user.rawValue)/illustmanga/tags?all=1"
+            return try ListAnswers.tags(await api.body(path, deadline: deadline))
+        case .authorTag:
+            guard let path = PixivRoutes.works(ofAuthorAndTag: listing.words ?? "", page: page) else { throw .notFound }
+            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
         case .following:
             let path = PixivRoutes.following(of: listing.user, page: page)
             return try ListAnswers.following(await api(forPage: page).body(path, deadline: deadline), page: page)
@@ -218,9 +225,7 @@ enum PixivRoutes {
     static func series(_ series: WorkID, page: Int) -> String { "/ajax/series/\(series.rawValue)?p=\(page)" }
 
     static func bookmarks(of user: UserID, page: Int) -> String {
-        let range =
-            "offset=\((page - 1) * PixivLimits.worksPerBookmarksPage)&limit=\(PixivLimits.worksPerBookmarksPage)"
-        return "/ajax/user/\(user.rawValue)/illusts/bookmarks?tag=&\(range)&rest=show"
+        "/ajax/user/\(user.rawValue)/illusts/bookmarks?tag=&\(range(page))&rest=show"
     }
 
     static func following(of user: UserID, page: Int) -> String {
@@ -242,6 +247,19 @@ enum PixivRoutes {
         guard listing.kind == .author else { return "/ajax/illust/recommend/illusts?\(query("illust_ids"))" }
         return "/ajax/user/\(listing.user.rawValue)/profile/illusts?\(query("ids"))"
             + "&work_category=illustManga&is_first_page=0"
+    }
+
+    /// The works of an author with a tag; nil for a text that is no number, slash and tag.
+    static func works(ofAuthorAndTag text: String, page: Int) -> String? {
+        let parts = text.split(separator: "/", maxSplits: 1)
+        guard parts.count == 2, let author = Int64(parts[0]), author > 0 else { return nil }
+        let tag = PercentCoding.encode(TagName.tag(String(parts[1])))
+        return "/ajax/user/\(author)/illustmanga/tag?tag=\(tag)&\(range(page))"
+    }
+
+    /// The part of a list of a user's.
+    private static func range(_ page: Int) -> String {
+        "offset=\((page - 1) * PixivLimits.worksPerBookmarksPage)&limit=\(PixivLimits.worksPerBookmarksPage)"
     }
 
     static func record(of subject: RecordKey) -> String {

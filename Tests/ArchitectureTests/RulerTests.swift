@@ -19,6 +19,8 @@ import Testing
         (70, "doors: series of authors, families of posts, favourites of users"),
         (81, "doors: new works of followed authors, joined to what is stored; fetch names what is new"),
         (83, "doors: related works, a snapshot of a day, and collections"),
+        (18, "doors: a picture names its series"),
+        (110, "doors: the tags of an author, a list that names further lists"),
     ]
 
     /// The same for what is no part of the product.
@@ -28,6 +30,7 @@ import Testing
         (3, "a request is in the log before its client has all of the answer"),
         (27, "new works of followed authors, as the service answers them"),
         (55, "related works and collections, as the service answers them"),
+        (25, "tags of authors, as the service answers them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

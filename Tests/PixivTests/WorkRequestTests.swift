@@ -157,6 +157,12 @@ struct WorkRequestTests {
         #expect(
             PixivRoutes.works([WorkID(rawValue: 5), WorkID(rawValue: 7)], of: ListingKey(.related, 9))
                 == "/ajax/illust/recommend/illusts?illust_ids%5B%5D=5&illust_ids%5B%5D=7")
+        #expect(
+            PixivRoutes.works(ofAuthorAndTag: "11/Fate／a b", page: 2)
+                == "/ajax/user/11/illustmanga/tag?tag=Fate%2Fa%20b&offset=48&limit=48")
+        for text in ["", "11", "11/", "/a", "0/a", "-1/a", "x/a"] {
+            #expect(PixivRoutes.works(ofAuthorAndTag: text, page: 1) == nil, "\(text)")
+        }
         #expect(PixivRoutes.series(WorkID(rawValue: 9), page: 1) == "/ajax/series/9?p=1")
         #expect(PixivRoutes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
     }

@@ -36,14 +36,14 @@ package enum ListAnswers {
             unreadable: list.unreadable)
     }
 
-    /// Decodes a page of `/ajax/user/<id>/illusts/bookmarks`.
+    /// Decodes a page of `/ajax/user/<id>/illusts/bookmarks` or `…/illustmanga/tag`.
     ///
     /// Deleted works are missing from their page, so a page may be empty without being the last.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
-    package static func bookmarks(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
+    package static func works(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
         guard body["works"].isArray else {
-            throw .unreadable("pixiv's bookmarks have no list of works; pixiv may have changed it.")
+            throw .unreadable("pixiv's list of a user has no works; pixiv may have changed it.")
         }
         let list = try readable(WorkList(works: body))
         let hasNext = try hasNext(
@@ -136,6 +136,22 @@ package enum ListAnswers {
         return ListingPage(entries: entries, total: places.count, unreadable: list.unreadable)
     }
 
+    /// Decodes `/ajax/user/<id>/illustmanga/tags`: the names of an author's tags, in the service's order, each once.
+    package static func tags(_ body: JSON) throws(Failure) -> ListingPage {
+        guard body.isArray else {
+            throw .unreadable("pixiv's list of an author's tags is none; pixiv may have changed it.")
+        }
+        var seen: Set<String> = []
+        let names = body.elements.prefix(PixivLimits.tagsOfAuthor).compactMap { entry -> String? in
+            entry["tag"].text.flatMap(TagName.name).flatMap { seen.insert($0).inserted ? $0 : nil }
+        }
+        if names.isEmpty, !body.elements.isEmpty {
+            throw .unreadable("None of \(body.elements.count) tags could be understood; pixiv may have changed them.")
+        }
+        let named = names.enumerated().map { NamedAuthor(id: UserID(rawValue: Int64($0) + 1), name: $1) }
+        return ListingPage(authors: named, total: named.count, hasNext: false)
+    }
+
     /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
@@ -165,6 +181,29 @@ package enum ListAnswers {
             throw .unreadable("None of \(list.unreadable) works could be understood; pixiv may have changed them.")
         }
         return list
+    }
+}
+
+// MARK: - Tag names
+
+/// The names of directories for tags: a tag may have a slash, as `Fate/GrandOrder`.
+enum TagName {
+    private static let slash: (tag: Unicode.Scalar, name: Unicode.Scalar) = ("/", "\u{FF0F}")
+
+    /// The name for a tag; nil for a tag that no directory can have as its name.
+    static func name(_ tag: String) -> String? {
+        let name = NormalizedName(replacing(slash.tag, by: slash.name, in: tag)).text
+        let isPlain = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+        return isPlain && ![".", ".."].contains(name) && (1...FileName.longest).contains(name.utf8.count) ? name : nil
+    }
+
+    /// The tag of a name.
+    static func tag(_ name: String) -> String { replacing(slash.name, by: slash.tag, in: name) }
+
+    private static func replacing(_ old: Unicode.Scalar, by new: Unicode.Scalar, in text: String) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { scalars.append(scalar == old ? new : scalar) }
+        return String(scalars)
     }
 }
 

@@ -84,6 +84,17 @@ struct KindDirectory: ListingDirectory {
 
     private var facts: ListingFacts { listed.kind.facts }
     var key: ListingKey? { listed }
+    var showsPictures: Bool { listed.kind.showsPictures }
+    var isRefreshable: Bool { true }
+    var isOneOfMany: Bool { if case .among = facts.place { true } else { false } }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        guard let inner = listed.kind.among else { return tree.findPicture(name, listed, leastDigits: 1) }
+        guard let words = EntryName.searchWords(name),
+            let directory = KindDirectory(inner, "\(listed.subject.text)/\(words)")
+        else { return .absent(TreeLimits.frozen) }
+        return tree.findListing(directory.listed) { _ in directory }
+    }
 
     func lifetime(in tree: Tree) -> Lifetime {
         if facts.audience == .session { return (.zero, TreeLimits.current) }

@@ -16,6 +16,8 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case feedR18
     case related
     case collection
+    case authorTags
+    case authorTag
 
     /// The row of the kind.
     package var facts: ListingFacts {
@@ -34,6 +36,8 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
         case .feedR18: .feedR18
         case .related: .related
         case .collection: .collection
+        case .authorTags: .authorTags
+        case .authorTag: .authorTag
         }
     }
 }
@@ -108,6 +112,16 @@ extension ListingFacts {
     fileprivate static let collection = ListingFacts(
         "collection", by: .name, at: .folder("collections"), order: .given, isSnapshot: true, most: 1,
         freshness: .halfDay, sharedUnder: "collections", mayBeAbsent: true)
+
+    /// The tags of an author's works; one answer names all.
+    fileprivate static let authorTags = ListingFacts(
+        "author-tags", by: .number, at: .folder("author-tags"), order: .given, contents: .listings, isSnapshot: true,
+        most: 1, freshness: .halfDay, sharedUnder: "author-tags", mayBeAbsent: true)
+
+    /// The works of an author with a tag: the subject is the author's number, a slash and the tag.
+    fileprivate static let authorTag = ListingFacts(
+        "author-tag", by: .name, at: .among(.authorTags), freshness: .halfDay, sharedUnder: "author-tag",
+        mayBeAbsent: true)
 }
 
 /// The row of a kind of listing: its facts, which tree, catalogue, tier and program read.
@@ -130,6 +144,8 @@ package final class ListingFacts: Sendable {
         case folder(String)
         /// Under this name in the directory of another kind with the same subject.
         case inside(ListingKind, String)
+        /// In the directory of another kind, whose listings name them; the subject begins with the other one's, and a slash.
+        case among(ListingKind)
         /// In the root alone, under `ownName`.
         case root
     }
@@ -149,6 +165,8 @@ package final class ListingFacts: Sendable {
         case pages
         /// Authors; their numbers take the place of works' numbers.
         case authors
+        /// Listings of the kind that stands among these; the places of their names take the place of works' numbers.
+        case listings
     }
 
     /// The time for which a stored listing is shown without a comparison with the service's.
@@ -250,6 +268,9 @@ extension ListingKind {
         }
     }
 
+    /// The kind with directories under the names in listings of this kind; nil if there is none.
+    package var among: ListingKind? { Self.allCases.first { $0.facts.place == .among(self) } }
+
     /// Whether the entries are pictures.
-    package var showsPictures: Bool { facts.contents != .authors }
+    package var showsPictures: Bool { facts.contents != .authors && facts.contents != .listings }
 }

@@ -49,7 +49,11 @@ package indirect enum TreePath: Hashable, Sendable {
         case .dates(let folder): folder.name
         case .folder(let kind): kind.folder ?? ""
         case .listing(let kind, let name):
-            if case .inside(_, let fixed) = kind.facts.place { fixed } else { name }
+            switch kind.facts.place {
+            case .inside(_, let fixed): fixed
+            case .among: Self.parts(name).last
+            default: name
+            }
         case .own(let kind): kind.facts.ownName ?? ""
         case .authorLink(let name): Self.authorMark + name
         case .recent: "recent"
@@ -69,7 +73,11 @@ package indirect enum TreePath: Hashable, Sendable {
         case .dates(let folder): folder.parent.map { .dates($0) } ?? .root
         case .dayLink(let mode, let day): .dates(DateFolder(of: mode, day))
         case .listing(let kind, let name):
-            if case .inside(let outer, _) = kind.facts.place { .listing(outer, name) } else { .folder(kind) }
+            switch kind.facts.place {
+            case .inside(let outer, _): .listing(outer, name)
+            case .among(let outer): .listing(outer, Self.parts(name).first)
+            default: .folder(kind)
+            }
         case .authorLink: .users
         case .sharedThumbnails(let directory), .entry(let directory, _): directory
         }
@@ -126,11 +134,19 @@ extension TreePath {
             return kind.facts.form == .name || Self.number(name) != nil ? .listing(kind, name) : nil
         case .listing(let kind, let subject):
             if let inner = kind.inside.first(where: { $0.name == name }) { return .listing(inner.kind, subject) }
+            if let inner = kind.among { return .listing(inner, "\(subject)/\(name)") }
             return sharedThumbnails(name)
         case .day, .latest: return sharedThumbnails(name)
         case .own(let kind): return kind.showsPictures ? sharedThumbnails(name) : nil
         case .dayLink, .authorLink, .recent, .helpers, .sharedThumbnails, .entry: return nil
         }
+    }
+
+    /// The subject of the outer listing and the name in it, of the subject of a listing among others.
+    private static func parts(_ subject: String) -> (first: String, last: String) {
+        let scalars = subject.unicodeScalars
+        guard let slash = scalars.firstIndex(of: "/") else { return (subject, "") }
+        return (String(scalars[..<slash]), String(scalars[scalars.index(after: slash)...]))
     }
 
     private func sharedThumbnails(_ name: String) -> TreePath? {
@@ -235,8 +251,8 @@ package struct ListingKey: Hashable, Sendable {
     /// Whether the listing shows the pages of one work rather than a list of works.
     package var isWork: Bool { kind.facts.contents == .pages }
 
-    /// Whether the entries are authors: their numbers take the place of works' numbers, as in the pictures of authors.
-    package var listsAuthors: Bool { kind.facts.contents == .authors }
+    /// Whether the entries are authors or listings: their numbers take the place of works' numbers, as in the pictures of authors.
+    package var listsNames: Bool { !kind.showsPictures }
 
     /// Whether the listing is the same in every view that a mount has of works (renditions, pages, filters).
     package var isSameInEveryView: Bool { kind.facts.contents != .works }

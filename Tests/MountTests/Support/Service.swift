@@ -93,7 +93,7 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     var top: [String] {
         let authors = self == .pixiv ? ["users"] : []
         let boards = self == .pixiv ? [] : ["artists", "family", "favorites"]
-        let series = self == .pixiv ? ["series", "related", "collections"] : []
+        let series = self == .pixiv ? ["series", "related", "collections", "author-tags"] : []
         return (boards + ["by-date", "random.jpg", "ranking", "recent", "search"] + series + authors + ["works"])
             .sorted()
     }

@@ -30,6 +30,7 @@ enum SourcesPage {
         ("`\(TreePath.searches.text)/<words>/`", { $0.has(.search) ? "newest first" : nil }),
         ("`series/<id>/`", { $0.has(.series) ? "works by their number in the series" : nil }),
         ("`related/<id>/`", { $0.has(.related) ? "works that the service relates to a work" : nil }),
+        ("`author-tags/<id>/<tag>/`", { $0.has(.authorTag) ? "an author's works with a tag" : nil }),
         ("`collections/<id>/`", { $0.has(.collection) ? "works by their place in the collection" : nil }),
         ("`family/<id>/`", { $0.has(.family) ? "a post, its parent and children" : nil }),
         ("`favorites/<name>/`", { $0.has(.favorites) ? "as the service orders them" : nil }),

@@ -20,7 +20,8 @@ final class Workbench: Sendable {
     static let newest = Day(ordinal: 19845)
     /// What the root lists for everybody, and what a session adds.
     static let root = [
-        ".", "..", "ranking", "by-date", "users", "works", "search", "series", "related", "collections", "recent",
+        ".", "..", "ranking", "by-date", "users", "works", "search", "series", "related", "collections", "author-tags",
+        "recent",
         "random.jpg",
     ]
     static let ofSession = ["bookmarks", "following", "feed", "feed-r18"]

@@ -99,6 +99,8 @@ final class Pixiv: ServedAPI {
         case "user": return call.profile()
         case "user/profile/all": return call.allWorks()
         case "user/profile/illusts": return call.briefWorks()
+        case "user/illustmanga/tags": return call.tagsOfWorks()
+        case "user/illustmanga/tag": return call.worksWithTag()
         case "series": return call.series()
         case "illust/recommend/init": return call.related()
         case "illust": return call.details()

@@ -72,6 +72,30 @@ extension Pixiv.Call {
         return .envelope(Shapes.fill("works", values))
     }
 
+    private var tagged: [(work: Post, tags: [String])] {
+        (universe.works(of: id, now: now, for: viewer) ?? []).map(universe.post).map { work in
+            (work, universe.tags(of: work).map { universe.tags.all[$0].name })
+        }
+    }
+
+    /// `/ajax/user/<id>/illustmanga/tags?all=1`: the tags of a user's works, the most frequent first.
+    func tagsOfWorks() -> Response {
+        let counts = tagged.flatMap(\.tags).reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        let tags = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return .envelope(
+            .list(
+                tags.map { tag, count in
+                    .object([("tag", .text(tag)), ("tag_translation", ""), ("tag_yomigana", ""), ("cnt", .int(count))])
+                }))
+    }
+
+    /// `/ajax/user/<id>/illustmanga/tag?tag=&offset=&limit=48`: a user's works with a tag.
+    func worksWithTag() -> Response {
+        guard let tag = request.value("tag") else { return Self.badRequest }
+        let all = tagged.filter { $0.tags.contains(tag) }.map(\.work)
+        return part("bookmarks", of: all, tag) { facts($0).brief }
+    }
+
     // MARK: - Bookmarks and followed authors
 
     private static let largestPart = 100
