@@ -18,7 +18,7 @@ import Testing
         (26, "cache: the first part of a picture for a copy tells its length, and of most it is all"),
         (70, "doors: series of authors, families of posts, favourites of users"),
         (81, "doors: new works of followed authors, joined to what is stored; fetch names what is new"),
-        (83, "doors: related works, a snapshot of a day, and collections"),
+        (70, "doors: related works, a snapshot of a day, and collections"),
         (18, "doors: a picture names its series"),
         (110, "doors: the tags of an author, a list that names further lists"),
     ]

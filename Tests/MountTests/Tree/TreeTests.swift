@@ -37,6 +37,33 @@ extension MountSuite {
             }
         }
 
+        @Test func aPictureNamesItsSeries() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let day = mount.day("daily-manga")
+                let named = try mount.names(day).compactMap { name -> (name: String, series: String)? in
+                    extendedAttribute("user.rankfs.series", of: "\(day)/\(name)").map { (name, $0) }
+                }
+                let (name, series) = try #require(named.first)
+                let picture = "\(day)/\(name)"
+                #expect(named.count < (try mount.names(day)).count, "not every work belongs to one")
+                #expect(
+                    try workplace.run("getfattr", "-d", picture).output.contains("user.rankfs.series=\"\(series)\""))
+                let work = try #require(extendedAttribute("user.rankfs.work", of: picture))
+                #expect(
+                    try read("\(mount.path)/works/\(work)/info.json").get().contains("\"series_id\": \(series)".utf8))
+                let works = try mount.names("\(mount.path)/series/\(series)").compactMap {
+                    extendedAttribute("user.rankfs.work", of: "\(mount.path)/series/\(series)/\($0)")
+                }
+                #expect(works.contains(work))
+                origin.stop()
+                #expect(mount.unmount())
+                let again = try Mount(workplace, of: origin, named: "again")
+                #expect(extendedAttribute("user.rankfs.series", of: "\(again.day("daily-manga"))/\(name)") == series)
+            }
+        }
+
         @Test func aSeriesIsABookInTheOrderOfItsNames() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

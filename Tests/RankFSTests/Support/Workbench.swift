@@ -146,7 +146,8 @@ final class Workbench: Sendable {
         Work(
             id: WorkID(rawValue: id), title: "Title \(id)", author: UserID(rawValue: 11), authorName: "Author",
             tags: ["a", "b,c"], kind: .illustration, width: width, height: 900, pageCount: 1,
-            uploaded: 1_714_489_200 + id, views: 10, ratings: 5, picture: "reference \(id)", withheld: withheld)
+            uploaded: 1_714_489_200 + id, views: 10, ratings: 5, picture: "reference \(id)", withheld: withheld,
+            series: id == 1002 ? 77 : nil)
     }
 
     /// Returns once these works' pictures are in their place, whoever downloads them.
