@@ -81,6 +81,9 @@ extension PixivSource {
         .bookmarks: PixivLimits.worksPerBookmarksPage, .following: PixivLimits.authorsPerPage,
         .related: PixivLimits.relatedPerRequest, .collection: PixivLimits.tilesOfCollection,
         .authorTags: PixivLimits.tagsOfAuthor, .authorTag: PixivLimits.worksPerBookmarksPage,
+        .bookmarksPrivate: PixivLimits.worksPerBookmarksPage, .bookmarkTags: PixivLimits.tagsOfAuthor,
+        .bookmarkTag: PixivLimits.worksPerBookmarksPage, .bookmarkMonths: PixivLimits.tagsOfAuthor,
+        .bookmarkMonth: PixivLimits.worksPerBookmarksPage,
         .feed: PixivLimits.worksPerFeedPage, .feedR18: PixivLimits.worksPerFeedPage,
     ]
 
@@ -108,7 +111,7 @@ extension PixivSource {
             return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
         case .authorTags:
             let path = "/ajax/user/\(listing.user.rawValue)/illustmanga/tags?all=1"
-            return try ListAnswers.tags(await api.body(path, deadline: deadline))
+            return try ListAnswers.names(await api.body(path, deadline: deadline), "tag", TagName.name)
         case .authorTag:
             guard let path = PixivRoutes.works(ofAuthorAndTag: listing.words ?? "", page: page) else { throw .notFound }
             return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
@@ -124,6 +127,18 @@ extension PixivSource {
                 id.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
             else { throw .notFound }
             return try ListAnswers.collection(await api.body("/ajax/collection/\(id)", deadline: deadline))
+        case .bookmarksPrivate, .bookmarkTag, .bookmarkMonth:
+            guard let (user, path) = PixivRoutes.ownBookmarks(listing, page: page) else { throw .notFound }
+            guard user == signIn.user else { throw .needsSignIn }
+            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
+        case .bookmarkTags, .bookmarkMonths:
+            guard listing.user == signIn.user else { throw .needsSignIn }
+            let isTags = listing.kind == .bookmarkTags
+            let route = isTags ? "illusts/bookmark/tags" : "bookmark/periods?rest=show"
+            let body = try await api.body("/ajax/user/\(listing.user.rawValue)/\(route)", deadline: deadline)
+            return try isTags
+                ? ListAnswers.names(body["public"], "tag", TagName.name)
+                : ListAnswers.names(body, "period") { BookmarkMonth($0)?.name }
         case .feed, .feedR18: return try await feedPage(of: listing, page, deadline: deadline)
         default: throw .notFound
         }
@@ -225,7 +240,28 @@ enum PixivRoutes {
     static func series(_ series: WorkID, page: Int) -> String { "/ajax/series/\(series.rawValue)?p=\(page)" }
 
     static func bookmarks(of user: UserID, page: Int) -> String {
-        "/ajax/user/\(user.rawValue)/illusts/bookmarks?tag=&\(range(page))&rest=show"
+        bookmarks(of: user, page: page, filter: "tag=", rest: "show")
+    }
+
+    /// Part of a user's bookmarks; `rest` is `show` for public or `hide` for private ones, and never both.
+    private static func bookmarks(of user: UserID, page: Int, filter: String, rest: String) -> String {
+        "/ajax/user/\(user.rawValue)/illusts/bookmarks?\(filter)&\(range(page))&rest=\(rest)"
+    }
+
+    /// The request for the user's private bookmarks, or public ones by tag or month, and whose they are; nil for a name that is none.
+    static func ownBookmarks(_ listing: ListingKey, page: Int) -> (user: UserID, path: String)? {
+        if listing.kind == .bookmarksPrivate {
+            return (listing.user, bookmarks(of: listing.user, page: page, filter: "tag=", rest: "hide"))
+        }
+        let parts = (listing.words ?? "").split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2, let number = Int64(parts[0]), number > 0 else { return nil }
+        var filter = "tag=\(PercentCoding.encode(TagName.tag(parts[1])))"
+        if listing.kind == .bookmarkMonth {
+            guard let month = BookmarkMonth(parts[1]), month.name == parts[1] else { return nil }
+            filter = "tag=&bm=\(month.compact)"
+        }
+        let user = UserID(rawValue: number)
+        return (user, bookmarks(of: user, page: page, filter: filter, rest: "show"))
     }
 
     static func following(of user: UserID, page: Int) -> String {

@@ -18,7 +18,8 @@ import Testing
         (26, "cache: the first part of a picture for a copy tells its length, and of most it is all"),
         (70, "doors: series of authors, families of posts, favourites of users"),
         (81, "doors: new works of followed authors, joined to what is stored; fetch names what is new"),
-        (70, "doors: related works, a snapshot of a day, and collections"),
+        (83, "doors: related works, a snapshot of a day, and collections"),
+        (130, "doors: tags and months of bookmarks and private ones, whose names no log shows"),
         (18, "doors: a picture names its series"),
         (110, "doors: the tags of an author, a list that names further lists"),
     ]
@@ -30,6 +31,7 @@ import Testing
         (3, "a request is in the log before its client has all of the answer"),
         (27, "new works of followed authors, as the service answers them"),
         (55, "related works and collections, as the service answers them"),
+        (40, "bookmarks by tag and month, and private ones, as the service answers them"),
         (25, "tags of authors, as the service answers them"),
     ]
 

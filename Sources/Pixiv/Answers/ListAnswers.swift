@@ -136,17 +136,20 @@ package enum ListAnswers {
         return ListingPage(entries: entries, total: places.count, unreadable: list.unreadable)
     }
 
-    /// Decodes `/ajax/user/<id>/illustmanga/tags`: the names of an author's tags, in the service's order, each once.
-    package static func tags(_ body: JSON) throws(Failure) -> ListingPage {
-        guard body.isArray else {
-            throw .unreadable("pixiv's list of an author's tags is none; pixiv may have changed it.")
+    /// Decodes a list of names: an author's tags (`…/illustmanga/tags`), bookmark tags (`…/illusts/bookmark/tags`) or months of
+    /// bookmarks (`…/bookmark/periods`), in the service's order, each once.
+    package static func names(
+        _ list: JSON, _ field: String, _ name: (String) -> String?
+    ) throws(Failure) -> ListingPage {
+        guard list.isArray else {
+            throw .unreadable("pixiv's list of names is none; pixiv may have changed it.")
         }
         var seen: Set<String> = []
-        let names = body.elements.prefix(PixivLimits.tagsOfAuthor).compactMap { entry -> String? in
-            entry["tag"].text.flatMap(TagName.name).flatMap { seen.insert($0).inserted ? $0 : nil }
+        let names = list.elements.prefix(PixivLimits.tagsOfAuthor).compactMap { entry -> String? in
+            entry[field].text.flatMap(name).flatMap { seen.insert($0).inserted ? $0 : nil }
         }
-        if names.isEmpty, !body.elements.isEmpty {
-            throw .unreadable("None of \(body.elements.count) tags could be understood; pixiv may have changed them.")
+        if names.isEmpty, !list.elements.isEmpty {
+            throw .unreadable("None of \(list.elements.count) names could be understood; pixiv may have changed them.")
         }
         let named = names.enumerated().map { NamedAuthor(id: UserID(rawValue: Int64($0) + 1), name: $1) }
         return ListingPage(authors: named, total: named.count, hasNext: false)
@@ -205,6 +208,25 @@ enum TagName {
         for scalar in text.unicodeScalars { scalars.append(scalar == old ? new : scalar) }
         return String(scalars)
     }
+}
+
+/// A month of bookmarks: `2026-10`.
+struct BookmarkMonth {
+    private let year: Int
+    private let month: Int
+
+    init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let year = Int(parts[0]), let month = Int(parts[1]), (1000...9999).contains(year),
+            (1...12).contains(month)
+        else { return nil }
+        (self.year, self.month) = (year, month)
+    }
+
+    var name: String { "\(year)-\(month < 10 ? "0" : "")\(month)" }
+
+    /// The month in queries: `202610`.
+    var compact: String { "\(year)\(month < 10 ? "0" : "")\(month)" }
 }
 
 // MARK: - Author answers

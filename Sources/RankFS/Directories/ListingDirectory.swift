@@ -20,6 +20,8 @@ protocol ListingDirectory: TreeDirectory {
     var showsPictures: Bool { get }
     /// Whether it stands among hundreds that one answer named: unlike any other listing, it is not requested to be counted.
     var isOneOfMany: Bool { get }
+    /// Whether its names are the user's secret.
+    var isSecret: Bool { get }
 }
 
 extension ListingDirectory {
@@ -32,6 +34,7 @@ extension ListingDirectory {
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] { [] }
     var showsPictures: Bool { true }
     var isOneOfMany: Bool { false }
+    var isSecret: Bool { key?.kind.facts.isSecret ?? false }
     func refusal(in tree: Tree) -> Failure? { key.flatMap(tree.refusal) }
     func audience(in tree: Tree) -> Audience { key.map(tree.audience) ?? .everybody }
 
@@ -78,9 +81,9 @@ extension Listing {
         key.kind.among.flatMap { ListingKey(of: .listing($0, "\(key.subject.text)/\(entry.name)")) }
     }
 
-    /// The path of an entry below the mount point.
+    /// The path of an entry below the mount point, as displays show it.
     func path(of entry: ListingEntry) -> String {
-        TreePath.entry(key.path, entry.name).text
+        TreePath.entry(key.path, entry.name).disclosed
     }
 }
 

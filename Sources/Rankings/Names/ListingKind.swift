@@ -18,6 +18,11 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case collection
     case authorTags
     case authorTag
+    case bookmarksPrivate
+    case bookmarkTags
+    case bookmarkTag
+    case bookmarkMonths
+    case bookmarkMonth
 
     /// The row of the kind.
     package var facts: ListingFacts {
@@ -38,6 +43,11 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
         case .collection: .collection
         case .authorTags: .authorTags
         case .authorTag: .authorTag
+        case .bookmarksPrivate: .bookmarksPrivate
+        case .bookmarkTags: .bookmarkTags
+        case .bookmarkTag: .bookmarkTag
+        case .bookmarkMonths: .bookmarkMonths
+        case .bookmarkMonth: .bookmarkMonth
         }
     }
 }
@@ -122,6 +132,27 @@ extension ListingFacts {
     fileprivate static let authorTag = ListingFacts(
         "author-tag", by: .name, at: .among(.authorTags), freshness: .halfDay, sharedUnder: "author-tag",
         mayBeAbsent: true)
+
+    /// The bookmarks that only the user sees.
+    fileprivate static let bookmarksPrivate = ListingFacts(
+        "bookmarks-private", by: .number, at: .root, ownName: "bookmarks-private", order: .given, audience: .session,
+        isSecret: true)
+
+    /// The tags that a user gave to public bookmarks, and the months of these.
+    fileprivate static let bookmarkTags = ListingFacts(
+        "bookmark-tags", by: .number, at: .root, ownName: "bookmark-tags", order: .given, contents: .listings,
+        isSnapshot: true, most: 1, audience: .session, isSecret: true)
+    fileprivate static let bookmarkMonths = ListingFacts(
+        "bookmark-months", by: .number, at: .root, ownName: "bookmark-months", order: .given, contents: .listings,
+        isSnapshot: true, most: 1, audience: .session, isSecret: true)
+
+    /// The public bookmarks with a tag, or of a month: the subject is the user's number, a slash and the name.
+    fileprivate static let bookmarkTag = ListingFacts(
+        "bookmark-tag", by: .name, at: .among(.bookmarkTags), order: .given, audience: .session, mayBeAbsent: true,
+        isSecret: true)
+    fileprivate static let bookmarkMonth = ListingFacts(
+        "bookmark-month", by: .name, at: .among(.bookmarkMonths), order: .given, audience: .session, mayBeAbsent: true,
+        isSecret: true)
 }
 
 /// The row of a kind of listing: its facts, which tree, catalogue, tier and program read.
@@ -217,6 +248,8 @@ package final class ListingFacts: Sendable {
     package let sharedUnder: String?
     /// Whether only an answer of the service shows that a listing exists; an empty first page then means that it does not.
     package let mayBeAbsent: Bool
+    /// Whether the names below its directory in the root are the user's secret, which no log, status or metric shows.
+    package let isSecret: Bool
     package let seen: Seen?
 
     fileprivate init(
@@ -225,7 +258,7 @@ package final class ListingFacts: Sendable {
         ahead: Int = 1,
         most: Int = 1000,
         freshness: Freshness = .hour, audience: Audience = .everybody, sharedUnder: String? = nil,
-        mayBeAbsent: Bool = false, seen: Seen? = nil
+        mayBeAbsent: Bool = false, isSecret: Bool = false, seen: Seen? = nil
     ) {
         self.word = word
         self.form = form
@@ -242,6 +275,7 @@ package final class ListingFacts: Sendable {
         self.audience = audience
         self.sharedUnder = sharedUnder
         self.mayBeAbsent = mayBeAbsent
+        self.isSecret = isSecret
         self.seen = seen
     }
 }

@@ -75,6 +75,7 @@ package indirect enum TreePath: Hashable, Sendable {
         case .listing(let kind, let name):
             switch kind.facts.place {
             case .inside(let outer, _): .listing(outer, name)
+            case .among(let outer) where outer.facts.place == .root: .own(outer)
             case .among(let outer): .listing(outer, Self.parts(name).first)
             default: .folder(kind)
             }
@@ -88,6 +89,24 @@ extension TreePath {
     /// The path and those of the directories above it, outermost first, without the root.
     package var steps: [TreePath] {
         parent.map { $0.steps + [self] } ?? []
+    }
+}
+
+// MARK: - Secrets
+
+extension TreePath {
+    private var isSecret: Bool {
+        switch self {
+        case .listing(let kind, _), .own(let kind): kind.facts.isSecret
+        default: false
+        }
+    }
+
+    /// The text as logs and displays show it: what is below a directory of secret names is left out.
+    package var disclosed: String {
+        let steps = steps
+        guard let first = steps.firstIndex(where: \.isSecret) else { return text }
+        return steps[first].text + (first + 1 < steps.count ? "/…" : "")
     }
 }
 
@@ -137,13 +156,16 @@ extension TreePath {
             if let inner = kind.among { return .listing(inner, "\(subject)/\(name)") }
             return sharedThumbnails(name)
         case .day, .latest: return sharedThumbnails(name)
-        case .own(let kind): return kind.showsPictures ? sharedThumbnails(name) : nil
+        case .own(let kind):
+            // The user's number is no part of the path.
+            if let inner = kind.among { return .listing(inner, "/\(name)") }
+            return kind.showsPictures ? sharedThumbnails(name) : nil
         case .dayLink, .authorLink, .recent, .helpers, .sharedThumbnails, .entry: return nil
         }
     }
 
     /// The subject of the outer listing and the name in it, of the subject of a listing among others.
-    private static func parts(_ subject: String) -> (first: String, last: String) {
+    fileprivate static func parts(_ subject: String) -> (first: String, last: String) {
         let scalars = subject.unicodeScalars
         guard let slash = scalars.firstIndex(of: "/") else { return (subject, "") }
         return (String(scalars[..<slash]), String(scalars[scalars.index(after: slash)...]))
@@ -263,6 +285,8 @@ package struct ListingKey: Hashable, Sendable {
         case (.day(let mode, let day?), _): .day(mode, day)
         case (.day(let mode, nil), _): .latest(mode)
         case (_, .root): .own(kind)
+        case (_, .among(let outer)) where outer.facts.place == .root:
+            .listing(kind, "/\(TreePath.parts(subject.text).last)")
         default: .listing(kind, subject.text)
         }
     }
@@ -285,7 +309,9 @@ package struct ListingKey: Hashable, Sendable {
             guard let user else { return nil }
             self.init(kind, user.rawValue)
         case .listing(let kind, let name):
-            guard let key = Self(kind, named: name) else { return nil }
+            let isOwn = name.utf8.first == UInt8(ascii: "/")
+            if isOwn, user == nil { return nil }
+            guard let key = Self(kind, named: isOwn ? "\(user?.rawValue ?? 0)\(name)" : name) else { return nil }
             self = key
         default: return nil
         }

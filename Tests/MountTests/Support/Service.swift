@@ -99,7 +99,9 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     }
 
     /// What a session of pixiv adds to it.
-    static let ofSession = ["bookmarks", "feed", "feed-r18", "following"]
+    static let ofSession = [
+        "bookmark-months", "bookmark-tags", "bookmarks", "bookmarks-private", "feed", "feed-r18", "following",
+    ]
 
     /// A search that finds few works.
     var search: String { self == .pixiv ? "三枚だけの札" : "busy_artist" }

@@ -214,7 +214,7 @@ struct ListAnswerTests {
         let page = try ListAnswers.works(body, page: 1)
         #expect(page.works.count == 8 && page.total == 8 && !page.hasNext && page.unreadable == 0)
         func read(_ text: String) throws -> [String] {
-            try ListAnswers.tags(JSONReader.read(Array(text.utf8))).authors.map(\.name)
+            try ListAnswers.names(JSONReader.read(Array(text.utf8)), "tag", TagName.name).authors.map(\.name)
         }
         let told = """
             [{"tag":"風景","tag_translation":"","cnt":3},{"tag":"Fate/GrandOrder","cnt":"2"},{"tag":"風景","cnt":1},{"cnt":9},
@@ -225,6 +225,22 @@ struct ListAnswerTests {
         for text in ["{}", "{\"tags\":[]}", "[{\"name\":\"a\"}]"] {
             let error = #expect(throws: Failure.self) { try read(text) }
             #expect(isUnreadable(error), "\(text)")
+        }
+    }
+
+    @Test("tags and months of bookmarks, and private bookmarks")
+    func ownBookmarks() throws {
+        func body(_ route: String) throws -> JSON {
+            try Envelope.body(of: Payload("ajax-user-\(route)/Magelon-png-PixivApi").json)
+        }
+        let tags = try ListAnswers.names(body("bookmark-tags")["public"], "tag", TagName.name)
+        #expect(tags.authors.map(\.name) == ["未分類"], "those of private bookmarks are not among them")
+        let months = try ListAnswers.names(body("bookmark-periods"), "period") { BookmarkMonth($0)?.name }
+        #expect(months.entries.count == 86 && months.authors.first?.name == "2026-12")
+        let page = try ListAnswers.works(body("bookmarks"), page: 1)
+        #expect(page.works.count == (try body("bookmarks")["works"].elements.count) && page.unreadable == 0)
+        for text in ["", "2026", "2026-13", "2026-00", "26-01", "2026-1-1", "-2026-01", "a-b"] {
+            #expect(BookmarkMonth(text) == nil, "\(text)")
         }
     }
 

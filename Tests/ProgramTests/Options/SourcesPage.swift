@@ -38,6 +38,10 @@ enum SourcesPage {
             "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",
             { $0.can(.signIn) && $0.has(.bookmarks) ? "signed in" : nil }
         ),
+        (
+            "`bookmark-tags/<tag>/`, `bookmark-months/<YYYY-MM>/`, `bookmarks-private/`",
+            { $0.can(.signIn) && $0.has(.bookmarkTags) ? "signed in" : nil }
+        ),
         ("`feed/`, `feed-r18/`", { $0.can(.signIn) && $0.has(.feed) ? "signed in" : nil }),
         ("links to the same work elsewhere", { $0.can(.origins) ? "`user.rankfs.source`, and a symlink" : nil }),
         ("`images`, the default first", { $0.renditions.map(rendition).joined(separator: ", ") }),

@@ -24,7 +24,9 @@ final class Workbench: Sendable {
         "recent",
         "random.jpg",
     ]
-    static let ofSession = ["bookmarks", "following", "feed", "feed-r18"]
+    static let ofSession = [
+        "bookmarks", "following", "feed", "feed-r18", "bookmarks-private", "bookmark-tags", "bookmark-months",
+    ]
     /// A day in the past.
     static let day = Day(ordinal: 19844)
     /// Who asks: the owner, unless a test says otherwise.

@@ -96,6 +96,9 @@ final class Pixiv: ServedAPI {
         case "user/illusts/bookmarks", "user/following":
             guard viewer.isSignedIn else { return Call.badRequest }
             return route == "user/following" ? call.following() : call.bookmarks()
+        case "user/illusts/bookmark/tags", "user/bookmark/periods":
+            guard viewer.isSignedIn else { return Call.badRequest }
+            return route == "user/bookmark/periods" ? call.bookmarkMonths() : call.bookmarkTags()
         case "user": return call.profile()
         case "user/profile/all": return call.allWorks()
         case "user/profile/illusts": return call.briefWorks()

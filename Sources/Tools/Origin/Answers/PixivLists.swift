@@ -105,7 +105,7 @@ extension Pixiv.Call {
     /// A part of all rows by offset and limit, each in the form that `row` returns.
     private func part<Row>(_ shape: String, of all: [Row], _ title: String, _ row: (Row) -> JSONText) -> Response {
         guard let offset = Int(request.value("offset") ?? "0"), offset >= 0, let limit = request.number("limit"),
-            (1...Self.largestPart).contains(limit), request.value("rest") ?? "show" == "show"
+            (1...Self.largestPart).contains(limit), request.value("rest") ?? "show" == "show" || isOwnPrivate
         else { return Self.badRequest }
         var values = furniture("\(universe.name(of: id))の\(title)", page: "users/\(id)")
         values["rows"] = .list(all.dropFirst(offset).prefix(limit).map(row))
@@ -116,12 +116,55 @@ extension Pixiv.Call {
     /// `/ajax/user/<id>/illusts/bookmarks?tag=&offset=&limit=48&rest=show`.
     func bookmarks() -> Response {
         guard universe.slots(of: id) != nil else { return Self.gone }
-        return part("bookmarks", of: universe.bookmarks(of: id, now: now), "ブックマーク") { bookmark in
+        let (tag, month) = (request.value("tag") ?? "", request.value("bm") ?? "")
+        let all = universe.bookmarks(of: isOwnPrivate ? -id : id, now: now).filter { bookmark in
+            (tag.isEmpty || self.tag(of: bookmark) == tag)
+                && (month.isEmpty || self.month(of: bookmark) == "\(month.prefix(4))-\(month.dropFirst(4))")
+        }
+        return part("bookmarks", of: all, "ブックマーク") { bookmark in
             var facts = facts(universe.post(bookmark.slot))
             if viewer.user == id { facts.bookmark = bookmark.json }
             // The number of a deleted work is a JSON number, not a string (payloads/ajax-user-bookmarks).
             return bookmark.isGone ? facts.fill("gone") : facts.brief
         }
+    }
+
+    /// Whether the private list of the viewer's own is requested.
+    private var isOwnPrivate: Bool { request.value("rest") == "hide" && viewer.user == id }
+
+    /// The tag that a user gave to a bookmark: the first of the work's own, or none.
+    private func tag(of bookmark: Universe.Bookmark) -> String {
+        bookmark.id % 3 == 0
+            ? "未分類" : universe.tags(of: universe.post(bookmark.slot)).first.map { universe.tags.all[$0].name } ?? "未分類"
+    }
+
+    /// The month of a bookmark: twenty-five a month, the last ones of May 2024.
+    private func month(of bookmark: Universe.Bookmark) -> String {
+        let month = 2024 * 12 + 4 - Int((15_832_784_479 - bookmark.id) / 7_919 / 25)
+        return "\(month / 12)-\(month % 12 < 9 ? "0" : "")\(month % 12 + 1)"
+    }
+
+    private func counted(_ names: [String], _ name: String, _ count: String) -> JSONText {
+        let counts = names.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        return .list(
+            counts.sorted { $0.key > $1.key }.map { .object([(name, .text($0.key)), (count, .int($0.value))]) })
+    }
+
+    /// `/ajax/user/<id>/illusts/bookmark/tags`: of public and of private bookmarks apart; another's private ones are not told.
+    func bookmarkTags() -> Response {
+        func tags(_ list: Int64) -> JSONText { counted(universe.bookmarks(of: list, now: now).map(tag), "tag", "cnt") }
+        return .envelope(
+            .object([
+                ("public", tags(id)), ("private", viewer.user == id ? tags(-id) : .list([])),
+                ("tooManyBookmark", false),
+                ("tooManyBookmarkTags", false),
+            ]))
+    }
+
+    /// `/ajax/user/<id>/bookmark/periods?rest=show`.
+    func bookmarkMonths() -> Response {
+        let all = universe.bookmarks(of: isOwnPrivate ? -id : id, now: now)
+        return .envelope(counted(all.map(month), "period", "count"))
     }
 
     /// `/ajax/user/<id>/following?offset=&limit=24&rest=show`.
