@@ -282,12 +282,17 @@ extension Pixiv.Call {
 
     private static let worksOfSeries = 12
 
-    /// `/ajax/series/<id>?p=N`: each author with manga has one series of all of them, under the author's number.
+    /// The number of an author's series, which the author's own number stands for, too.
+    static func series(of author: Int64) -> Int64 { author * 7 + 3 }
+
+    /// `/ajax/series/<id>?p=N`: each author with manga has one series of all of them.
     ///
     /// The last works come first; records of the newest ones come with every page, and another series is named beside this one.
     func series() -> Response {
         guard let page = request.number("p"), page >= 1 else { return Self.badRequest }
-        let all = (universe.works(of: id, now: now, for: viewer) ?? []).map(universe.post).filter { $0.kind == .manga }
+        let author = id % 7 == 3 ? id / 7 : id
+        let all = (universe.works(of: author, now: now, for: viewer) ?? []).map(universe.post)
+            .filter { $0.kind == .manga }
         guard !all.isEmpty else { return .failure("該当作品は削除されたか、存在しない作品IDです。", status: 404) }
         let before = (page - 1) * Self.worksOfSeries
         let shown = all.dropFirst(before).prefix(Self.worksOfSeries)

@@ -118,7 +118,8 @@ struct WorkFacts {
     private func values(_ series: Universe.Series) -> [String: JSONText] {
         let started = Moment.text(series.started + Moment.japan, "%Y-%m-%d %H:%M:%S")
         return [
-            "seriesID": .integer(work.account), "seriesTitle": .text(series.title), "count": .int(series.count),
+            "seriesID": .integer(Pixiv.Call.series(of: work.account)), "seriesTitle": .text(series.title),
+            "count": .int(series.count),
             "order": .int(series.order), "started": .text(started),
         ]
     }
