@@ -75,6 +75,8 @@ package enum PixivLimits {
     static let worksPerBookmarksPage = 48
     /// Of these pages, accounts that do not pay have 35 (PixivUtil2), as `ListingKind` has it.
     static let worksPerFeedPage = 60
+    /// The most tags of an author that are listed; one with 921 was seen.
+    static let tagsOfAuthor = 10_000
     /// Related works in one request: as many as the service's own pages request.
     static let relatedPerRequest = 18
     /// The most places of a collection that are read; the longest ones seen have some dozens.

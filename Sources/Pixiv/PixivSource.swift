@@ -80,6 +80,10 @@ extension PixivSource {
         .series: PixivLimits.worksPerSeriesPage,
         .bookmarks: PixivLimits.worksPerBookmarksPage, .following: PixivLimits.authorsPerPage,
         .related: PixivLimits.relatedPerRequest, .collection: PixivLimits.tilesOfCollection,
+        .authorTags: PixivLimits.tagsOfAuthor, .authorTag: PixivLimits.worksPerBookmarksPage,
+        .bookmarksPrivate: PixivLimits.worksPerBookmarksPage, .bookmarkTags: PixivLimits.tagsOfAuthor,
+        .bookmarkTag: PixivLimits.worksPerBookmarksPage, .bookmarkMonths: PixivLimits.tagsOfAuthor,
+        .bookmarkMonth: PixivLimits.worksPerBookmarksPage,
         .feed: PixivLimits.worksPerFeedPage, .feedR18: PixivLimits.worksPerFeedPage,
     ]
 
@@ -105,7 +109,13 @@ extension PixivSource {
             return try ListAnswers.series(await api(forPage: page).body(path, deadline: deadline), page: page)
         case .bookmarks:
             let path = PixivRoutes.bookmarks(of: listing.user, page: page)
-            return try ListAnswers.bookmarks(await api(forPage: page).body(path, deadline: deadline), page: page)
+            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
+        case .authorTags:
+            let path = "/ajax/user/\(listing.user.rawValue)/illustmanga/tags?all=1"
+            return try ListAnswers.names(await api.body(path, deadline: deadline), "tag", TagName.name)
+        case .authorTag:
+            guard let path = PixivRoutes.works(ofAuthorAndTag: listing.words ?? "", page: page) else { throw .notFound }
+            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
         case .following:
             let path = PixivRoutes.following(of: listing.user, page: page)
             return try ListAnswers.following(await api(forPage: page).body(path, deadline: deadline), page: page)
@@ -118,6 +128,18 @@ extension PixivSource {
                 id.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
             else { throw .notFound }
             return try ListAnswers.collection(await api.body("/ajax/collection/\(id)", deadline: deadline))
+        case .bookmarksPrivate, .bookmarkTag, .bookmarkMonth:
+            guard let (user, path) = PixivRoutes.ownBookmarks(listing, page: page) else { throw .notFound }
+            guard user == signIn.user else { throw .needsSignIn }
+            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
+        case .bookmarkTags, .bookmarkMonths:
+            guard listing.user == signIn.user else { throw .needsSignIn }
+            let isTags = listing.kind == .bookmarkTags
+            let route = isTags ? "illusts/bookmark/tags" : "bookmark/periods?rest=show"
+            let body = try await api.body("/ajax/user/\(listing.user.rawValue)/\(route)", deadline: deadline)
+            return try isTags
+                ? ListAnswers.names(body["public"], "tag", TagName.name)
+                : ListAnswers.names(body, "period") { BookmarkMonth($0)?.name }
         case .feed, .feedR18: return try await feedPage(of: listing, page, deadline: deadline)
         default: throw .notFound
         }
@@ -235,9 +257,28 @@ enum PixivRoutes {
     static func series(_ series: WorkID, page: Int) -> String { "/ajax/series/\(series.rawValue)?p=\(page)" }
 
     static func bookmarks(of user: UserID, page: Int) -> String {
-        let range =
-            "offset=\((page - 1) * PixivLimits.worksPerBookmarksPage)&limit=\(PixivLimits.worksPerBookmarksPage)"
-        return "/ajax/user/\(user.rawValue)/illusts/bookmarks?tag=&\(range)&rest=show"
+        bookmarks(of: user, page: page, filter: "tag=", rest: "show")
+    }
+
+    /// Part of a user's bookmarks; `rest` is `show` for public or `hide` for private ones, and never both.
+    private static func bookmarks(of user: UserID, page: Int, filter: String, rest: String) -> String {
+        "/ajax/user/\(user.rawValue)/illusts/bookmarks?\(filter)&\(range(page))&rest=\(rest)"
+    }
+
+    /// The request for the user's private bookmarks, or public ones by tag or month, and whose they are; nil for a name that is none.
+    static func ownBookmarks(_ listing: ListingKey, page: Int) -> (user: UserID, path: String)? {
+        if listing.kind == .bookmarksPrivate {
+            return (listing.user, bookmarks(of: listing.user, page: page, filter: "tag=", rest: "hide"))
+        }
+        let parts = (listing.words ?? "").split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2, let number = Int64(parts[0]), number > 0 else { return nil }
+        var filter = "tag=\(PercentCoding.encode(TagName.tag(parts[1])))"
+        if listing.kind == .bookmarkMonth {
+            guard let month = BookmarkMonth(parts[1]), month.name == parts[1] else { return nil }
+            filter = "tag=&bm=\(month.compact)"
+        }
+        let user = UserID(rawValue: number)
+        return (user, bookmarks(of: user, page: page, filter: filter, rest: "show"))
     }
 
     static func following(of user: UserID, page: Int) -> String {
@@ -259,6 +300,19 @@ enum PixivRoutes {
         guard listing.kind == .author else { return "/ajax/illust/recommend/illusts?\(query("illust_ids"))" }
         return "/ajax/user/\(listing.user.rawValue)/profile/illusts?\(query("ids"))"
             + "&work_category=illustManga&is_first_page=0"
+    }
+
+    /// The works of an author with a tag; nil for a text that is no number, slash and tag.
+    static func works(ofAuthorAndTag text: String, page: Int) -> String? {
+        let parts = text.split(separator: "/", maxSplits: 1)
+        guard parts.count == 2, let author = Int64(parts[0]), author > 0 else { return nil }
+        let tag = PercentCoding.encode(TagName.tag(String(parts[1])))
+        return "/ajax/user/\(author)/illustmanga/tag?tag=\(tag)&\(range(page))"
+    }
+
+    /// The part of a list of a user's.
+    private static func range(_ page: Int) -> String {
+        "offset=\((page - 1) * PixivLimits.worksPerBookmarksPage)&limit=\(PixivLimits.worksPerBookmarksPage)"
     }
 
     static func record(of subject: RecordKey) -> String {

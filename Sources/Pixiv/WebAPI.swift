@@ -177,7 +177,9 @@ enum SessionAudience: Equatable {
     }
 
     /// The endings of a user's routes that need an account; without an account the service answers 400.
-    private static let ofAccount = ["/illusts/bookmarks", "/following", "/followers"]
+    private static let ofAccount = [
+        "/illusts/bookmarks", "/illusts/bookmark/tags", "/bookmark/periods", "/following", "/followers",
+    ]
 }
 
 /// The rules by which a session is sent, and the conclusions from answers about it.

@@ -52,7 +52,7 @@ final class Reporter: Sendable {
         guard let cause = failure.explanation else { return }
         if failure.isServiceTrouble { troubled(cause) }
         let key = cause.filter { !$0.isASCII || !$0.isNumber }
-        let subject = Failure.printable(subject())
+        let subject = Failure.printable(TreePath(subject()).disclosed)
         let now = now()
         let (isSaid, isFirstCounted, counts) = said.withLock { said in
             var counts: [String] = []

@@ -98,7 +98,8 @@ final class Tree: Sendable {
 
     /// Whether an entry of a listing opens without a request: a stored picture, or an author with a stored listing.
     func opens(_ entry: ListingEntry, of listing: Listing) -> Bool {
-        if listing.key.listsAuthors { return catalog.listings.isStored(.author(entry.author.id)) }
+        if let inner = listing.inner(entry) { return catalog.listings.isStored(inner) }
+        if listing.key.listsNames { return catalog.listings.isStored(.author(entry.author.id)) }
         return !entry.isWithheld && cache.storedSize(of: entry.picture) != nil
     }
 }

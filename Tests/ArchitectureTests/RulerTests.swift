@@ -25,6 +25,9 @@ import Testing
         (96, "doors: options in the names of searches, of which any order is one listing"),
         (30, "doors: groups of favourites, and what is hot, which is replaced as a whole"),
         (24, "doctor: the pools of a post and what is hot are examined"),
+        (130, "doors: tags and months of bookmarks and private ones, whose names no log shows"),
+        (18, "doors: a picture names its series"),
+        (110, "doors: the tags of an author, a list that names further lists"),
     ]
 
     /// The same for what is no part of the product.
@@ -36,6 +39,8 @@ import Testing
         (55, "related works and collections, as the service answers them"),
         (76, "pools, as the boards answer them"),
         (52, "options of searches, groups of favourites and what is hot, as the services answer them"),
+        (40, "bookmarks by tag and month, and private ones, as the service answers them"),
+        (25, "tags of authors, as the service answers them"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

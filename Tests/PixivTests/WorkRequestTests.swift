@@ -187,6 +187,22 @@ struct WorkRequestTests {
         #expect(
             PixivRoutes.works([WorkID(rawValue: 5), WorkID(rawValue: 7)], of: ListingKey(.related, 9))
                 == "/ajax/illust/recommend/illusts?illust_ids%5B%5D=5&illust_ids%5B%5D=7")
+        #expect(
+            PixivRoutes.works(ofAuthorAndTag: "11/Fate／a b", page: 2)
+                == "/ajax/user/11/illustmanga/tag?tag=Fate%2Fa%20b&offset=48&limit=48")
+        for text in ["", "11", "11/", "/a", "0/a", "-1/a", "x/a"] {
+            #expect(PixivRoutes.works(ofAuthorAndTag: text, page: 1) == nil, "\(text)")
+        }
+        func own(_ key: String) -> String? {
+            ListingKey(text: key).flatMap { PixivRoutes.ownBookmarks($0, page: 1)?.path }
+        }
+        let route = "/ajax/user/7/illusts/bookmarks"
+        #expect(own("bookmarks-private/7") == "\(route)?tag=&offset=0&limit=48&rest=hide")
+        #expect(own("bookmark-tag/7/a／b c") == "\(route)?tag=a%2Fb%20c&offset=0&limit=48&rest=show")
+        #expect(own("bookmark-month/7/2026-10") == "\(route)?tag=&bm=202610&offset=0&limit=48&rest=show")
+        for key in ["bookmark-month/7/2026-1", "bookmark-month/7/latest", "bookmark-tag/7", "bookmark-tag/x/a"] {
+            #expect(own(key) == nil, "\(key)")
+        }
         #expect(PixivRoutes.series(WorkID(rawValue: 9), page: 1) == "/ajax/series/9?p=1")
         #expect(PixivRoutes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
     }

@@ -50,6 +50,14 @@ import Testing
             "works/7/.sh_thumbnails/normal/0f.png"
         ),
         (.entry(.following, ".sh_thumbnails"), "following/.sh_thumbnails"),
+        (.folder(.authorTags), "author-tags"), (.listing(.authorTags, "11"), "author-tags/11"),
+        (.listing(.authorTag, "11/風景"), "author-tags/11/風景"),
+        (.listing(.authorTag, "11/\u{301}a"), "author-tags/11/\u{301}a"),
+        (.entry(.listing(.authorTag, "11/a"), "5-A.png"), "author-tags/11/a/5-A.png"),
+        (.sharedThumbnails(.listing(.authorTag, "11/a")), "author-tags/11/a/.sh_thumbnails"),
+        (.own(.bookmarkTags), "bookmark-tags"), (.listing(.bookmarkTag, "/風景"), "bookmark-tags/風景"),
+        (.entry(.listing(.bookmarkMonth, "/2026-10"), "5-A.png"), "bookmark-months/2026-10/5-A.png"),
+        (.own(.feed), "feed"), (.entry(.own(.feedR18), "5-A.png"), "feed-r18/5-A.png"),
     ]
 
     @Test func everyFormIsPrintedAndReadBack() {
@@ -77,6 +85,17 @@ import Testing
         }
     }
 
+    @Test func secretNamesAreNotDisclosed() {
+        for (path, shown) in [
+            ("bookmark-tags", "bookmark-tags"), ("bookmark-tags/風景", "bookmark-tags/…"),
+            ("bookmark-tags/風景/5-A.png", "bookmark-tags/…"), ("bookmark-months/2026-10", "bookmark-months/…"),
+            ("bookmarks-private/5-A.png", "bookmarks-private/…"), ("bookmarks/5-A.png", "bookmarks/5-A.png"),
+            ("author-tags/11/風景", "author-tags/11/風景"), ("inode 7", "inode 7"), ("", ""),
+        ] {
+            #expect(TreePath(path).disclosed == shown)
+        }
+    }
+
     @Test func listingsHaveThePathsOfTheirDirectories() {
         let keys: [(ListingKey, String, String)] = [
             (.ranking(Self.daily, Self.day), "ranking/daily/2024-05-01", "ranking/daily/2024-05-01"),
@@ -88,11 +107,19 @@ import Testing
             (.artist("a_(b)"), "artists/a_(b)", "artists/a_(b)"),
             (.following(UserID(rawValue: 3)), "following", "following/3"),
         ]
+        let tag = ListingKey(of: .listing(.authorTag, "11/風景"))
+        #expect(tag?.text == "author-tag/11/風景" && ListingKey(text: "author-tag/11/風景") == tag)
+        #expect(tag?.path.text == "author-tags/11/風景")
+        #expect(ListingKey(of: .own(.feed)) == nil)
+        let own = ListingKey(text: "bookmark-tag/3/風景")
+        #expect(own?.path.text == "bookmark-tags/風景" && ListingKey(of: TreePath("bookmark-tags/風景")) == nil)
+        #expect(ListingKey(of: TreePath("bookmark-tags/風景"), user: UserID(rawValue: 3)) == own)
+        #expect(ListingKey(of: .own(.feed), user: UserID(rawValue: 3))?.text == "feed/3")
         for (key, path, text) in keys {
             #expect(key.path.text == path)
             #expect(key.text == text)
             #expect(ListingKey(text: text) == key)
-            #expect(ListingKey(of: key.path) == (key.listsAuthors ? nil : key))
+            #expect(ListingKey(of: key.path) == (key.listsNames ? nil : key))
         }
         #expect(
             ListingKey.ranking(Self.daily, Self.day).paths.map(\.text)

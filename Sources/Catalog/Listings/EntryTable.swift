@@ -44,7 +44,7 @@ struct EntryTable: Sendable {
                     pageCount: view.allPages && !key.isSameInEveryView ? work.pageCount : 1))
             rows.append(
                 ListingRow(
-                    entry: entry, previousRank: picture.listed.previousRank, work: key.listsAuthors ? nil : work,
+                    entry: entry, previousRank: picture.listed.previousRank, work: key.listsNames ? nil : work,
                     size: picture.size))
         }
         return rows

@@ -60,7 +60,7 @@ package final class Listing: Sendable {
     package var modified: Int64 {
         if let (mode, day) = key.ranking { return owner.source.description.days(of: mode).published(day) }
         return state.withLock { state in
-            key.listsAuthors ? state.fetched : state.table.entries.first?.picture.uploaded ?? state.fetched
+            key.listsNames ? state.fetched : state.table.entries.first?.picture.uploaded ?? state.fetched
         }
     }
 

@@ -410,7 +410,7 @@ extension Listings {
         let new = pictures.filter { picture in
             isWork ? table.position(of: picture.id) == nil : table.position(of: picture.listed.work.id) == nil
         }
-        if listing.key.listsAuthors, paging.hasEverything, let total = content.total,
+        if listing.key.listsNames, paging.hasEverything, let total = content.total,
             table.entries.count + new.count > total
         {
             readAnew(listing, pageFactory.pages(of: listing.key), from: content)
@@ -443,7 +443,7 @@ extension Listings {
     }
 
     private func readOn(_ listing: Listing, _ pages: any ListingPages, from first: PageContent) async {
-        let keepsVanished = !listing.key.listsAuthors && !listing.key.kind.facts.isSnapshot
+        let keepsVanished = !listing.key.listsNames && !listing.key.kind.facts.isSnapshot
         let rows = listing.state.withLock { $0.paging.hasEverything ? .max : $0.table.rowCount }
         var pictures = first.pictures(in: view.rendition, of: source)
         var (number, last) = (1, first.last)
@@ -457,7 +457,7 @@ extension Listings {
                 last = number
             } catch {
                 // Another rereading would begin with the first page again. New followed authors are already shown.
-                if !listing.key.listsAuthors { unfinished.begin(listing.stored, now: now) }
+                if !listing.key.listsNames { unfinished.begin(listing.stored, now: now) }
                 return
             }
         }

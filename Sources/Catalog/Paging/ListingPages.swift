@@ -131,13 +131,14 @@ struct NumberedPages: ListingPages {
         }
         if key.kind.facts.mayBeAbsent, number == 1, page.entries.isEmpty, !page.hasNext { throw .notFound }
         // Totals of searches and bookmarks also count works that no page has.
-        let pages = page.lastPage ?? (key.listsAuthors ? page.total.map { max(0, $0 - 1) / window.perPage + 1 } : nil)
+        let pages = page.lastPage ?? (key.listsNames ? page.total.map { max(0, $0 - 1) / window.perPage + 1 } : nil)
         let last = page.hasNext ? pages.map { max($0, number + 1) } : number
-        guard key.listsAuthors else {
+        guard key.listsNames else {
             return PageContent(works: page.entries, last: last, unreadable: page.unreadable)
         }
         return PageContent(
-            works: page.entries, pictures: page.entries.map(ListedPicture.init(author:)), last: last, total: page.total)
+            works: page.entries, pictures: page.entries.map { ListedPicture(named: $0, in: key) }, last: last,
+            total: page.total)
     }
 
     func remaining(from nextPage: Int) -> [WorkID] { [] }
@@ -149,17 +150,19 @@ struct NumberedPages: ListingPages {
             number < last.map { $0.rank > 0 ? Int64($0.rank) : $0.picture.work.rawValue } ?? .max
         // Names come from listings, and works of such a list are in no order: a search through all of them for a name that was
         // never listed would cost a request a page. Authors are few.
-        case .given: key.listsAuthors
+        case .given: key.listsNames
         case .ranked: number > Int64(last?.rank ?? 0)
         }
     }
 }
 
 extension ListedPicture {
-    /// An author in the place of a work, under the author's number and name.
-    init(author: ListedWork) {
-        self.init(author, rendition: .avatar, reference: author.work.picture, fileExtension: "")
-        name = FileName.author(author.work.author, name: author.work.authorName)
+    /// An author in the place of a work, under the author's number and name; a listing among others under its name.
+    init(named listed: ListedWork, in key: ListingKey) {
+        self.init(listed, rendition: .avatar, reference: listed.work.picture, fileExtension: "")
+        name =
+            key.kind.facts.contents == .authors
+            ? FileName.author(listed.work.author, name: listed.work.authorName) : listed.work.authorName
     }
 }
 

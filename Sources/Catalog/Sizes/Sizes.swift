@@ -132,7 +132,7 @@ package final class Sizes: Sendable {
 
     /// Reads the known sizes of new entries from the database, then continues a walk that is under way.
     func learn(of entries: [ListingEntry], in listing: Listing) {
-        guard !listing.key.listsAuthors else { return }
+        guard !listing.key.listsNames else { return }
         context.background.run { [self] in
             await learnStored(of: entries, in: listing)
             ask(listing.entriesForWalk(now: context.now), in: listing)

@@ -186,18 +186,19 @@ extension Rows {
         let separator = String(Schema.tagSeparator)
         let tags = work.tags.map { tag in tag.filter { $0 != Schema.tagSeparator } }.filter { !$0.isEmpty }
         try connection.run(
-            // A listing that does not report how a work was made leaves the value of another listing.
+            // A listing that does not report how a work was made, or its series, leaves the value of another listing.
             """
             INSERT OR REPLACE INTO works
             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                ifnull(?15, (SELECT ai FROM works WHERE id = ?1)), ?16)
+                ifnull(?15, (SELECT ai FROM works WHERE id = ?1)), ?16,
+                ifnull(?17, (SELECT series FROM works WHERE id = ?1)))
             """,
             .integer(work.id.rawValue), .text(work.title), .integer(work.author.rawValue), .text(work.authorName),
             .text(tags.joined(separator: separator)), .integer(work.kind.rawValue), .integer(work.width),
             .integer(work.height), .integer(work.pageCount), .integer(work.uploaded),
             .optional(work.views.map(Int64.init)), .optional(work.ratings.map(Int64.init)), .text(work.picture),
             .optional(work.withheld), .optional(work.isAI.map { $0 ? 1 : 0 }),
-            .optional(work.origin))
+            .optional(work.origin), .optional(work.series))
     }
 
     /// The record of an entry: the newest record of the work, with the picture under which the entry was listed.
@@ -207,7 +208,7 @@ extension Rows {
         try connection.first(
             """
             SELECT w.id, w.title, w.author, w.author_name, w.tags, w.kind, w.width, w.height, w.page_count, w.views,
-                w.ratings, w.withheld, e.rank, e.previous_rank, e.uploaded, e.reference, w.ai, w.origin
+                w.ratings, w.withheld, e.rank, e.previous_rank, e.uploaded, e.reference, w.ai, w.origin, w.series
             FROM listings l JOIN entries e ON e.listing = l.id JOIN works w ON w.id = e.work
             WHERE l.key = ? AND e.work = ? LIMIT 1
             """,
@@ -221,7 +222,8 @@ extension Rows {
                     kind: WorkKind(rawValue: row.int(5)) ?? .illustration, width: row.int(6), height: row.int(7),
                     pageCount: row.int(8), uploaded: row.int64(14), views: row.optionalInt64(9).map(Int.init),
                     ratings: row.optionalInt64(10).map(Int.init), picture: row.text(15), withheld: row.optionalText(11),
-                    isAI: row.optionalInt64(16).map { $0 != 0 }, origin: row.optionalText(17))
+                    isAI: row.optionalInt64(16).map { $0 != 0 }, origin: row.optionalText(17),
+                    series: row.optionalInt64(18))
             )
         }
     }
@@ -352,7 +354,7 @@ extension Rows {
         try connection.first(
             """
             SELECT title, author, author_name, tags, kind, width, height, page_count, uploaded, views, ratings, picture,
-                withheld, ai, origin
+                withheld, ai, origin, series
             FROM works WHERE id = ?
             """,
             .integer(id.rawValue)
@@ -363,7 +365,7 @@ extension Rows {
                 height: row.int(6), pageCount: row.int(7), uploaded: row.int64(8),
                 views: row.optionalInt64(9).map(Int.init), ratings: row.optionalInt64(10).map(Int.init),
                 picture: row.text(11), withheld: row.optionalText(12), isAI: row.optionalInt64(13).map { $0 != 0 },
-                origin: row.optionalText(14))
+                origin: row.optionalText(14), series: row.optionalInt64(15))
         }
     }
 }

@@ -58,6 +58,12 @@ enum Schema {
             -- The page elsewhere that the service names as a work's source.
             ALTER TABLE works ADD COLUMN origin TEXT;
             """),
+        Migration(
+            "series of works",
+            """
+            -- The number of the author's series that contains a work; null if nobody named one.
+            ALTER TABLE works ADD COLUMN series INTEGER;
+            """),
     ]
 
     /// U+001F, which no tag contains; it is removed from any tag that does.

@@ -36,14 +36,14 @@ package enum ListAnswers {
             unreadable: list.unreadable)
     }
 
-    /// Decodes a page of `/ajax/user/<id>/illusts/bookmarks`.
+    /// Decodes a page of `/ajax/user/<id>/illusts/bookmarks` or `…/illustmanga/tag`.
     ///
     /// Deleted works are missing from their page, so a page may be empty without being the last.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
-    package static func bookmarks(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
+    package static func works(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
         guard body["works"].isArray else {
-            throw .unreadable("pixiv's bookmarks have no list of works; pixiv may have changed it.")
+            throw .unreadable("pixiv's list of a user has no works; pixiv may have changed it.")
         }
         let list = try readable(WorkList(works: body))
         let hasNext = try hasNext(
@@ -136,6 +136,25 @@ package enum ListAnswers {
         return ListingPage(entries: entries, total: places.count, unreadable: list.unreadable)
     }
 
+    /// Decodes a list of names: an author's tags (`…/illustmanga/tags`), bookmark tags (`…/illusts/bookmark/tags`) or months of
+    /// bookmarks (`…/bookmark/periods`), in the service's order, each once.
+    package static func names(
+        _ list: JSON, _ field: String, _ name: (String) -> String?
+    ) throws(Failure) -> ListingPage {
+        guard list.isArray else {
+            throw .unreadable("pixiv's list of names is none; pixiv may have changed it.")
+        }
+        var seen: Set<String> = []
+        let names = list.elements.prefix(PixivLimits.tagsOfAuthor).compactMap { entry -> String? in
+            entry[field].text.flatMap(name).flatMap { seen.insert($0).inserted ? $0 : nil }
+        }
+        if names.isEmpty, !list.elements.isEmpty {
+            throw .unreadable("None of \(list.elements.count) names could be understood; pixiv may have changed them.")
+        }
+        let named = names.enumerated().map { NamedAuthor(id: UserID(rawValue: Int64($0) + 1), name: $1) }
+        return ListingPage(authors: named, total: named.count, hasNext: false)
+    }
+
     /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
     ///
     /// - Throws: `.pastTheEnd` after the last page.
@@ -166,6 +185,48 @@ package enum ListAnswers {
         }
         return list
     }
+}
+
+// MARK: - Tag names
+
+/// The names of directories for tags: a tag may have a slash, as `Fate/GrandOrder`.
+enum TagName {
+    private static let slash: (tag: Unicode.Scalar, name: Unicode.Scalar) = ("/", "\u{FF0F}")
+
+    /// The name for a tag; nil for a tag that no directory can have as its name.
+    static func name(_ tag: String) -> String? {
+        let name = NormalizedName(replacing(slash.tag, by: slash.name, in: tag)).text
+        let isPlain = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+        return isPlain && ![".", ".."].contains(name) && (1...FileName.longest).contains(name.utf8.count) ? name : nil
+    }
+
+    /// The tag of a name.
+    static func tag(_ name: String) -> String { replacing(slash.name, by: slash.tag, in: name) }
+
+    private static func replacing(_ old: Unicode.Scalar, by new: Unicode.Scalar, in text: String) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { scalars.append(scalar == old ? new : scalar) }
+        return String(scalars)
+    }
+}
+
+/// A month of bookmarks: `2026-10`.
+struct BookmarkMonth {
+    private let year: Int
+    private let month: Int
+
+    init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let year = Int(parts[0]), let month = Int(parts[1]), (1000...9999).contains(year),
+            (1...12).contains(month)
+        else { return nil }
+        (self.year, self.month) = (year, month)
+    }
+
+    var name: String { "\(year)-\(month < 10 ? "0" : "")\(month)" }
+
+    /// The month in queries: `202610`.
+    var compact: String { "\(year)\(month < 10 ? "0" : "")\(month)" }
 }
 
 // MARK: - Author answers

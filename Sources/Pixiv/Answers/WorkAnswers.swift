@@ -93,6 +93,7 @@ package enum WorkDecoding {
         fields.ratings = entry["rating_count"].isNull ? entry["total_score"] : entry["rating_count"]
         fields.url = entry["url"].text
         fields.maskReason = entry["mask_reason"].text
+        fields.series = entry["illust_series"]["illust_series_id"].number
         fields.uploaded = entry["illust_upload_timestamp"].number(in: AnswerBounds.times)
         guard let work = fields.work else { return nil }
         return ListedWork(
@@ -120,6 +121,7 @@ package enum WorkDecoding {
         // The service returns the record of such a work, and reports its pages as missing.
         if body["locationMask"].flag == true { fields.maskReason = Withheld.location }
         fields.tags = body["tags"]["tags"].elements.map { $0["tag"] }
+        fields.series = body["seriesNavData"]["seriesId"].number
         fields.views = body["viewCount"]
         fields.ratings = body["likeCount"]
         fields.uploaded = body["uploadDate"].text.flatMap { Timestamp.seconds($0) }
@@ -167,6 +169,7 @@ private struct Fields {
     var isMasked = false
     var uploaded: Int64?
     var aiType: Int64?
+    var series: Int64?
 
     init() {}
 
@@ -182,6 +185,7 @@ private struct Fields {
         maskReason = entry["maskReason"].text
         isMasked = entry["isMasked"].flag == true
         aiType = entry["aiType"].number
+        series = entry["seriesId"].number
     }
 
     var work: Work? {
@@ -205,7 +209,7 @@ private struct Fields {
             uploaded: known?.uploaded ?? uploaded ?? 0, views: views.number(in: counts).map { Int($0) },
             ratings: ratings.number(in: counts).map { Int($0) },
             picture: withheld == nil ? known?.reference ?? "" : "", withheld: withheld,
-            isAI: isAI)
+            isAI: isAI, series: series.flatMap { $0 > 0 ? $0 : nil })
     }
 
     /// Whether the work was made with AI; nil for 0 (works from before the service recorded it) and for a missing value.

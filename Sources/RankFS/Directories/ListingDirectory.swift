@@ -18,6 +18,10 @@ protocol ListingDirectory: TreeDirectory {
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode]
     /// Whether its entries are pictures, which can have thumbnails and be pinned.
     var showsPictures: Bool { get }
+    /// Whether it stands among hundreds that one answer named: unlike any other listing, it is not requested to be counted.
+    var isOneOfMany: Bool { get }
+    /// Whether its names are the user's secret.
+    var isSecret: Bool { get }
 }
 
 extension ListingDirectory {
@@ -29,6 +33,8 @@ extension ListingDirectory {
     func learnExtras(in tree: Tree) async {}
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] { [] }
     var showsPictures: Bool { true }
+    var isOneOfMany: Bool { false }
+    var isSecret: Bool { key?.kind.facts.isSecret ?? false }
     func refusal(in tree: Tree) -> Failure? { key.flatMap(tree.refusal) }
     func audience(in tree: Tree) -> Audience { key.map(tree.audience) ?? .everybody }
 
@@ -66,12 +72,18 @@ extension ListingDirectory {
 extension Listing {
     /// The node of an entry.
     func node(at index: Int, _ entry: ListingEntry) -> Node {
-        key.listsAuthors ? .link(.followed(entry.author)) : .picture(self, Int32(clamping: index))
+        if let inner = inner(entry) { return .directory(inner.directory()) }
+        return key.listsNames ? .link(.followed(entry.author)) : .picture(self, Int32(clamping: index))
     }
 
-    /// The path of an entry below the mount point.
+    /// The listing that an entry names; nil in a listing of other things.
+    func inner(_ entry: ListingEntry) -> ListingKey? {
+        key.kind.among.flatMap { ListingKey(of: .listing($0, "\(key.subject.text)/\(entry.name)")) }
+    }
+
+    /// The path of an entry below the mount point, as displays show it.
     func path(of entry: ListingEntry) -> String {
-        TreePath.entry(key.path, entry.name).text
+        TreePath.entry(key.path, entry.name).disclosed
     }
 }
 

@@ -75,6 +75,11 @@ struct KindDirectory: ListingDirectory {
         listed = key
     }
 
+    private init(_ path: TreePath, _ key: ListingKey) {
+        self.path = path
+        listed = key
+    }
+
     /// The directory of a listing under a spelling of its name; nil for a name that no listing of the kind has.
     init?(_ kind: ListingKind, _ name: String) {
         path = .listing(kind, name)
@@ -84,6 +89,18 @@ struct KindDirectory: ListingDirectory {
 
     private var facts: ListingFacts { listed.kind.facts }
     var key: ListingKey? { listed }
+    var showsPictures: Bool { listed.kind.showsPictures }
+    var isRefreshable: Bool { true }
+    var isOneOfMany: Bool { if case .among = facts.place { true } else { false } }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        guard let inner = listed.kind.among else { return tree.findPicture(name, listed, leastDigits: 1) }
+        guard let words = EntryName.searchWords(name),
+            let key = ListingKey(of: .listing(inner, "\(listed.subject.text)/\(words)"))
+        else { return .absent(TreeLimits.frozen) }
+        let directory = KindDirectory(path.child(words), key)
+        return tree.findListing(key) { _ in directory }
+    }
 
     func lifetime(in tree: Tree) -> Lifetime {
         if facts.audience == .session { return (.zero, TreeLimits.current) }
@@ -105,6 +122,8 @@ struct SessionDirectory: ListingDirectory {
     var path: TreePath { .own(kind) }
     var key: ListingKey? { nil }
     var showsPictures: Bool { kind.showsPictures }
+    var isRefreshable: Bool { true }
+    var isSecret: Bool { kind.facts.isSecret }
     func isThere(in tree: Tree) -> Bool {
         let isAbsent =
             kind.facts.mayBeAbsent && rememberedKey(in: tree).map(tree.catalog.listings.isKnownAbsent) == true
@@ -116,6 +135,7 @@ struct SessionDirectory: ListingDirectory {
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let key = rememberedKey(in: tree) else { return .refused(.needsSignIn) }
+        if kind.among != nil { return KindDirectory(key).find(name, in: tree, for: caller) }
         return name.contains(UInt8(ascii: "-")) ? tree.findEntry(name, key) : .absent(TreeLimits.frozen)
     }
 

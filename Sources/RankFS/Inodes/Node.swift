@@ -39,6 +39,15 @@ extension Node {
     }
 
     var isRoot: Bool { directory?.path == .root }
+
+    /// Whether it is a directory with secret names, or a picture in one: the mode says so on every mount.
+    var isSecret: Bool {
+        switch self {
+        case .picture(let listing, _): listing.key.kind.facts.isSecret
+        case .directory(let directory): directory.listing?.isSecret ?? false
+        case .file, .link: false
+        }
+    }
 }
 
 // MARK: - Inode numbers
@@ -192,7 +201,7 @@ extension Tree {
 
     /// Returns the attributes shown to all users: a node closed to other users has no permissions for them.
     func narrowed(_ attributes: Attributes, of node: Node) -> Attributes {
-        guard isKept(node), attributes.kind != .link else { return attributes }
+        guard isKept(node) || node.isSecret, attributes.kind != .link else { return attributes }
         var attributes = attributes
         attributes.permissions &= 0o700
         return attributes

@@ -333,9 +333,9 @@ extension RankFileSystem {
         if inodes.number(of: directory) == number { return directory }
         let extras = shown.extras(of: listing, in: tree)
         if let extra = extras.first(where: { inodes.number(of: $0.node) == number }) { return extra.node }
-        for index in 0..<listing.count {
-            let picture = Node.picture(listing, Int32(index))
-            if inodes.number(of: picture) == number { return picture }
+        for (index, entry) in listing.entries.enumerated() {
+            let node = listing.node(at: index, entry)
+            if inodes.number(of: node) == number { return node }
         }
         return nil
     }

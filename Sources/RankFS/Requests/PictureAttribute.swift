@@ -29,6 +29,8 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     case kept = "user.rankfs.kept"
     /// The numbers of the pools that contain the post.
     case pools = "user.rankfs.pools"
+    /// The author's series that contains the work.
+    case series = "user.rankfs.series"
 
     /// Whether it describes the mount at this moment, or costs a request: programs that copy attributes list them first, and must
     /// not copy this one.
@@ -50,6 +52,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .ratings: return work.ratings.map(String.init)
         case .withheld: return work.withheld
         case .source: return work.origin
+        case .series: return work.series.map(String.init)
         case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept, .pools: return nil
         }
     }
@@ -57,7 +60,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     /// Whether an entry's record may contain this attribute, so that the record is worth reading.
     func isInRecord(of entry: ListingEntry) -> Bool {
         switch self {
-        case .title, .creator, .tags, .type, .user, .width, .height, .views, .ratings, .source: true
+        case .title, .creator, .tags, .type, .user, .width, .height, .views, .ratings, .source, .series: true
         case .previousRank: entry.rank > 0
         case .withheld: entry.isWithheld
         case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept, .pools: false

@@ -117,9 +117,10 @@ extension RankFileSystem {
         let node = Node.picture(listing, Int32(clamping: index))
         let picture = PictureRequest(
             id: listing.entries[index].picture, location: location, size: size.isAnnounced ? nil : size.bytes,
-            isPrivate: configuration.isPrivate(listing.key), path: { node.path.text })
+            isPrivate: configuration.isPrivate(listing.key), path: { node.path.disclosed })
         let isNoted =
-            configuration.notesRecent && name != .recent && Rendition.ofListings.contains(picture.id.rendition)
+            configuration.notesRecent && name != .recent && !listing.key.kind.facts.isSecret
+            && Rendition.ofListings.contains(picture.id.rendition)
         let note: @Sendable () -> Void = { [catalog = tree.catalog] in catalog.recents.note(node.path.text) }
         let isAlone = name != nil || request.isSniffing
         let opened = try tree.cache.open(

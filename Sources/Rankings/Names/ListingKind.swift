@@ -20,6 +20,13 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case feedR18
     case related
     case collection
+    case authorTags
+    case authorTag
+    case bookmarksPrivate
+    case bookmarkTags
+    case bookmarkTag
+    case bookmarkMonths
+    case bookmarkMonth
 
     /// The row of the kind.
     package var facts: ListingFacts {
@@ -42,6 +49,13 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
         case .feedR18: .feedR18
         case .related: .related
         case .collection: .collection
+        case .authorTags: .authorTags
+        case .authorTag: .authorTag
+        case .bookmarksPrivate: .bookmarksPrivate
+        case .bookmarkTags: .bookmarkTags
+        case .bookmarkTag: .bookmarkTag
+        case .bookmarkMonths: .bookmarkMonths
+        case .bookmarkMonth: .bookmarkMonth
         }
     }
 }
@@ -136,6 +150,37 @@ extension ListingFacts {
     fileprivate static let collection = ListingFacts(
         "collection", by: .name, at: .folder("collections"), order: .given, isSnapshot: true, most: 1,
         freshness: .halfDay, sharedUnder: "collections", mayBeAbsent: true)
+
+    /// The tags of an author's works; one answer names all.
+    fileprivate static let authorTags = ListingFacts(
+        "author-tags", by: .number, at: .folder("author-tags"), order: .given, contents: .listings, isSnapshot: true,
+        most: 1, freshness: .halfDay, sharedUnder: "author-tags", mayBeAbsent: true)
+
+    /// The works of an author with a tag: the subject is the author's number, a slash and the tag.
+    fileprivate static let authorTag = ListingFacts(
+        "author-tag", by: .name, at: .among(.authorTags), freshness: .halfDay, sharedUnder: "author-tag",
+        mayBeAbsent: true)
+
+    /// The bookmarks that only the user sees.
+    fileprivate static let bookmarksPrivate = ListingFacts(
+        "bookmarks-private", by: .number, at: .root, ownName: "bookmarks-private", order: .given, audience: .session,
+        isSecret: true)
+
+    /// The tags that a user gave to public bookmarks, and the months of these.
+    fileprivate static let bookmarkTags = ListingFacts(
+        "bookmark-tags", by: .number, at: .root, ownName: "bookmark-tags", order: .given, contents: .listings,
+        isSnapshot: true, most: 1, audience: .session, isSecret: true)
+    fileprivate static let bookmarkMonths = ListingFacts(
+        "bookmark-months", by: .number, at: .root, ownName: "bookmark-months", order: .given, contents: .listings,
+        isSnapshot: true, most: 1, audience: .session, isSecret: true)
+
+    /// The public bookmarks with a tag, or of a month: the subject is the user's number, a slash and the name.
+    fileprivate static let bookmarkTag = ListingFacts(
+        "bookmark-tag", by: .name, at: .among(.bookmarkTags), order: .given, audience: .session, mayBeAbsent: true,
+        isSecret: true)
+    fileprivate static let bookmarkMonth = ListingFacts(
+        "bookmark-month", by: .name, at: .among(.bookmarkMonths), order: .given, audience: .session, mayBeAbsent: true,
+        isSecret: true)
 }
 
 /// The row of a kind of listing: its facts, which tree, catalogue, tier and program read.
@@ -158,6 +203,8 @@ package final class ListingFacts: Sendable {
         case folder(String)
         /// Under this name in the directory of another kind with the same subject.
         case inside(ListingKind, String)
+        /// In the directory of another kind, whose listings name them; the subject begins with the other one's, and a slash.
+        case among(ListingKind)
         /// In the root alone, under `ownName`.
         case root
     }
@@ -177,6 +224,8 @@ package final class ListingFacts: Sendable {
         case pages
         /// Authors, or pools; their numbers take the place of works' numbers.
         case authors
+        /// Listings of the kind that stands among these; the places of their names take the place of works' numbers.
+        case listings
     }
 
     /// The time for which a stored listing is shown without a comparison with the service's.
@@ -227,6 +276,8 @@ package final class ListingFacts: Sendable {
     package let sharedUnder: String?
     /// Whether only an answer of the service shows that a listing exists; an empty first page then means that it does not.
     package let mayBeAbsent: Bool
+    /// Whether the names below its directory in the root are the user's secret, which no log, status or metric shows.
+    package let isSecret: Bool
     package let seen: Seen?
 
     fileprivate init(
@@ -235,7 +286,7 @@ package final class ListingFacts: Sendable {
         ahead: Int = 1,
         most: Int = 1000,
         freshness: Freshness = .hour, audience: Audience = .everybody, sharedUnder: String? = nil,
-        mayBeAbsent: Bool = false, seen: Seen? = nil
+        mayBeAbsent: Bool = false, isSecret: Bool = false, seen: Seen? = nil
     ) {
         self.word = word
         self.form = form
@@ -252,6 +303,7 @@ package final class ListingFacts: Sendable {
         self.audience = audience
         self.sharedUnder = sharedUnder
         self.mayBeAbsent = mayBeAbsent
+        self.isSecret = isSecret
         self.seen = seen
     }
 }
@@ -278,6 +330,9 @@ extension ListingKind {
         }
     }
 
+    /// The kind with directories under the names in listings of this kind; nil if there is none.
+    package var among: ListingKind? { Self.allCases.first { $0.facts.place == .among(self) } }
+
     /// Whether the entries are pictures.
-    package var showsPictures: Bool { facts.contents != .authors }
+    package var showsPictures: Bool { facts.contents != .authors && facts.contents != .listings }
 }

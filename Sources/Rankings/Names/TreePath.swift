@@ -49,7 +49,11 @@ package indirect enum TreePath: Hashable, Sendable {
         case .dates(let folder): folder.name
         case .folder(let kind): kind.folder ?? ""
         case .listing(let kind, let name):
-            if case .inside(_, let fixed) = kind.facts.place { fixed } else { name }
+            switch kind.facts.place {
+            case .inside(_, let fixed): fixed
+            case .among: Self.parts(name).last
+            default: name
+            }
         case .own(let kind): kind.facts.ownName ?? ""
         case .authorLink(let name): Self.authorMark + name
         case .recent: "recent"
@@ -69,7 +73,12 @@ package indirect enum TreePath: Hashable, Sendable {
         case .dates(let folder): folder.parent.map { .dates($0) } ?? .root
         case .dayLink(let mode, let day): .dates(DateFolder(of: mode, day))
         case .listing(let kind, let name):
-            if case .inside(let outer, _) = kind.facts.place { .listing(outer, name) } else { .folder(kind) }
+            switch kind.facts.place {
+            case .inside(let outer, _): .listing(outer, name)
+            case .among(let outer) where outer.facts.place == .root: .own(outer)
+            case .among(let outer): .listing(outer, Self.parts(name).first)
+            default: .folder(kind)
+            }
         case .authorLink: .users
         case .sharedThumbnails(let directory), .entry(let directory, _): directory
         }
@@ -80,6 +89,24 @@ extension TreePath {
     /// The path and those of the directories above it, outermost first, without the root.
     package var steps: [TreePath] {
         parent.map { $0.steps + [self] } ?? []
+    }
+}
+
+// MARK: - Secrets
+
+extension TreePath {
+    private var isSecret: Bool {
+        switch self {
+        case .listing(let kind, _), .own(let kind): kind.facts.isSecret
+        default: false
+        }
+    }
+
+    /// The text as logs and displays show it: what is below a directory of secret names is left out.
+    package var disclosed: String {
+        let steps = steps
+        guard let first = steps.firstIndex(where: \.isSecret) else { return text }
+        return steps[first].text + (first + 1 < steps.count ? "/…" : "")
     }
 }
 
@@ -126,11 +153,22 @@ extension TreePath {
             return kind.facts.form == .name || Self.number(name) != nil ? .listing(kind, name) : nil
         case .listing(let kind, let subject):
             if let inner = kind.inside.first(where: { $0.name == name }) { return .listing(inner.kind, subject) }
+            if let inner = kind.among { return .listing(inner, "\(subject)/\(name)") }
             return sharedThumbnails(name)
         case .day, .latest: return sharedThumbnails(name)
-        case .own(let kind): return kind.showsPictures ? sharedThumbnails(name) : nil
+        case .own(let kind):
+            // The user's number is no part of the path.
+            if let inner = kind.among { return .listing(inner, "/\(name)") }
+            return kind.showsPictures ? sharedThumbnails(name) : nil
         case .dayLink, .authorLink, .recent, .helpers, .sharedThumbnails, .entry: return nil
         }
+    }
+
+    /// The subject of the outer listing and the name in it, of the subject of a listing among others.
+    fileprivate static func parts(_ subject: String) -> (first: String, last: String) {
+        let scalars = subject.unicodeScalars
+        guard let slash = scalars.firstIndex(of: "/") else { return (subject, "") }
+        return (String(scalars[..<slash]), String(scalars[scalars.index(after: slash)...]))
     }
 
     private func sharedThumbnails(_ name: String) -> TreePath? {
@@ -240,8 +278,8 @@ package struct ListingKey: Hashable, Sendable {
     /// Whether the listing shows the pages of one work rather than a list of works.
     package var isWork: Bool { kind.facts.contents == .pages }
 
-    /// Whether the entries are authors: their numbers take the place of works' numbers, as in the pictures of authors.
-    package var listsAuthors: Bool { kind.facts.contents == .authors }
+    /// Whether the entries are authors or listings: their numbers take the place of works' numbers, as in the pictures of authors.
+    package var listsNames: Bool { !kind.showsPictures }
 
     /// Whether the listing is the same in every view that a mount has of works (renditions, pages, filters).
     package var isSameInEveryView: Bool { kind.facts.contents != .works }
@@ -252,6 +290,8 @@ package struct ListingKey: Hashable, Sendable {
         case (.day(let mode, let day?), _): .day(mode, day)
         case (.day(let mode, nil), _): .latest(mode)
         case (_, .root): .own(kind)
+        case (_, .among(let outer)) where outer.facts.place == .root:
+            .listing(kind, "/\(TreePath.parts(subject.text).last)")
         default: .listing(kind, subject.text)
         }
     }
@@ -274,7 +314,9 @@ package struct ListingKey: Hashable, Sendable {
             guard let key = Self.only(kind) ?? user.map({ Self(kind, $0.rawValue) }) else { return nil }
             self = key
         case .listing(let kind, let name):
-            guard let key = Self(kind, named: name) else { return nil }
+            let isOwn = name.utf8.first == UInt8(ascii: "/")
+            if isOwn, user == nil { return nil }
+            guard let key = Self(kind, named: isOwn ? "\(user?.rawValue ?? 0)\(name)" : name) else { return nil }
             self = key
         default: return nil
         }

@@ -29,11 +29,13 @@ package struct Work: Hashable, Codable, Sendable {
     package var isAI: Bool?
     /// The address of the page elsewhere that the service names as the work's origin; nil if it names none.
     package var origin: String?
+    /// The number of the author's series that contains the work; nil if the listing names none.
+    package var series: Int64?
 
     package init(
         id: WorkID, title: String, author: UserID, authorName: String, tags: [String], kind: WorkKind, width: Int,
         height: Int, pageCount: Int, uploaded: Int64, views: Int?, ratings: Int?, picture: String, withheld: String?,
-        isAI: Bool? = nil, origin: String? = nil
+        isAI: Bool? = nil, origin: String? = nil, series: Int64? = nil
     ) {
         self.id = id
         self.title = title
@@ -51,6 +53,7 @@ package struct Work: Hashable, Codable, Sendable {
         self.withheld = withheld
         self.isAI = isAI
         self.origin = origin
+        self.series = series
     }
 }
 

@@ -154,6 +154,7 @@ extension WorkDetails {
             ("restriction", .text(restriction)),
             ("ai", work.isAI.map { .flag($0) }),
             ("series", JSONText(told: series)),
+            ("series_id", work.series.map { .integer($0) }),
             ("origin", JSONText(told: work.origin)),
             ("url", JSONText(told: webPage)),
         ]

@@ -263,6 +263,7 @@ enum Sidecar {
                 ("author", author),
                 ("tags", tags),
             ] + numbers + [
+                ("series", number(attribute("user.rankfs.series"))),
                 ("posted", attribute("user.rankfs.posted").map { .text($0) }),
                 ("mode", ranking.map { .text($0.mode.rawValue) }),
                 ("date", ranking.map { .text($0.day.description) }),

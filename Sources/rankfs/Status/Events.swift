@@ -87,6 +87,6 @@ extension Log {
     }
 
     private static func name(of listing: ListingKey) -> String {
-        LogText.escaped(listing.path.text, limit: 100)
+        LogText.escaped(listing.path.disclosed, limit: 100)
     }
 }

@@ -84,13 +84,17 @@ import Testing
         let connection = try Connection(path: bench.database)
         try Migrator(Schema.migrations).migrate(connection)
         var work = FakeSource.work(51, title: "A")
-        var known: [Bool?] = []
+        var (known, series): ([Bool?], [Int64?]) = ([], [])
         for told in [nil, true, nil, false, nil] as [Bool?] {
             work.isAI = told
+            work.series = told.map { $0 ? 7 : 8 }
             try Rows.write(work, to: connection)
-            known.append(try Rows.work(work.id, in: connection)?.isAI)
+            let stored = try Rows.work(work.id, in: connection)
+            known.append(stored?.isAI)
+            series.append(stored?.series)
         }
         #expect(known == [nil, true, true, false, false])
+        #expect(series == [nil, 7, 7, 8, 8])
         connection.close()
     }
 }

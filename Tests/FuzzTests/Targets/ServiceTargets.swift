@@ -65,7 +65,7 @@ extension FuzzTarget {
             }
             for page in 1...3 {
                 for answer in [
-                    try? ListAnswers.search(body, page: page), try? ListAnswers.bookmarks(body, page: page),
+                    try? ListAnswers.search(body, page: page), try? ListAnswers.works(body, page: page),
                 ] {
                     guard let answer else { continue }
                     try hold((answer.total ?? 0) >= 0 && (answer.lastPage ?? 0) >= 0, "a count is negative")

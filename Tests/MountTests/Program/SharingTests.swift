@@ -31,6 +31,7 @@ extension MountSuite {
             ("ls M/search", false), ("ls M/search/三枚だけの札", false), ("stat M/search/三枚だけの札", false),
             ("ls M/recent", false), ("cat RECENT", false), ("stat RECENT", false),
             ("ls M/bookmarks", false), ("ls M/following", false), ("ls M/feed", false),
+            ("ls M/bookmarks-private", false), ("ls M/bookmark-tags", false), ("ls M/bookmark-months/2024-05", false),
             ("readlink -v FOLLOWED", false), ("ls M/users/1000/bookmarks", false), ("ls M/users/1001/bookmarks", false),
             ("ls M/ranking/daily_r18", false), ("ls M/ranking/daily_r18/2024-05-01", false),
             ("stat -L M/ranking/daily_r18/latest", false), ("cat RESTRICTED", false),
@@ -40,7 +41,7 @@ extension MountSuite {
         /// What a service without accounts has of it, and its artists.
         private static func table(of service: Service) -> [(words: String, isForOthers: Bool)] {
             guard service.isProven else { return table }
-            let lacking = ["users", "bookmarks", "following", "feed", "FOLLOWED", "r18", "RESTRICTED"]
+            let lacking = ["users", "bookmark", "following", "feed", "FOLLOWED", "r18", "RESTRICTED"]
             let rows = table.filter { row in !lacking.contains { row.words.contains($0) } }.map {
                 (
                     $0.words.replacing("daily", with: service.daily).replacing("三枚だけの札", with: service.search),

@@ -308,7 +308,7 @@ extension MountSuite {
                 let top = try workplace.run("ls", mount.path).lines
                 #expect(top == service.top)
                 #expect(try workplace.run("ls", "\(mount.path)/ranking").lines == ["day", "month", "week"])
-                for name in ["users", "series", "related", "collections"] + Service.ofSession {
+                for name in ["users", "series", "related", "collections", "author-tags"] + Service.ofSession {
                     #expect(access("\(mount.path)/\(name)", F_OK) == -1 && errno == ENOENT)
                 }
                 let artist = try mount.names("\(mount.path)/artists/busy_artist")

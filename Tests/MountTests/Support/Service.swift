@@ -95,13 +95,15 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
         let boards =
             self == .pixiv
             ? [] : ["artists", "family", "favorites", "pools"] + (self == .danbooru ? ["favgroups", "hot"] : [])
-        let series = self == .pixiv ? ["series", "related", "collections"] : []
+        let series = self == .pixiv ? ["series", "related", "collections", "author-tags"] : []
         return (boards + ["by-date", "random.jpg", "ranking", "recent", "search"] + series + authors + ["works"])
             .sorted()
     }
 
     /// What a session of pixiv adds to it.
-    static let ofSession = ["bookmarks", "feed", "feed-r18", "following"]
+    static let ofSession = [
+        "bookmark-months", "bookmark-tags", "bookmarks", "bookmarks-private", "feed", "feed-r18", "following",
+    ]
 
     /// A search that finds few works.
     var search: String { self == .pixiv ? "三枚だけの札" : "busy_artist" }

@@ -37,6 +37,33 @@ extension MountSuite {
             }
         }
 
+        @Test func aPictureNamesItsSeries() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let day = mount.day("daily-manga")
+                let named = try mount.names(day).compactMap { name -> (name: String, series: String)? in
+                    extendedAttribute("user.rankfs.series", of: "\(day)/\(name)").map { (name, $0) }
+                }
+                let (name, series) = try #require(named.first)
+                let picture = "\(day)/\(name)"
+                #expect(named.count < (try mount.names(day)).count, "not every work belongs to one")
+                #expect(
+                    try workplace.run("getfattr", "-d", picture).output.contains("user.rankfs.series=\"\(series)\""))
+                let work = try #require(extendedAttribute("user.rankfs.work", of: picture))
+                #expect(
+                    try read("\(mount.path)/works/\(work)/info.json").get().contains("\"series_id\": \(series)".utf8))
+                let works = try mount.names("\(mount.path)/series/\(series)").compactMap {
+                    extendedAttribute("user.rankfs.work", of: "\(mount.path)/series/\(series)/\($0)")
+                }
+                #expect(works.contains(work))
+                origin.stop()
+                #expect(mount.unmount())
+                let again = try Mount(workplace, of: origin, named: "again")
+                #expect(extendedAttribute("user.rankfs.series", of: "\(again.day("daily-manga"))/\(name)") == series)
+            }
+        }
+
         @Test func aSeriesIsABookInTheOrderOfItsNames() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
@@ -78,6 +105,38 @@ extension MountSuite {
                 origin.stop()
                 #expect(try mount.names(related) == names)
                 #expect(try read("\(related)/\(names[20])").get() == bytes)
+            }
+        }
+
+        @Test func anAuthorsTagsAreNamedByOneRequest() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let tags = "\(mount.path)/author-tags/1006"
+                let names = try mount.names(tags)
+                #expect(names.count > 3 && Set(names).count == names.count)
+                let listed = try workplace.run("ls", "-l", tags)
+                #expect(listed.status == 0 && listed.lines.dropFirst().allSatisfy { $0.hasPrefix("drwxr-xr-x") })
+                #expect(origin.apiRequests.map(\.path) == ["/ajax/user/1006/illustmanga/tags?all=1"])
+                let works = try mount.names("\(tags)/\(names[0])")
+                let all = try mount.names("\(mount.path)/users/1006")
+                #expect(!works.isEmpty && Set(works).isSubset(of: all))
+                for name in works.prefix(3) {
+                    let own = try #require(extendedAttribute("user.xdg.tags", of: "\(tags)/\(names[0])/\(name)"))
+                    #expect(own.split(separator: ",").contains { $0 == names[0] })
+                }
+                for path in ["author-tags/999999999", "author-tags/1006/no such tag"] {
+                    #expect(list("\(mount.path)/\(path)").errno == ENOENT, "\(path)")
+                }
+                #expect(try mount.names("\(mount.path)/author-tags") == ["1006"])
+                origin.stop()
+                #expect(try mount.names(tags) == names)
+                #expect(try mount.names("\(tags)/\(names[0])") == works)
+                #expect(list("\(tags)/\(try #require(names.last))").errno != 0, "was never opened")
+                #expect(mount.unmount())
+                let again = try Mount(workplace, of: origin, named: "again")
+                #expect(try again.names("\(again.path)/author-tags/1006") == names)
+                #expect(try again.names("\(again.path)/author-tags/1006/\(names[0])") == works)
             }
         }
 

@@ -74,11 +74,11 @@ struct ListAnswerTests {
             page: 52)
         #expect(last.works.count == 24 && last.total == 3084 && !last.hasNext && last.unreadable == 0)
         let bookmarks = try Envelope.body(of: Payload("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark").json)
-        let page = try ListAnswers.bookmarks(bookmarks, page: 1)
+        let page = try ListAnswers.works(bookmarks, page: 1)
         #expect(page.works.count == 44 && page.total == 3643 && page.hasNext && page.unreadable == 0)
         #expect(page.works.filter { $0.withheld == "unknown" }.count == 1)
-        #expect(try ListAnswers.bookmarks(bookmarks, page: 75).hasNext)
-        #expect(try !ListAnswers.bookmarks(bookmarks, page: 76).hasNext)
+        #expect(try ListAnswers.works(bookmarks, page: 75).hasNext)
+        #expect(try !ListAnswers.works(bookmarks, page: 76).hasNext)
     }
 
     @Test("a series is numbered by its own list, whatever records come with it")
@@ -208,11 +208,47 @@ struct ListAnswerTests {
         }
     }
 
+    @Test("an author's tags, and works with one of them")
+    func tags() throws {
+        let body = try Envelope.body(of: Payload("ajax-user-illusts-tag/Magelon-png-PixivApi").json)
+        let page = try ListAnswers.works(body, page: 1)
+        #expect(page.works.count == 8 && page.total == 8 && !page.hasNext && page.unreadable == 0)
+        func read(_ text: String) throws -> [String] {
+            try ListAnswers.names(JSONReader.read(Array(text.utf8)), "tag", TagName.name).authors.map(\.name)
+        }
+        let told = """
+            [{"tag":"風景","tag_translation":"","cnt":3},{"tag":"Fate/GrandOrder","cnt":"2"},{"tag":"風景","cnt":1},{"cnt":9},
+            {"tag":""},{"tag":".."},{"tag":null},{"tag":"a\\u0007"},{"tag":"か\\u3099"},{"tag":"\(String(repeating: "x", count: 300))"}]
+            """
+        #expect(try read(told) == ["風景", "Fate／GrandOrder", "が"])
+        #expect(try read("[]") == [])
+        for text in ["{}", "{\"tags\":[]}", "[{\"name\":\"a\"}]"] {
+            let error = #expect(throws: Failure.self) { try read(text) }
+            #expect(isUnreadable(error), "\(text)")
+        }
+    }
+
+    @Test("tags and months of bookmarks, and private bookmarks")
+    func ownBookmarks() throws {
+        func body(_ route: String) throws -> JSON {
+            try Envelope.body(of: Payload("ajax-user-\(route)/Magelon-png-PixivApi").json)
+        }
+        let tags = try ListAnswers.names(body("bookmark-tags")["public"], "tag", TagName.name)
+        #expect(tags.authors.map(\.name) == ["未分類"], "those of private bookmarks are not among them")
+        let months = try ListAnswers.names(body("bookmark-periods"), "period") { BookmarkMonth($0)?.name }
+        #expect(months.entries.count == 86 && months.authors.first?.name == "2026-12")
+        let page = try ListAnswers.works(body("bookmarks"), page: 1)
+        #expect(page.works.count == (try body("bookmarks")["works"].elements.count) && page.unreadable == 0)
+        for text in ["", "2026", "2026-13", "2026-00", "26-01", "2026-1-1", "-2026-01", "a-b"] {
+            #expect(BookmarkMonth(text) == nil, "\(text)")
+        }
+    }
+
     @Test("bookmarks: a page may be empty without being the last one")
     func bookmarks() throws {
         func page(_ entries: String, _ total: String, _ page: Int) throws -> ListingPage {
             let text = "{\"works\":[\(entries)],\"total\":\(total)}"
-            return try ListAnswers.bookmarks(JSONReader.read(Array(text.utf8)), page: page)
+            return try ListAnswers.works(JSONReader.read(Array(text.utf8)), page: page)
         }
         #expect(try page("", "0", 1) == ListingPage(works: [], total: 0, hasNext: false, unreadable: 0))
         #expect(try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, unreadable: 0))
@@ -222,7 +258,7 @@ struct ListAnswerTests {
         #expect(throws: Failure.pastTheEnd) { try page("", "null", 2) }
         #expect(isUnreadable(#expect(throws: Failure.self) { try page("{\"id\":\"5\"}", "1", 1) }))
         #expect(
-            isUnreadable(#expect(throws: Failure.self) { try ListAnswers.bookmarks(.object([]), page: 1) }))
+            isUnreadable(#expect(throws: Failure.self) { try ListAnswers.works(.object([]), page: 1) }))
         let masked =
             """
             {"id":5,"title":"-----","userId":0,"isMasked":true,"maskReason":"r18","url":"https://s.pximg.net/common/images/limit_r18_360.png"}

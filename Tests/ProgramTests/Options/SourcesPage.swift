@@ -30,6 +30,7 @@ enum SourcesPage {
         ("`\(TreePath.searches.text)/<words>/`", { $0.has(.search) ? "newest first" : nil }),
         ("`series/<id>/`", { $0.has(.series) ? "works by their number in the series" : nil }),
         ("`related/<id>/`", { $0.has(.related) ? "works that the service relates to a work" : nil }),
+        ("`author-tags/<id>/<tag>/`", { $0.has(.authorTag) ? "an author's works with a tag" : nil }),
         ("`collections/<id>/`", { $0.has(.collection) ? "works by their place in the collection" : nil }),
         ("`family/<id>/`", { $0.has(.family) ? "a post, its parent and children" : nil }),
         ("`favorites/<name>/`", { $0.has(.favorites) ? "as the service orders them" : nil }),
@@ -39,6 +40,10 @@ enum SourcesPage {
         (
             "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",
             { $0.can(.signIn) && $0.has(.bookmarks) ? "signed in" : nil }
+        ),
+        (
+            "`bookmark-tags/<tag>/`, `bookmark-months/<YYYY-MM>/`, `bookmarks-private/`",
+            { $0.can(.signIn) && $0.has(.bookmarkTags) ? "signed in" : nil }
         ),
         ("`feed/`, `feed-r18/`", { $0.can(.signIn) && $0.has(.feed) ? "signed in" : nil }),
         ("links to the same work elsewhere", { $0.can(.origins) ? "`user.rankfs.source`, and a symlink" : nil }),

@@ -215,7 +215,7 @@ import Testing
                 "user.rankfs.work": "1002", "user.rankfs.page": "0", "user.rankfs.type": "illustration",
                 "user.rankfs.user": "11", "user.rankfs.rank": "2",
                 "user.rankfs.previous_rank": "3", "user.rankfs.width": "1200", "user.rankfs.height": "900",
-                "user.rankfs.views": "10", "user.rankfs.ratings": "5",
+                "user.rankfs.views": "10", "user.rankfs.ratings": "5", "user.rankfs.series": "77",
                 "user.rankfs.posted": "2024-04-30T15:16:42Z", "user.rankfs.state": "absent",
                 "user.rankfs.progress": "0/\(PictureHost.picture(1002).count)", "user.rankfs.kept": "no",
             ]

@@ -20,6 +20,17 @@ extension FakeSource {
             try note("bookmarks \(listing.user.rawValue) \(page)")
             guard case .signedIn = signIn else { throw .needsSignIn }
             return Self.page(state.withLock { $0.bookmarks }, page, of: size)
+        case .authorTags:
+            try note(listing.text)
+            guard let tags = state.withLock({ $0.tags[listing.user] }) else { throw .notFound }
+            let named = tags.enumerated().map { NamedAuthor(id: UserID(rawValue: Int64($0) + 1), name: $1.name) }
+            return ListingPage(authors: named, total: named.count, hasNext: false)
+        case .authorTag:
+            try note("\(listing.text) \(page)")
+            let tags = state.withLock {
+                $0.tags.flatMap { author, tags in tags.map { ("\(author.rawValue)/\($0.name)", $0.works) } }
+            }
+            return Self.page(tags.first { $0.0 == listing.words }?.1 ?? [], page, of: size)
         case .feed, .feedR18:
             try note("\(listing.text) \(page)")
             guard case .signedIn = signIn else { throw .needsSignIn }

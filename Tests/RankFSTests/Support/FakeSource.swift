@@ -20,6 +20,8 @@ final class FakeSource: RankingSource {
         var bookmarks: [Work] = []
         /// New works of followed authors, by kind.
         var feeds: [ListingKind: [Work]] = [:]
+        /// The tags of authors, with their works.
+        var tags: [UserID: [(name: String, works: [Work])]] = [:]
         var followed: [NamedAuthor] = []
         var records: [WorkID: Work] = [:]
         var animations: [WorkID: AnimationRecord] = [:]

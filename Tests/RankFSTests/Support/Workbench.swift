@@ -20,10 +20,13 @@ final class Workbench: Sendable {
     static let newest = Day(ordinal: 19845)
     /// What the root lists for everybody, and what a session adds.
     static let root = [
-        ".", "..", "ranking", "by-date", "users", "works", "search", "series", "related", "collections", "recent",
+        ".", "..", "ranking", "by-date", "users", "works", "search", "series", "related", "collections", "author-tags",
+        "recent",
         "random.jpg",
     ]
-    static let ofSession = ["bookmarks", "following", "feed", "feed-r18"]
+    static let ofSession = [
+        "bookmarks", "following", "feed", "feed-r18", "bookmarks-private", "bookmark-tags", "bookmark-months",
+    ]
     /// A day in the past.
     static let day = Day(ordinal: 19844)
     /// Who asks: the owner, unless a test says otherwise.
@@ -145,7 +148,8 @@ final class Workbench: Sendable {
         Work(
             id: WorkID(rawValue: id), title: "Title \(id)", author: UserID(rawValue: 11), authorName: "Author",
             tags: ["a", "b,c"], kind: .illustration, width: width, height: 900, pageCount: 1,
-            uploaded: 1_714_489_200 + id, views: 10, ratings: 5, picture: "reference \(id)", withheld: withheld)
+            uploaded: 1_714_489_200 + id, views: 10, ratings: 5, picture: "reference \(id)", withheld: withheld,
+            series: id == 1002 ? 77 : nil)
     }
 
     /// Returns once these works' pictures are in their place, whoever downloads them.

@@ -98,9 +98,14 @@ final class Pixiv: ServedAPI {
         case "user/illusts/bookmarks", "user/following":
             guard viewer.isSignedIn else { return Call.badRequest }
             return route == "user/following" ? call.following() : call.bookmarks()
+        case "user/illusts/bookmark/tags", "user/bookmark/periods":
+            guard viewer.isSignedIn else { return Call.badRequest }
+            return route == "user/bookmark/periods" ? call.bookmarkMonths() : call.bookmarkTags()
         case "user": return call.profile()
         case "user/profile/all": return call.allWorks()
         case "user/profile/illusts": return call.briefWorks()
+        case "user/illustmanga/tags": return call.tagsOfWorks()
+        case "user/illustmanga/tag": return call.worksWithTag()
         case "series": return call.series()
         case "illust/recommend/init": return call.related()
         case "illust": return call.details()

@@ -72,6 +72,30 @@ extension Pixiv.Call {
         return .envelope(Shapes.fill("works", values))
     }
 
+    private var tagged: [(work: Post, tags: [String])] {
+        (universe.works(of: id, now: now, for: viewer) ?? []).map(universe.post).map { work in
+            (work, universe.tags(of: work).map { universe.tags.all[$0].name })
+        }
+    }
+
+    /// `/ajax/user/<id>/illustmanga/tags?all=1`: the tags of a user's works, the most frequent first.
+    func tagsOfWorks() -> Response {
+        let counts = tagged.flatMap(\.tags).reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        let tags = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return .envelope(
+            .list(
+                tags.map { tag, count in
+                    .object([("tag", .text(tag)), ("tag_translation", ""), ("tag_yomigana", ""), ("cnt", .int(count))])
+                }))
+    }
+
+    /// `/ajax/user/<id>/illustmanga/tag?tag=&offset=&limit=48`: a user's works with a tag.
+    func worksWithTag() -> Response {
+        guard let tag = request.value("tag") else { return Self.badRequest }
+        let all = tagged.filter { $0.tags.contains(tag) }.map(\.work)
+        return part("bookmarks", of: all, tag) { facts($0).brief }
+    }
+
     // MARK: - Bookmarks and followed authors
 
     private static let largestPart = 100
@@ -81,7 +105,7 @@ extension Pixiv.Call {
     /// A part of all rows by offset and limit, each in the form that `row` returns.
     private func part<Row>(_ shape: String, of all: [Row], _ title: String, _ row: (Row) -> JSONText) -> Response {
         guard let offset = Int(request.value("offset") ?? "0"), offset >= 0, let limit = request.number("limit"),
-            (1...Self.largestPart).contains(limit), request.value("rest") ?? "show" == "show"
+            (1...Self.largestPart).contains(limit), request.value("rest") ?? "show" == "show" || isOwnPrivate
         else { return Self.badRequest }
         var values = furniture("\(universe.name(of: id))の\(title)", page: "users/\(id)")
         values["rows"] = .list(all.dropFirst(offset).prefix(limit).map(row))
@@ -92,12 +116,55 @@ extension Pixiv.Call {
     /// `/ajax/user/<id>/illusts/bookmarks?tag=&offset=&limit=48&rest=show`.
     func bookmarks() -> Response {
         guard universe.slots(of: id) != nil else { return Self.gone }
-        return part("bookmarks", of: universe.bookmarks(of: id, now: now), "ブックマーク") { bookmark in
+        let (tag, month) = (request.value("tag") ?? "", request.value("bm") ?? "")
+        let all = universe.bookmarks(of: isOwnPrivate ? -id : id, now: now).filter { bookmark in
+            (tag.isEmpty || self.tag(of: bookmark) == tag)
+                && (month.isEmpty || self.month(of: bookmark) == "\(month.prefix(4))-\(month.dropFirst(4))")
+        }
+        return part("bookmarks", of: all, "ブックマーク") { bookmark in
             var facts = facts(universe.post(bookmark.slot))
             if viewer.user == id { facts.bookmark = bookmark.json }
             // The number of a deleted work is a JSON number, not a string (payloads/ajax-user-bookmarks).
             return bookmark.isGone ? facts.fill("gone") : facts.brief
         }
+    }
+
+    /// Whether the private list of the viewer's own is requested.
+    private var isOwnPrivate: Bool { request.value("rest") == "hide" && viewer.user == id }
+
+    /// The tag that a user gave to a bookmark: the first of the work's own, or none.
+    private func tag(of bookmark: Universe.Bookmark) -> String {
+        bookmark.id % 3 == 0
+            ? "未分類" : universe.tags(of: universe.post(bookmark.slot)).first.map { universe.tags.all[$0].name } ?? "未分類"
+    }
+
+    /// The month of a bookmark: twenty-five a month, the last ones of May 2024.
+    private func month(of bookmark: Universe.Bookmark) -> String {
+        let month = 2024 * 12 + 4 - Int((15_832_784_479 - bookmark.id) / 7_919 / 25)
+        return "\(month / 12)-\(month % 12 < 9 ? "0" : "")\(month % 12 + 1)"
+    }
+
+    private func counted(_ names: [String], _ name: String, _ count: String) -> JSONText {
+        let counts = names.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        return .list(
+            counts.sorted { $0.key > $1.key }.map { .object([(name, .text($0.key)), (count, .int($0.value))]) })
+    }
+
+    /// `/ajax/user/<id>/illusts/bookmark/tags`: of public and of private bookmarks apart; another's private ones are not told.
+    func bookmarkTags() -> Response {
+        func tags(_ list: Int64) -> JSONText { counted(universe.bookmarks(of: list, now: now).map(tag), "tag", "cnt") }
+        return .envelope(
+            .object([
+                ("public", tags(id)), ("private", viewer.user == id ? tags(-id) : .list([])),
+                ("tooManyBookmark", false),
+                ("tooManyBookmarkTags", false),
+            ]))
+    }
+
+    /// `/ajax/user/<id>/bookmark/periods?rest=show`.
+    func bookmarkMonths() -> Response {
+        let all = universe.bookmarks(of: isOwnPrivate ? -id : id, now: now)
+        return .envelope(counted(all.map(month), "period", "count"))
     }
 
     /// `/ajax/user/<id>/following?offset=&limit=24&rest=show`.
@@ -215,12 +282,17 @@ extension Pixiv.Call {
 
     private static let worksOfSeries = 12
 
-    /// `/ajax/series/<id>?p=N`: each author with manga has one series of all of them, under the author's number.
+    /// The number of an author's series, which the author's own number stands for, too.
+    static func series(of author: Int64) -> Int64 { author * 7 + 3 }
+
+    /// `/ajax/series/<id>?p=N`: each author with manga has one series of all of them.
     ///
     /// The last works come first; records of the newest ones come with every page, and another series is named beside this one.
     func series() -> Response {
         guard let page = request.number("p"), page >= 1 else { return Self.badRequest }
-        let all = (universe.works(of: id, now: now, for: viewer) ?? []).map(universe.post).filter { $0.kind == .manga }
+        let author = id % 7 == 3 ? id / 7 : id
+        let all = (universe.works(of: author, now: now, for: viewer) ?? []).map(universe.post)
+            .filter { $0.kind == .manga }
         guard !all.isEmpty else { return .failure("該当作品は削除されたか、存在しない作品IDです。", status: 404) }
         let before = (page - 1) * Self.worksOfSeries
         let shown = all.dropFirst(before).prefix(Self.worksOfSeries)

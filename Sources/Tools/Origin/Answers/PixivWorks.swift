@@ -75,12 +75,12 @@ struct WorkFacts {
         case "urlOriginal": url(.original)
         case "urlArchive": url(.archive(size: "600x600"))
         case "urlLargeArchive": url(.archive(size: "1920x1080"))
-        case "series": universe.series(of: work).map { fill("series", Self.values($0)) } ?? false
+        case "series": universe.series(of: work).map { fill("series", values($0)) } ?? false
         case "seriesPlace":
             universe.series(of: work).map { series in
                 // The first has no neighbour before it, the last none after it.
                 let neighbours = ["next": neighbour(series, 1), "previous": neighbour(series, -1)]
-                return Shapes.fill("seriesPlace", Self.values(series).merging(neighbours) { $1 })
+                return Shapes.fill("seriesPlace", values(series).merging(neighbours) { $1 })
             } ?? .null
         case "frames":
             .list(
@@ -115,10 +115,11 @@ struct WorkFacts {
         return Shapes.fill("tag", values)
     }
 
-    private static func values(_ series: Universe.Series) -> [String: JSONText] {
+    private func values(_ series: Universe.Series) -> [String: JSONText] {
         let started = Moment.text(series.started + Moment.japan, "%Y-%m-%d %H:%M:%S")
         return [
-            "seriesID": .int(series.id), "seriesTitle": .text(series.title), "count": .int(series.count),
+            "seriesID": .integer(Pixiv.Call.series(of: work.account)), "seriesTitle": .text(series.title),
+            "count": .int(series.count),
             "order": .int(series.order), "started": .text(started),
         ]
     }
