@@ -114,6 +114,13 @@ def open_far(run, program):
         opening(run, program, f"open-far-{latency}", lambda lab: lab.day(run.service.recent(1)[0]), latency=latency, secure=True)
 
 
+@scenario("open-door", ALL)
+def open_door(run, program):
+    """Folders of the root that nobody has seen, of a service 60 ms away by TLS and HTTP/2."""
+    for door in run.service.doors:
+        opening(run, program, f"open-{door.split('/')[0]}", lambda lab: lab.path(*door.split("/")), secure=True)
+
+
 @scenario("open-latest", ALL)
 def open_latest(run, program):
     opening(run, program, "open-latest", lambda lab: lab.day("latest"))

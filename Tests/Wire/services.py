@@ -40,6 +40,8 @@ class Service:
     api, previews, pictures = re.compile(""), re.compile(""), re.compile("")
     # Directories of authors, one of them with many works, and what the API is asked for those: its group tells the author.
     authors, author, author_asked = "users", "", re.compile("")
+    # Folders of the root besides rankings, below the mount, that hold between a dozen and some hundred pictures.
+    doors = ()
     # An animation that players open, below the mount.
     film = ""
     # How the address of a work's page begins.
@@ -89,6 +91,8 @@ class Pixiv(Service):
     pictures = re.compile(r"/img-(master|original|zip-ugoira)/")
     author, author_asked = "1001", re.compile(r"/ajax/user/(\d+)")
     film = "works/900600000/ugoira.mkv"
+    doors = ("related/900600000", "collections/35931581765300001006", "author-tags/1006/landscape",
+             "search/風景,size=1500,shape=landscape")
     page_of_work = "https://www.pixiv.net/artworks/"
     headers = {"Referer": "https://www.pixiv.net/"}
 
@@ -161,6 +165,7 @@ class Board(Service):
 
 class Danbooru(Board):
     name = "danbooru"
+    doors = ("pools/Book_of_2024-04-30", "favgroups/6917", "hot")
     # About one in a hundred is withheld from everybody without an account.
     copied = 20
     per_page, middle, lists, rating, zone = 200, 2, "/posts.json", "g", "America/New_York"
@@ -175,6 +180,7 @@ class Yandere(Board):
     name, mode, step, first = "yandere", "week", 7, datetime.date(2019, 1, 7)
     day = "2024-04-29"
     limits = frozenset({503})
+    doors = ("pools/Book_of_2024-04-30",)
     previews = re.compile(r"/data/preview/")
     pictures = re.compile(r"/(image|sample|jpeg)/")
     author_asked = re.compile(r"/post\.json\?(?:[^&]*&)*tags=([^&+:]+)\+rating:")
