@@ -26,6 +26,15 @@ SERVICES = {
     "yandere": ("moebooru", "yandere", "https://yande.re/post?tags=", f"date:{DAY} order:score rating:s", 30),
     "konachan": ("moebooru", "konachan", "https://konachan.com/post?tags=", f"date:{DAY} order:score rating:s", 30),
 }
+# Other lists: the folder of the mount, and the address by which gallery-dl knows it; a pool's posts in its order, favourites as liked.
+DOORS = {
+    "danbooru": [
+        ("pools/6900", "https://danbooru.donmai.us/pools/6900"),
+        ("favgroups/6900", "https://danbooru.donmai.us/favorite_groups/6900"),
+    ],
+    "yandere": [("pools/6400", "https://yande.re/pool/show/6400")],
+    "konachan": [("pools/5917", "https://konachan.com/pool/show/5917")],
+}
 LIST = {
     "danbooru": "/posts.json?limit=200&page={}&tags=",
     "yandere": "/post.json?limit=100&page={}&tags=",
@@ -126,17 +135,22 @@ class Mount:
     def __enter__(self):
         os.makedirs(self.path)
         subprocess.run([self.program, "mount", *self.arguments], check=True, timeout=60)
-        return os.path.join(self.path, "ranking/day", DAY)
+        return self.path
 
     def __exit__(self, *_):
         subprocess.run([self.program, "unmount", self.path], check=True, timeout=60)
 
 
+def entries(folder, ordered):
+    """The names and the numbers of the posts that a folder of a mount shows, without those that are withheld."""
+    names = ordered(os.listdir(folder))
+    shown = [name for name in names if os.stat(os.path.join(folder, name)).st_size > 0]
+    return shown, [int(os.getxattr(os.path.join(folder, name), "user.rankfs.work")) for name in shown]
+
+
 def compare(day, posts, saved, service, copy):
     """What a mount's day has otherwise than gallery-dl: the numbers in order, and the bytes of those saved."""
-    names = sorted(os.listdir(day))
-    shown = [name for name in names if os.stat(os.path.join(day, name)).st_size > 0]
-    ids = [int(os.getxattr(os.path.join(day, name), "user.rankfs.work")) for name in shown]
+    shown, ids = entries(day, sorted)
     failures = []
     if ids != posts:
         failures.append(f"{service}: the mount lists {len(ids)} posts, not the {len(posts)} of gallery-dl, or in another order")
@@ -169,7 +183,13 @@ def check(python, program, service, work):
         posts = listed(origin, service, tags)
         visible = [post for post in posts if "file_url" in post]
         url = address + urllib.parse.quote(tags)
-        found = [entry[-1]["id"] for entry in json.loads(run(python, config, work, ["--dump-json", url])) if entry[0] == 3]
+
+        def seen(url):
+            """The posts that a mount shows without options, of those that gallery-dl lists."""
+            entries = json.loads(run(python, config, work, ["--dump-json", url]))
+            return [entry[-1]["id"] for entry in entries if entry[0] == 3 and entry[-1]["rating"] in "gs"]
+
+        found = seen(url)
         failures = []
         if found != [post["id"] for post in visible]:
             failures.append(f"{service}: gallery-dl lists {len(found)} posts, not the {len(visible)} served, or in another order")
@@ -186,11 +206,18 @@ def check(python, program, service, work):
             if hashlib.md5(data).hexdigest() != post["md5"] or len(data) != post["file_size"]:
                 failures.append(f"{service}: the file of {post['id']} is not the one listed")
         kinds = sorted({urllib.parse.urlsplit(post["file_url"]).path.rsplit(".")[-1] for post in visible[:wanted]})
-        with Mount(program, service, origin, work) as day:
+        with Mount(program, service, origin, work) as mount:
+            day = os.path.join(mount, "ranking/day", DAY)
             others, equal = compare(day, found, saved, service, os.path.join(work, "copy-" + service))
+            counts = []
+            for door, url in DOORS[service]:
+                wanted, (_, ids) = seen(url), entries(os.path.join(mount, door), list)
+                counts.append(f"{door} {len(ids)}")
+                if ids != wanted or not ids:
+                    others.append(f"{service}: {door} has {len(ids)} posts, not the {len(wanted)} of gallery-dl, or in another order")
         return failures + others, (
             f"{service}: {len(found)} of {len(posts)} posts listed, {len(saved)} files saved ({', '.join(kinds)}), "
-            f"{equal} compared with cp -r from the mount")
+            f"{equal} compared with cp -r from the mount; {', '.join(counts)}")
     finally:
         server.shutdown()
         process.terminate()

@@ -116,9 +116,9 @@ struct BoardSearch {
         case "width": return bound(value) { Double($0.width) }
         case "height": return bound(value) { Double($0.height) }
         case "ratio": return bound(value) { (Double($0.width) / Double($0.height) * 100).rounded() / 100 }
-        case "pool", "ordpool":
-            // Moebooru's searches for a pool come in its order without being asked for it.
-            book = (Int64(value) ?? 0, !isDanbooru || parts[0] == "ordpool")
+        case "pool", "ordpool", "favgroup", "ordfavgroup":
+            // Moebooru's searches for a pool come in its order without being asked for it; groups of favourites have a pool's posts.
+            book = (Int64(value) ?? 0, !isDanbooru || parts[0].hasPrefix("ord"))
             return { _ in true }
         case "parent":
             guard let number = Int64(value) else { return { _ in false } }
