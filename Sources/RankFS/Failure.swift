@@ -13,8 +13,6 @@ extension Failure {
     static let isADirectory = Failure.declined(EISDIR, nil)
     static let notALink = Failure.declined(EINVAL, nil)
     static let noSuchAttribute = Failure.declined(ENODATA, nil)
-    /// A program counts or previews one of hundreds of lists, which are not requested for that.
-    static let oneOfMany = Failure.declined(EBUSY, nil)
     /// A file manager's thumbnailer opens a picture that already has a thumbnail.
     static let hasThumbnail = Failure.declined(EBUSY, nil)
     /// An ioctl that has no meaning here.

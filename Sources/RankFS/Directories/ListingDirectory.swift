@@ -18,8 +18,6 @@ protocol ListingDirectory: TreeDirectory {
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode]
     /// Whether its entries are pictures, which can have thumbnails and be pinned.
     var showsPictures: Bool { get }
-    /// Whether it stands among hundreds that one answer named: unlike any other listing, it is not requested to be counted.
-    var isOneOfMany: Bool { get }
     /// Whether its names are the user's secret.
     var isSecret: Bool { get }
 }
@@ -33,7 +31,6 @@ extension ListingDirectory {
     func learnExtras(in tree: Tree) async {}
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] { [] }
     var showsPictures: Bool { true }
-    var isOneOfMany: Bool { false }
     var isSecret: Bool { key?.kind.facts.isSecret ?? false }
     func refusal(in tree: Tree) -> Failure? { key.flatMap(tree.refusal) }
     func audience(in tree: Tree) -> Audience { key.map(tree.audience) ?? .everybody }

@@ -91,7 +91,6 @@ struct KindDirectory: ListingDirectory {
     var key: ListingKey? { listed }
     var showsPictures: Bool { listed.kind.showsPictures }
     var isRefreshable: Bool { true }
-    var isOneOfMany: Bool { if case .among = facts.place { true } else { false } }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let inner = listed.kind.among else { return tree.findPicture(name, listed, leastDigits: 1) }

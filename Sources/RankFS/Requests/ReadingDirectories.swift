@@ -191,15 +191,7 @@ extension RankFileSystem {
         let opening = tree.callers.opening(
             directory.path.text, request.inode, below: directory.parentPath, key: directory.listing?.key,
             isUnknown: isUnknown, by: request.caller)
-        if let listing = directory.listing {
-            if listing.isOneOfMany, isUnknown, opening.role.isGlance {
-                if let parent = opening.parent {
-                    tree.callers.facts { $0.endedGlance(at: directory.path.text, below: parent, now: $1) }
-                }
-                return refuse(reply, .oneOfMany, subject: directory.path.text)
-            }
-            return open(listing, opening, request, reply)
-        }
+        if let listing = directory.listing { return open(listing, opening, request, reply) }
         show(directory, to: request.caller, reply) { names in
             self.open(DirectoryView(directory, .fixed(names), opening), request.inode, reply)
         }

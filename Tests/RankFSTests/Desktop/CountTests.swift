@@ -49,30 +49,6 @@ import Testing
 
     private let days = ["ranking/daily/2024-05-01", "ranking/daily/2024-04-30", "ranking/daily/2024-04-29"]
 
-    /// Hundreds of tags would be hundreds of requests.
-    @Test func tagsAreNotRequestedToBeCounted() async throws {
-        try await withWindow { bench in
-            bench.source.set { state in
-                state.tags[UserID(rawValue: 11)] = (1...300).map { ("tag \($0)", [Workbench.work(Int64(1000 + $0))]) }
-            }
-            let parent = try await bench.stat("author-tags/11").inode
-            watched.value.withLock { _ = $0.insert(parent) }
-            #expect(try await bench.list(parent).count == 302)
-            #expect(await bench.lookup(parent, Array(".hidden".utf8)).isAbsent)
-            let before = bench.source.asked
-            for number in 1...300 {
-                let tag = try await bench.stat("author-tags/11/tag \(number)").inode
-                #expect(await bench.openDirectory(tag) == .failure(.EBUSY))
-            }
-            #expect(bench.source.asked == before && bench.reported == [])
-            // A person goes to one: the file manager watches it.
-            let opened = try await bench.stat("author-tags/11/tag 7").inode
-            watched.value.withLock { _ = $0.insert(opened) }
-            #expect(try await bench.list(opened).count == 3)
-            #expect(bench.source.asked.count == before.count + 1)
-        }
-    }
-
     private func open(_ day: String, _ bench: Workbench) async throws -> (inode: UInt64, handle: UInt64) {
         let inode = try await bench.stat(day).inode
         guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else { throw Missing() }
