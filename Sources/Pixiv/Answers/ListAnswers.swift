@@ -80,7 +80,9 @@ package enum ListAnswers {
             throw .notTaken("pixiv shows none of this series' works to this reader; an account may see them")
         }
         return ListingPage(
-            entries: entries, total: total, hasNext: hasNext, unreadable: places.elements.count - named.count)
+            entries: entries, total: total, hasNext: hasNext,
+            lastPage: total.map { (max(1, $0) - 1) / PixivLimits.worksPerSeriesPage + 1 },
+            unreadable: places.elements.count - named.count)
     }
 
     /// Decodes a page of `/ajax/follow_latest/illust`: works in the order of the page's numbers, the newest first.
