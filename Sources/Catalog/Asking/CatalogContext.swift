@@ -29,10 +29,11 @@ struct CatalogContext: Sendable {
     }
 
     /// The viewers to whom the service shows a listing as it does now.
-    func audience(of listing: ListingKey) -> AnswerAudience {
-        guard case .signedIn(let user) = source.signIn, !source.description.needsSignIn(listing) else {
-            return .everybody
-        }
+    func audience(of listing: ListingKey) -> AnswerAudience { audience(of: listing, source.signIn) }
+
+    /// The viewers to whom the service shows a listing in a sign-in state.
+    func audience(of listing: ListingKey, _ signIn: SignIn) -> AnswerAudience {
+        guard case .signedIn(let user) = signIn, !source.description.needsSignIn(listing) else { return .everybody }
         return .user(user)
     }
 

@@ -25,6 +25,8 @@ package final class Listings: Sendable {
     let unfinished = Pauses<StoredKey>(seconds: Freshness.unfinishedSeconds)
     /// Listings that are being reread.
     let rereading = Mutex<Set<StoredKey>>([])
+    /// The sign-in state when a listing was last chosen for the present viewer.
+    private let viewer = Mutex(SignIn.signedOut)
 
     init(
         _ context: CatalogContext, memory: LoadedListings, told: ToldDays, sizes: Sizes, pages: PageFactory
@@ -40,8 +42,14 @@ package final class Listings: Sendable {
     package var view: ListingView { context.view }
 
     /// The listing, if it is in memory and need not be compared with the service's.
-    package func loaded(_ key: ListingKey) -> Listing? {
-        let own = current(key)
+    package func loaded(_ key: ListingKey) -> Listing? { loaded(current(key)) }
+
+    /// The listing as `loaded` last found it, without a look at the session's file: the user may have signed in or out since.
+    ///
+    /// For names, of which programs look up one after the other; a name that is shown is the same picture for every viewer.
+    package func shown(_ key: ListingKey) -> Listing? { loaded(lastShown(key)) }
+
+    private func loaded(_ own: StoredKey) -> Listing? {
         if let listing = memory[own] { return needsRefresh(listing) ? nil : listing }
         guard unanswered.holds(own, now: context.now) else { return nil }
         return substitutes(for: own).lazy.compactMap { self.memory[$0] }.first
@@ -49,8 +57,17 @@ package final class Listings: Sendable {
 
     /// The key of a listing for the present viewer: what the service shows now; once a session has expired, what was stored for it.
     private func current(_ key: ListingKey) -> StoredKey {
-        let key = StoredKey(listing: key, audience: context.audience(of: key))
-        guard case .expired(let user) = source.signIn else { return key }
+        let signIn = source.signIn
+        viewer.withLock { $0 = signIn }
+        return current(key, signIn)
+    }
+
+    /// The key of a listing for the viewer of the last listing that was opened.
+    private func lastShown(_ key: ListingKey) -> StoredKey { current(key, viewer.withLock { $0 }) }
+
+    private func current(_ key: ListingKey, _ signIn: SignIn) -> StoredKey {
+        let key = StoredKey(listing: key, audience: context.audience(of: key, signIn))
+        guard case .expired(let user) = signIn else { return key }
         let own = StoredKey(listing: key.listing, audience: .user(user))
         return memory[own] != nil || context.stored.contains(own) ? own : key
     }
@@ -72,7 +89,7 @@ package final class Listings: Sendable {
 
     /// Whether a listing is loaded, stored or on its way to the database, so that it opens where the service does not answer.
     package func isStored(_ key: ListingKey) -> Bool {
-        memory[current(key)] != nil || !context.stored.audiences(of: key).isEmpty
+        !context.stored.audiences(of: key).isEmpty || memory[lastShown(key)] != nil
     }
 
     /// The listings that are stored or loaded, of any kind.
@@ -311,13 +328,13 @@ extension Listings {
     /// Whether a listing is to be compared with the service's before it is shown.
     func needsRefresh(_ listing: Listing) -> Bool {
         if let mode = listing.key.mode, told.days(of: mode).change == .never { return false }
-        // Answers for other viewers would be mixed with it.
-        guard listing.audience == context.audience(of: listing.key) else { return false }
         let fetched = listing.state.withLock { $0.fetched }
         let now = now
         return Freshness.needsRefresh(listing.key, fetched: fetched, days: told.days, now: now)
             && !unanswered.holds(listing.stored, now: now) && !unfinished.holds(listing.stored, now: now)
             && !rereading.withLock { $0.contains(listing.stored) }
+            // Answers for other viewers would be mixed with it.
+            && listing.audience == context.audience(of: listing.key)
     }
 
     /// The listing with new entries at the front: another object if there are any, since positions never change.

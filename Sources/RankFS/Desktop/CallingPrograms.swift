@@ -129,6 +129,8 @@ enum Thumbnailer: Hashable, Sendable {
     case ofOneFile(edge: Int)
     /// KDE's worker, which makes one thumbnail after the other: `kioslave5 …/kio/thumbnail.so thumbnail local:…`.
     case worker
+    /// A viewer that fills the strip below its picture.
+    case strip
 
     /// The edge, in pixels, for a command line without one.
     private static let normalEdge = 128
@@ -142,6 +144,8 @@ enum Thumbnailer: Hashable, Sendable {
         } else if program.hasSuffix(KnownPrograms.thumbnailerEnding) {
             let edges = zip(arguments.dropFirst(), arguments.dropFirst(2)).filter { ["-s", "--size"].contains($0.0) }
             self = .ofOneFile(edge: edges.last.map { Int($0.1) ?? .max } ?? Self.normalEdge)
+        } else if KnownPrograms.stripViewers.contains(String(program.split(separator: "/").last ?? "")) {
+            self = .strip
         } else {
             return nil
         }

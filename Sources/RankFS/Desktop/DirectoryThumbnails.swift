@@ -215,17 +215,16 @@ extension DirectoryThumbnails {
         var desktop: CallingProgram?
         switch Thumbnailer(arguments: processes.arguments(caller.process)) {
         case .worker: return .worker(seeder)
+        case .strip: return isAwaited(listing, index, by: caller) ? .worker(seeder) : nil
         case .ofOneFile(let edge):
             guard edge <= ThumbnailSize.large.edge else { return nil }
             let starters = processes.starters(caller.process)
             desktop = callers.facts { callers, _ in starters.first { callers.isDesktop($0) } }
             if desktop == nil { return nil }
         case nil:
-            guard let program = processes.program(caller.process) else { return nil }
-            if KnownPrograms.stripViewers.contains(program.name) {
-                return isAwaited(listing, index, by: caller) ? .worker(seeder) : nil
-            }
-            guard callers.facts({ $0.secondTrier(of: path, now: $1) }) == program else { return nil }
+            guard let trier = callers.facts({ $0.secondTrier(of: path, now: $1) }),
+                processes.program(caller.process) == trier
+            else { return nil }
             callers.facts { callers, _ in callers.triedAgain(path) }
         }
         let wish = ThumbnailWish(

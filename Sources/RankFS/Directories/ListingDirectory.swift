@@ -108,6 +108,9 @@ extension Tree {
 
     /// Finds the entry of a name that a listing may have.
     func findEntry(_ name: [UInt8], _ key: ListingKey) -> LookupResult {
+        if let listing = catalog.listings.shown(key), let finding = Self.find(name, in: listing, unlessWithheld: true) {
+            return finding
+        }
         if let listing = catalog.listings.loaded(key) {
             if let finding = Self.find(name, in: listing) { return finding }
             if listing.isComplete { return .absent(listing.isFrozen ? TreeLimits.frozen : TreeLimits.changing) }
@@ -135,8 +138,12 @@ extension Tree {
     }
 
     /// Finds the entry of a name among the known ones; entries hidden by the filter are absent.
-    private static func find(_ name: [UInt8], in listing: Listing) -> LookupResult? {
-        guard let index = listing.index(named: name), let entry = listing.entry(at: index) else { return nil }
+    private static func find(
+        _ name: [UInt8], in listing: Listing, unlessWithheld: Bool = false
+    ) -> LookupResult? {
+        guard let index = listing.index(named: name), let entry = listing.entry(at: index),
+            !unlessWithheld || !entry.isWithheld
+        else { return nil }
         return entry.isHidden ? .absent(TreeLimits.changing) : .node(listing.node(at: index, entry))
     }
 

@@ -160,7 +160,7 @@ extension Node {
         case .directory(let directory): directory.lifetime(in: tree)
         // The user may sign in at any moment, and then it is shown.
         case .picture(let listing, let index)
-        where tree.source.description.can(.signIn) && listing.entry(at: Int(index))?.isWithheld == true:
+        where listing.entry(at: Int(index))?.isWithheld == true && tree.source.description.can(.signIn):
             (.zero, .zero)
         // Its link count changes when the next day appears.
         case .picture(let listing, _):

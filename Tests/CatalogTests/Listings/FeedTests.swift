@@ -12,6 +12,14 @@ import Testing
         bench.source.set { $0.feed = Array(numbers) }
     }
 
+    /// A catalog that has read the whole feed of works 1 to 130, and the requests that this took.
+    private func readOnce() async throws -> (Catalog, requests: Int) {
+        feed((1...130).reversed())
+        let catalog = try bench.open()
+        _ = try await catalog.listings.open(key).entries(reaching: .max)
+        return (catalog, pages.count)
+    }
+
     private func works(_ listing: Listing) -> [Int64] { listing.entries.map(\.picture.work.rawValue) }
 
     private var pages: [Int] {
@@ -44,10 +52,7 @@ import Testing
     }
 
     @Test func newPagesAreJoinedToWhatIsStored() async throws {
-        feed((1...130).reversed())
-        let catalog = try bench.open()
-        _ = try await catalog.listings.open(key).entries(reaching: .max)
-        let before = pages.count
+        let (catalog, before) = try await readOnce()
         bench.now += 299
         #expect(try await catalog.listings.open(key).count == 130 && pages.count == before)
         bench.now += 1
@@ -61,10 +66,7 @@ import Testing
     }
 
     @Test func aListWithNothingInCommonBeginsAnew() async throws {
-        feed((1...130).reversed())
-        let catalog = try bench.open()
-        _ = try await catalog.listings.open(key).entries(reaching: .max)
-        let before = pages.count
+        let (catalog, before) = try await readOnce()
         bench.now += 300
         feed((1001...2000).reversed())
         let anew = try await catalog.listings.open(key)

@@ -54,7 +54,7 @@ import Testing
         wishes.monotonicNow = { clock.now }
         wishes.processes = Processes(
             program: { _ in CallingProgram(process: 7, name: program) }, watches: { _, _ in watches },
-            arguments: { _ in ["filer"] }, starters: { _ in [] })
+            arguments: { _ in [program] }, starters: { _ in [] })
         try await Workbench.with(wishes) { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(Self.count))
             let inode = try await bench.stat("ranking/daily/2024-05-01").inode

@@ -32,6 +32,29 @@ import Testing
         }
     }
 
+    /// A look costs system calls, and programs look up every name of a directory.
+    @Test func entriesThatAreShownNeedNoLookAtTheSession() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(50, withheld: [7]))
+            let day = try await bench.stat("ranking/daily/2024-05-01").inode
+            _ = try await bench.list(day)
+            bench.source.set { $0.signInLooks = 0 }
+            for rank in 1...50 where rank != 7 {
+                #expect(await bench.lookup(day, Array(Workbench.name(rank).utf8)).isTold)
+            }
+            #expect(bench.source.state.withLock { $0.signInLooks } == 0)
+            _ = try await bench.list(day)
+            #expect((1...3).contains(bench.source.state.withLock { $0.signInLooks }), "at each open of a directory")
+            // What is masked may be shown to somebody who has signed in since.
+            bench.source.set { state in
+                state.signInLooks = 0
+                state.signIn = .signedIn(Self.user)
+            }
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(50))
+            #expect(try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(7))").size > 0)
+        }
+    }
+
     @Test func rankingsForMembersAreRefusedAtOnceWhenTheSessionEnds() async throws {
         try await Workbench.with { bench in
             let mode = try #require(RankingMode(rawValue: "daily_r18"))

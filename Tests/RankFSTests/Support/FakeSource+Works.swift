@@ -7,7 +7,12 @@ extension FakeSource {
         state.withLock { change(&$0) }
     }
 
-    var signIn: SignIn { state.withLock { $0.signIn } }
+    var signIn: SignIn {
+        state.withLock { state in
+            state.signInLooks += 1
+            return state.signIn
+        }
+    }
 
     func otherPage(of listing: ListingKey, _ page: Int) throws(Failure) -> ListingPage {
         let size = description.entries(of: listing.kind)

@@ -16,6 +16,8 @@ final class FakeSource: RankingSource {
         var waiting: [CheckedContinuation<Void, Never>] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var signIn = SignIn.signedOut
+        /// How often it was looked at, which costs a system call in a mount.
+        var signInLooks = 0
         var hits: [String: [Work]] = [:]
         var bookmarks: [Work] = []
         /// New works of followed authors, by kind.
