@@ -283,8 +283,7 @@ package final class ListingFacts: Sendable {
     fileprivate init(
         _ word: String, by form: SubjectForm, at place: Place, ownName: String? = nil, order: Order = .newestFirst,
         contents: Contents = .works, isIndexed: Bool = false, isSnapshot: Bool = false, joinedPages: Int = 1,
-        ahead: Int = 1,
-        most: Int = 1000,
+        ahead: Int = 1, most: Int = 1000,
         freshness: Freshness = .hour, audience: Audience = .everybody, sharedUnder: String? = nil,
         mayBeAbsent: Bool = false, isSecret: Bool = false, seen: Seen? = nil
     ) {
