@@ -1,7 +1,9 @@
-// OpenSSL's MD5, by which services and desktops name files, which protects nothing; and SHA-256, with which requests are signed.
+// OpenSSL's MD5, by which services and desktops name files, which protects nothing; and SHA-256, with which requests are signed and
+// shared objects verified.
 #ifndef RANKFS_CCRYPTO_SHIM_H
 #define RANKFS_CCRYPTO_SHIM_H
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/md5.h>
@@ -19,11 +21,20 @@ static inline void rankfs_md5_update(MD5_CTX *state, const void *bytes, size_t c
 
 static inline void rankfs_md5_final(unsigned char *digest, MD5_CTX *state) { MD5_Final(digest, state); }
 
+static inline void rankfs_sha256_init(SHA256_CTX *state) { SHA256_Init(state); }
+
+static inline void rankfs_sha256_update(SHA256_CTX *state, const void *bytes, size_t count) {
+    SHA256_Update(state, bytes, count);
+}
+
+// `digest` has SHA256_DIGEST_LENGTH bytes.
+static inline void rankfs_sha256_final(unsigned char *digest, SHA256_CTX *state) { SHA256_Final(digest, state); }
+
 #pragma GCC diagnostic pop
 
-// 0 where there was no memory; `digest` has SHA256_DIGEST_LENGTH bytes.
-static inline int rankfs_sha256(const void *bytes, size_t count, unsigned char *digest) {
-    return SHA256((const unsigned char *)bytes, count, digest) != NULL;
+// 1 for equal bytes; takes as long for different ones (CRYPTO_memcmp(3)).
+static inline int rankfs_are_equal(const void *one, const void *other, size_t count) {
+    return CRYPTO_memcmp(one, other, count) == 0;
 }
 
 // HMAC(3): a key of no bytes must not be NULL. Keys are secrets and parts of dates, far below INT_MAX.

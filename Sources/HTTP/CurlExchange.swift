@@ -205,7 +205,9 @@ final class CurlExchange {
         let last = pool.multiplexes(target.origin) == true ? lastHeard : heard
         let left = (request.content?.length ?? 0) - sent
         guard let silent = Self.silence(since: [begun, last, lastSent], left: left, now) else { return false }
-        return silent >= Self.patience(within: request.deadline - begun)
+        let time = request.deadline - begun
+        // What is sent may take long to store.
+        return silent >= (request.content == nil ? Self.patience(within: time) : time / 3)
     }
 
     /// The time for which an answer has been due, since the last byte received or sent; nil while content is left to be sent.

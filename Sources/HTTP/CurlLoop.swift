@@ -253,14 +253,16 @@ final class CurlLoop {
     private func expire(_ now: ContinuousClock.Instant) {
         nextCheck = now.advanced(by: Self.longestSleep)
         for flight in Array(flights.values) {
-            if now >= flight.request.deadline || (flight.easy != nil && flight.meter.crawls(at: now)) {
+            // What is sent has its deadline alone: a server may take long to store it, and says nothing meanwhile.
+            let crawls = flight.easy != nil && flight.request.content == nil && flight.meter.crawls(at: now)
+            if now >= flight.request.deadline || crawls {
                 retire(flight.pool)
                 finish(flight, .failure(.timedOut))
                 continue
             }
             if flight.isLeftUnanswered(now) { goOnAfresh(flight, .timedOut) }
             nextCheck = min(nextCheck, flight.request.deadline)
-            if flight.easy != nil { nextCheck = min(nextCheck, flight.meter.nextLook) }
+            if flight.easy != nil, flight.request.content == nil { nextCheck = min(nextCheck, flight.meter.nextLook) }
         }
     }
 

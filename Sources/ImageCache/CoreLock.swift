@@ -111,19 +111,24 @@ final class CoreLock: Sendable {
         ahead.async { [store] in for picture in stored { store.readAhead(picture) } }
     }
 
-    /// Queries the tier for a picture; its bytes go to the file as they come.
+    /// Queries the tier for a picture; its bytes go to the file as they come, and to readers as they are proven.
     func ask(
         _ tier: any PictureTier, for picture: PictureRequest, _ file: PartialFile, _ urgency: Urgency
     ) async {
         let room = picture.size ?? DownloadLimits.largestUnknown
-        let length = unsafe await tier.fetch(picture.id, length: picture.size, urgency: urgency) {
-            [self] bytes, offset in
+        let edges = Mutex(PictureEdges())
+        let sink = unsafe PictureSink { [self] bytes, offset in
             do throws(SystemError) {
                 unsafe try write(bytes, to: file, at: offset, room: room)
-                return true
             } catch { return false }
+            edges.withLock { unsafe $0.note(bytes, at: offset, total: picture.size) }
+            return true
+        } proven: { [self] end, length in
+            let edges = edges.withLock { $0 }
+            return run { $0.tierProved(file.name, file, upTo: end, of: length, edges) }
         }
-        run { core in core.tierAnswered(file.name, file, picture, length: length) }
+        let isWhole = await tier.fetch(picture.id, length: picture.size, urgency: urgency, into: sink)
+        run { core in core.tierAnswered(file.name, file, picture, isWhole: isWhole) }
     }
 
     // MARK: - Disk
@@ -321,6 +326,10 @@ final class SegmentSink: ResponseSink {
         var file: PartialFile?
         /// The places of the next bytes of the body; nil if the body is to bring no more.
         var plan: BodyPlan?
+        /// The times at which the request went to the network, and its answer came.
+        var begun: ContinuousClock.Instant?
+        var answered: ContinuousClock.Instant?
+        var bytes: Int64 = 0
     }
 
     private let state: Mutex<State>
@@ -335,16 +344,25 @@ final class SegmentSink: ResponseSink {
         state = Mutex(State(file: file))
     }
 
+    func begun() { state.withLock { $0.begun = core.configuration.monotonicNow() } }
+
     func head(_ head: HTTPAnswer) -> Bool {
         let written = core.run { core in core.answered(head, to: segment, of: key) }
-        state.withLock { $0.plan = written.plan }
+        state.withLock { state in
+            state.plan = written.plan
+            state.answered = core.configuration.monotonicNow()
+        }
         return written.goesOn
     }
 
     /// Writes bytes that are missing, compares bytes that are present, then reports them.
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
         core.received.add(Int64(bytes.count), ordering: .relaxed)
-        guard let file = state.withLock({ $0.file }) else { return false }
+        let file = state.withLock { state in
+            state.bytes += Int64(bytes.count)
+            return state.file
+        }
+        guard let file else { return false }
         var taken = 0
         while taken < bytes.count {
             let left = bytes.count - taken
@@ -417,7 +435,14 @@ final class SegmentSink: ResponseSink {
     }
 
     func finish(_ result: Result<Void, Failure>) {
-        state.withLock { $0.file = nil }
+        let ended = state.withLock { state in
+            state.file = nil
+            return state
+        }
+        if case .success = result, let begun = ended.begun, let answered = ended.answered {
+            core.configuration.tier?.hostBrought(
+                ended.bytes, firstAfter: answered - begun, in: core.configuration.monotonicNow() - answered)
+        }
         core.run { core in core.finished(segment, of: key, result) }
     }
 }

@@ -277,12 +277,20 @@ struct Download: Sendable {
         return change
     }
 
-    /// Takes a picture that came whole and is known to be right.
-    mutating func arrived(whole length: Int64) -> DownloadChange {
+    /// Takes the first bytes of a picture of a length, as the tier proves them, with their edges; the beginning and the end are
+    /// checked as those of the image host are.
+    mutating func proved(
+        upTo end: Int64, of length: Int64, edges: PictureEdges, now: ContinuousClock.Instant
+    ) -> DownloadChange {
+        guard total ?? length == length, (0...length).contains(end), length <= PictureLimits.largest else {
+            return DownloadChange(
+                outcome: .failed(.lengthContradicts(told: length, shown: total ?? 0), keepsPartial: false))
+        }
         total = length
-        present = ByteSet([0..<length])
-        headIsRight = true
-        tailIsRight = true
+        self.edges = edges
+        self.edges.learned(total: length)
+        present = ByteSet([0..<end])
+        lastProgress = now
         return settle()
     }
 

@@ -18,8 +18,8 @@ struct PictureDownload: Sendable {
     var unnoted: Int64 = 0
     /// The query to the tier; nil once it is answered.
     var question: (task: Task<Void, Never>, urgency: Urgency)?
-    /// Whether its bytes came from the tier.
-    var isFromTier = false
+    /// The number of its bytes that came from the tier.
+    var tierBytes: Int64 = 0
     /// Whether other machines may wait for this one to download it.
     var isOurs = false
     /// The continuations to resume when the announced length is confirmed or withdrawn.

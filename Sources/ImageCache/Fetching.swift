@@ -80,22 +80,31 @@ extension Core {
         downloads[key]?.download.phase = .asking
     }
 
-    /// Takes the tier's answer: a picture of `length` bytes, or nothing.
-    mutating func tierAnswered(_ key: FileKey, _ file: PartialFile, _ picture: PictureRequest, length: Int64?) {
+    /// Takes note of bytes that the tier has brought; returns whether they can be the picture's.
+    mutating func tierProved(
+        _ key: FileKey, _ file: PartialFile, upTo end: Int64, of length: Int64, _ edges: PictureEdges
+    ) -> Bool {
+        // A download that is not wanted any more ends by itself.
+        guard let entry = downloads[key], entry.file === file, entry.download.phase == .asking else { return true }
+        var download = entry.download
+        if case .failed = download.proved(upTo: end, of: length, edges: edges, now: now).outcome { return false }
+        downloads[key]?.tierBytes = end
+        change(key) { [now] in $0.proved(upTo: end, of: length, edges: edges, now: now) }
+        if let total = downloads[key]?.download.total, budget.reserved(for: key) != total { reserve(total, for: key) }
+        return true
+    }
+
+    /// Takes the end of the tier's answer: the image host is queried for what it did not bring.
+    mutating func tierAnswered(_ key: FileKey, _ file: PartialFile, _ picture: PictureRequest, isWhole: Bool) {
         guard let entry = downloads[key], entry.file === file, entry.download.phase == .asking else {
-            // The download is not wanted any more.
-            if length == nil { later { $0.configuration.tier?.giveUp(picture.id) } }
+            // The download is not wanted any more, or has all of its bytes.
+            if !isWhole { later { $0.configuration.tier?.giveUp(picture.id) } }
             return
         }
         downloads[key]?.question = nil
         downloads[key]?.download.phase = .running
         downloads[key]?.download.lastProgress = now
-        if let length, length == entry.download.total ?? length {
-            downloads[key]?.isFromTier = true
-            change(key) { $0.arrived(whole: length) }
-        } else {
-            downloads[key]?.isOurs = true
-        }
+        downloads[key]?.isOurs = true
         release(key)
     }
 
@@ -209,7 +218,7 @@ extension Core {
     /// Takes the result of moving a whole picture to its place.
     mutating func committed(_ key: FileKey, _ file: PartialFile, _ result: Result<StoredPicture, SystemError>) {
         guard let entry = downloads[key], entry.file === file else { return }
-        if case .success(let picture) = result, !entry.isFromTier, !entry.picture.isPrivate,
+        if case .success(let picture) = result, entry.tierBytes < picture.length, !entry.picture.isPrivate,
             let tier = configuration.tier
         {
             downloads[key]?.isOurs = false
@@ -238,7 +247,10 @@ extension Core {
         let isUnread = entry.download.isPreload && !entry.download.isRead
         end(&entry)
         for waiter in entry.download.takeWaiters(where: { _ in true }) { end(waiter, .failed(error)) }
-        if error.isOfTheBytes { pictures.fail(entry.download.handles, error) }
+        if error.isOfTheBytes {
+            pictures.fail(entry.download.handles, error)
+            distrust(entry)
+        }
         let file = entry.file
         if keepsPartial { park(key, entry, reserved: reserved) } else { later { _ in file.discard() } }
         if case .gone = error { failures.remember(error, of: key, for: Failures.goneFor, now: now) }
@@ -254,13 +266,19 @@ extension Core {
         pump()
     }
 
+    /// Has the tier forget a picture whose bytes turned out wrong, so that the next download is not of them again.
+    private mutating func distrust(_ entry: PictureDownload) {
+        if entry.tierBytes > 0 { later { $0.configuration.tier?.distrust(entry.picture.id) } }
+    }
+
     mutating func restart(_ key: FileKey) {
         guard var entry = downloads[key] else { return }
         let file = entry.file
         later { _ in file.discard() }
         end(&entry)
+        if entry.download.hasRestarted { distrust(entry) }
         entry.unnoted = 0
-        entry.isFromTier = false
+        entry.tierBytes = 0
         entry.file = PartialFile(key, store: store, spare: spare)
         let sizes = entry.download.handles.compactMap { pictures[$0]?.picture.size }
         entry.download.clear(total: sizes.first ?? entry.picture.size, token: makeID())
@@ -377,12 +395,14 @@ extension Core {
 
     /// Runs a decision about bytes that may contradict others, and requests the bytes that are then missing.
     mutating func contradict(_ key: FileKey, _ decide: (inout Download) -> DownloadChange) {
+        let before = downloads[key]
         var hasChanged = false
         change(key) { download in
             let change = decide(&download)
             hasChanged = !change.cancel.isEmpty || change.outcome != nil
             return change
         }
+        if hasChanged, let before { distrust(before) }
         guard hasChanged, downloads[key]?.download.phase == .running else { return }
         // The saved state of the present bytes may be void.
         downloads[key]?.unnoted = PartialState.interval

@@ -258,6 +258,31 @@ package struct CacheConfiguration: Sendable {
 
 // MARK: - The shared tier
 
+/// The destination of a picture that comes from the tier.
+@safe package struct PictureSink: Sendable {
+    /// Takes the next bytes and their offset in the picture; after a false no more come.
+    package var write: @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
+    /// Takes note that the bytes up to an end are those that a machine wrote, of a picture of a length.
+    ///
+    /// Returns whether they can be the picture's; after a false no more come.
+    package var proven: @Sendable (_ end: Int64, _ length: Int64) -> Bool
+
+    package init(
+        write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool,
+        proven: @escaping @Sendable (_ end: Int64, _ length: Int64) -> Bool
+    ) {
+        unsafe self.write = unsafe write
+        self.proven = proven
+    }
+
+    /// A destination for bytes that are verified, and not kept.
+    package static let ignoring = unsafe PictureSink { _, _ in
+        true
+    } proven: { _, _ in
+        true
+    }
+}
+
 /// A second store of whole pictures, shared with other machines, which is queried before the image host.
 ///
 /// Pictures that came from the image host are given to it.
@@ -274,14 +299,10 @@ package protocol PictureTier: Sendable {
     ///   - picture: The picture to fetch.
     ///   - length: The length that it must have, in bytes; nil if unknown.
     ///   - urgency: Signals when a reader waits for the picture.
-    ///   - write: Takes the bytes, in order; they are the picture's only if this method returns their count. After a false no
-    ///     more bytes come. A call with an offset of 0 begins anew.
-    /// - Returns: The number of bytes of the picture, all of which were written and are right; nil if the image host is to be
-    ///   queried, after which either `keep` or `giveUp` is called.
-    func fetch(
-        _ picture: PictureID, length: Int64?, urgency: Urgency,
-        write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
-    ) async -> Int64?
+    ///   - sink: Takes the bytes, in order, and learns which of them are right.
+    /// - Returns: Whether all bytes of the picture came, and are right; if not, the image host is to be queried for those that did
+    ///   not, after which either `keep` or `giveUp` is called.
+    func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool
 
     /// Takes a picture that has come from the image host, whole and right.
     ///
@@ -291,6 +312,17 @@ package protocol PictureTier: Sendable {
     ///   - length: The length of the picture, in bytes.
     ///   - hash: The 64-bit XXH3 of its bytes.
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64)
+
+    /// Takes note of an answer of the image host, with which the tier is compared.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes of its body.
+    ///   - firstAfter: The time from the request to the answer's head.
+    ///   - duration: The time from there to the end.
+    func hostBrought(_ bytes: Int64, firstAfter: Duration, in duration: Duration)
+
+    /// Takes note that the bytes of a picture that it has turned out wrong: it gives them out no more.
+    func distrust(_ picture: PictureID)
 
     /// Takes note that a picture did not come from the image host.
     func giveUp(_ picture: PictureID)

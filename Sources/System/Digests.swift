@@ -80,8 +80,7 @@ package struct MD5 {
     package consuming func hex() -> String {
         var digest = [UInt8](repeating: 0, count: Int(MD5_DIGEST_LENGTH))
         unsafe digest.withUnsafeMutableBufferPointer { unsafe rankfs_md5_final($0.baseAddress, &state) }
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        return SHA256.hex(digest)
     }
 
     /// The digest of a message, as 32 lower-case hexadecimal digits.
@@ -95,11 +94,31 @@ package struct MD5 {
 // MARK: - SHA 256
 
 /// The SHA-256 message digest (FIPS 180-4), and messages authenticated with it (RFC 2104).
-package enum SHA256 {
-    /// The digest of a message, 32 bytes; nil if memory ran out.
-    package static func digest(_ message: [UInt8]) -> [UInt8]? {
+package struct SHA256: Sendable {
+    private var state = SHA256_CTX()
+
+    /// Begins the digest of no bytes.
+    package init() {
+        unsafe rankfs_sha256_init(&state)
+    }
+
+    /// Appends bytes.
+    package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        unsafe rankfs_sha256_update(&state, bytes.baseAddress, bytes.count)
+    }
+
+    /// The digest of all added bytes, 32 bytes.
+    package consuming func bytes() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-        return unsafe rankfs_sha256(message, message.count, &digest) == 1 ? digest : nil
+        unsafe digest.withUnsafeMutableBufferPointer { unsafe rankfs_sha256_final($0.baseAddress, &state) }
+        return digest
+    }
+
+    /// The digest of a message, 32 bytes.
+    package static func digest(_ message: [UInt8]) -> [UInt8] {
+        var digest = SHA256()
+        unsafe message.withUnsafeBytes { unsafe digest.add($0) }
+        return digest.bytes()
     }
 
     /// The authentication code of a message under a key, 32 bytes; nil for a key of more than 64 KB, or if memory ran out.
@@ -112,8 +131,15 @@ package enum SHA256 {
         return isDone ? digest : nil
     }
 
+    /// Compares secret texts, in a time that does not depend on their content.
+    package static func areEqual(_ one: String, _ other: String) -> Bool {
+        let (one, other) = (Array(one.utf8), Array(other.utf8))
+        guard one.count == other.count else { return false }
+        return unsafe rankfs_are_equal(one, other, one.count) == 1
+    }
+
     /// Bytes as lower-case hexadecimal digits.
-    package static func hex(_ bytes: [UInt8]) -> String {
+    package static func hex(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }

@@ -13,10 +13,14 @@ import Synchronization
 ///
 /// An actor; waits for the network do not block other calls.
 actor SharedDocument {
-    /// The time limit of a wait for another machine's answer, including all requests to the object store meanwhile.
-    static let patience = Duration.seconds(4)
-    /// The interval at which a waiting machine reads the object.
-    static let interval = Duration.milliseconds(100)
+    /// The time limit of a wait for another machine's answer, from the last answer that another machine brought.
+    ///
+    /// Machines add a sixteenth to three sixteenths to it, so that they do not all ask the service at the same moment.
+    static let patience = Duration.seconds(6)
+    /// The time limit of a wait in which other machines bring answers, including all requests to the object store meanwhile.
+    static let longestPatience = Duration.seconds(12)
+    /// The interval at which a waiting machine reads the object, at first and later.
+    static let intervals = (first: Duration.milliseconds(100), later: Duration.milliseconds(300))
     /// The interval at which a waiting machine tries to get the lease.
     static let claimInterval = Duration.milliseconds(500)
     /// The length of a document's lease in seconds; a machine renews it while it has requests to send.
@@ -38,6 +42,10 @@ actor SharedDocument {
     private var isOfLaterVersion = false
     /// Whether the object store rejects this document; then it is read, and not written.
     private var isNotTaken = false
+    /// The times, by the object store's clock, before which parts of a kind count as absent.
+    private var voidBefore: [String: Int64] = [:]
+    /// The time at which an answer of another machine was last found in the document.
+    private var changed: ContinuousClock.Instant?
     /// The time of the last request to the object store for the document.
     private var looked: ContinuousClock.Instant?
     private var looking: Task<Void, Never>?
@@ -73,9 +81,13 @@ actor SharedDocument {
         mayKeep: @Sendable () -> Bool = { true },
         ask: @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        let end = store.time.now() + Self.patience
-        await look(since: nil, until: end)
-        while !isOfLaterVersion, store.rests(.read) == nil, store.time.now() < end {
+        if RequestSharing.isRefused { return try await renewed(name, mayKeep, ask) }
+        let began = store.time.now()
+        let patience = Self.patience + store.spread(Self.patience / 8)
+        await look(since: nil, until: began + patience)
+        while !isOfLaterVersion, store.rests(.read) == nil {
+            let end = min(max(began, changed ?? began) + patience, began + Self.longestPatience)
+            guard store.time.now() < end else { break }
             if let value: Value = await known(name, isFresh, isPossible) {
                 store.count { $0.answersShared += 1 }
                 return value
@@ -91,8 +103,10 @@ actor SharedDocument {
                 break
             }
             guard store.rests(.read) == nil else { break }
-            do { try await store.time.sleep(Self.interval) } catch { throw .cancelled }
-            await look(since: store.time.now() - Self.interval, until: end)
+            let isFirst = store.time.now() - began < .seconds(1)
+            let interval = isFirst ? Self.intervals.first : Self.intervals.later
+            do { try await store.time.sleep(interval) } catch { throw .cancelled }
+            await look(since: store.time.now() - interval, until: end)
         }
         guard !Task.isCancelled else {
             giveLeaseBack()
@@ -158,9 +172,12 @@ actor SharedDocument {
             return
         }
         etag = object.etag
-        guard let description = object.description, description.length == Int64(object.bytes.count),
-            description.hash == XXH3.hex(object.bytes), description.key == key.text
-        else { return store.isWrong(key) }
+        switch object.provenance {
+        case .ours(let description) where description.holds(for: object.bytes, key: key): break
+        // The next answer replaces it.
+        case .unproven: return
+        case .ours, .foreign: return store.isWrong(key)
+        }
         switch DocumentText.read(key.text, of: object.bytes) {
         case .parts(let found):
             merge(found)
@@ -170,19 +187,44 @@ actor SharedDocument {
         }
     }
 
-    /// Takes over the parts that other machines wrote; newer parts that this machine requested stay.
+    /// Takes over the parts that other machines wrote, and drops those that they removed; newer parts that this machine requested
+    /// stay.
     private func merge(_ found: [String: DocumentPart]) {
         let now = store.now
+        parts = parts.filter { unwritten.contains($0.key) || found[$0.key] != nil }
         for (name, part) in found {
+            if let void = voidBefore[Self.kind(of: name)], part.asked < void { continue }
             // A part with a time in the future would be newer than any later answer.
             if let now, AnswerAge.isFuture(part.asked, now) { continue }
             if unwritten.contains(name), let own = parts[name], own.asked >= part.asked { continue }
             unwritten.remove(name)
+            if parts[name]?.line != part.line { changed = store.time.now() }
             parts[name] = part
         }
     }
 
+    /// The kind of a part: `page` of `page/1`.
+    private static func kind(of name: String) -> String { String(name.prefix { $0 != "/" }) }
+
     // MARK: - Requests
+
+    /// Requests an answer from the service whatever the document has, and replaces it there together with all others of its kind:
+    /// the pages of a listing are as old as the one that a user wants anew.
+    private func renewed<Value: Codable & Sendable>(
+        _ name: String, _ mayKeep: @Sendable () -> Bool, _ ask: @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let value = try await ask()
+        store.count { $0.answersAsked += 1 }
+        guard mayKeep() else { return value }
+        await look(since: store.time.now(), until: store.time.now() + Self.patience)
+        if let now = store.now {
+            let kind = Self.kind(of: name)
+            voidBefore[kind] = now
+            parts = parts.filter { Self.kind(of: $0.key) != kind }
+            keep(name, value)
+        }
+        return value
+    }
 
     /// Returns whether this machine has the lease, or gets it now.
     private func leads(until end: ContinuousClock.Instant) async -> Bool {
@@ -212,6 +254,7 @@ actor SharedDocument {
             lease = nil
             declined = claimed
             return false
+        case .awaited: return false
         // A machine that cannot request a lease works without one.
         case .unknown: return true
         }

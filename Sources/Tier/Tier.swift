@@ -22,18 +22,22 @@ package final class Tier: Sendable {
         package var directory: String
         /// Whether answers for signed-in users are shared with the same user's machines.
         package var sharesPrivate: Bool
+        /// Whether this machine writes to the store.
+        package var mayWrite: Bool
         /// Returns whether uploads may use the network now; called often, so it must not wait.
         package var maySpend: @Sendable () -> Bool
         /// The identifier of this run, which distinguishes it from all others.
         package var owner: String
 
         package init(
-            service: String, directory: String, sharesPrivate: Bool, maySpend: @escaping @Sendable () -> Bool,
+            service: String, directory: String, sharesPrivate: Bool, mayWrite: Bool = true,
+            maySpend: @escaping @Sendable () -> Bool,
             owner: String
         ) {
             self.service = service
             self.directory = directory
             self.sharesPrivate = sharesPrivate
+            self.mayWrite = mayWrite
             self.maySpend = maySpend
             self.owner = owner
         }
@@ -41,7 +45,7 @@ package final class Tier: Sendable {
 
     /// The figures of the tier for displays.
     package struct Status: Hashable, Sendable {
-        /// The state in a word: `up`, `resting`, `read-only`.
+        /// The state in a word: `up`, `resting`, `slow`, `read-only`.
         package var state: String
         /// The reason, if the tier does not work.
         package var reason: String?
@@ -71,7 +75,7 @@ package final class Tier: Sendable {
         report: @escaping @Sendable (TierEvent) -> Void
     ) throws(DatabaseError) {
         self.configuration = configuration
-        self.store = TierStore(store, time: time, report: report)
+        self.store = TierStore(store, time: time, mayWrite: configuration.mayWrite, report: report)
         leases = Leases(self.store, owner: configuration.owner)
         documents = SharedDocuments(self.store, leases: leases, service: configuration.service)
         uploads = Uploads(
@@ -127,6 +131,7 @@ package final class Tier: Sendable {
         switch store.state {
         case .works: break
         case .rests(let reason): (status.state, status.reason) = ("resting", reason)
+        case .picturesRest(let reason): (status.state, status.reason) = ("slow", reason)
         case .readOnly(let reason): (status.state, status.reason) = ("read-only", reason)
         }
         return status

@@ -1,5 +1,6 @@
 internal import System
 internal import HTTP
+internal import ImageCache
 package import Rankings
 
 /// An inspection of all objects below a prefix, for `rankfs tier`; the objects may be of any machine.
@@ -137,11 +138,8 @@ package struct TierInspection: Sendable {
     }
 
     private func look(_ entry: ObjectList.Entry, _ isRemoving: Bool) async -> Look {
-        let hash = XXH3()
-        let download = unsafe TierDownload(length: nil, key: entry.key, time: time, pace: nil) { bytes, _ in
-            unsafe hash.add(bytes)
-            return true
-        }
+        let download = TierDownload(
+            length: nil, key: entry.key, secret: store.secret, time: time, pace: nil, sink: .ignoring)
         // The list that named the object has set the store's clock; another machine may have written a larger object since.
         let bytes = Double(min(entry.size, PictureLimits.largest))
         switch await download.run(
@@ -149,10 +147,10 @@ package struct TierInspection: Sendable {
         {
         case .whole: return .right
         case .absent: return .gone
-        case .foreign: return .others
-        case .slow: return .failed(.timedOut, isWrong: false)
+        case .foreign, .unproven: return .others
+        case .slow, .withdrawn: return .failed(.timedOut, isWrong: false)
         case .failed(let error): return .failed(error, isWrong: false)
-        case .wrong:
+        case .wrong, .ofOtherLength:
             guard isRemoving else { return .wrong }
             do throws(Failure) {
                 try await store.delete(entry.key, deadline: time.now() + Self.patience)
@@ -201,8 +199,7 @@ package struct TierInspection: Sendable {
         guard let key = ObjectKey("leases/examination/\(name)") else { return (.none(reason: "no key"), nil) }
         let deadline = time.now() + TierStore.patience * 4
         let bytes = Array("{\"seconds\":0}".utf8)
-        let description = ObjectDescription(
-            mediaType: "application/json", length: Int64(bytes.count), hash: XXH3.hex(bytes), key: key)
+        let description = ObjectDescription(mediaType: "application/json", of: bytes, key: key)
         do throws(Failure) {
             _ = try await store.get(key, limit: 1024, deadline: deadline)
         } catch { return (.none(reason: error.cause), nil) }

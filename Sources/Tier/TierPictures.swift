@@ -18,8 +18,10 @@ final class TierPictures: PictureTier {
     static let pace: Double = 2_097_152
     /// The longest wait of a reader, for a picture of any size.
     static let longestPatience = Duration.seconds(8)
-    /// The intervals at which a waiting machine reads the object store, at first and later.
-    static let intervals = (Duration.milliseconds(50), Duration.milliseconds(200))
+    /// The longest wait for a picture without readers.
+    static let longestUnread = Duration.seconds(60)
+    /// The intervals at which a waiting machine reads the object store: at first, with readers, and without.
+    static let intervals = (Duration.milliseconds(50), Duration.milliseconds(200), Duration.seconds(1))
     /// The interval at which a waiting machine tries to get the lease.
     static let claimInterval = Duration.seconds(1)
 
@@ -33,8 +35,12 @@ final class TierPictures: PictureTier {
     private struct State {
         /// The leases of this machine's downloads.
         var held: [PictureID: Leases.Lease] = [:]
-        /// Pictures that are downloaded from the image host because the object store sends them too slowly.
+        /// Pictures that the object store has, and that come from the image host because it sends them too slowly.
         var slow: Set<PictureID> = []
+        /// Pictures whose bytes in the object store turned out wrong.
+        var wrong: Set<PictureID> = []
+        /// The downloads that wait for their turn.
+        var downloads: [ObjectIdentifier: TierDownload] = [:]
     }
 
     init(_ store: TierStore, leases: Leases, service: String, uploads: Uploads) {
@@ -49,14 +55,11 @@ final class TierPictures: PictureTier {
         ObjectKey(["pictures", service, ObjectKind.folder(of: picture.work), picture.key])
     }
 
-    func fetch(
-        _ picture: PictureID, length: Int64?, urgency: Urgency,
-        write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
-    ) async -> Int64? {
-        guard let key = key(of: picture) else { return nil }
+    func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {
+        guard let key = key(of: picture), !state.withLock({ $0.wrong.contains(picture) }) else { return false }
         var wait = Wait(length: length, now: store.time.now())
         while true {
-            switch unsafe await take(picture, key, length: length, urgency: urgency, write: write) {
+            switch await take(picture, key, length: length, urgency: urgency, into: sink) {
             case .whole(let length):
                 giveUp(picture)
                 store.count {
@@ -64,15 +67,15 @@ final class TierPictures: PictureTier {
                     if wait.hasWaited { $0.awaited += 1 }
                     $0.receivedBytes += length
                 }
-                return length
-            case .useless: return nil
+                return true
+            case .useless: return false
             case .absent: break
             }
             guard let pause = await claim(picture, key, urgency, &wait) else { break }
-            do { try await store.time.sleep(pause) } catch { return nil }
+            do { try await store.time.sleep(pause) } catch { return false }
         }
         store.count { $0.misses += 1 }
-        return nil
+        return false
     }
 
     private enum Taking {
@@ -83,49 +86,83 @@ final class TierPictures: PictureTier {
     }
 
     private func take(
-        _ picture: PictureID, _ key: ObjectKey, length: Int64?, urgency: Urgency,
-        write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
+        _ picture: PictureID, _ key: ObjectKey, length: Int64?, urgency: Urgency, into sink: PictureSink
     ) async -> Taking {
-        guard store.begin(.read) else { return .useless }
-        switch unsafe await download(key, length: length, urgency: urgency, write: write) {
+        guard store.begin(.picture) else { return .useless }
+        switch await download(key, length: length, urgency: urgency, into: sink) {
         case .whole(let length):
-            store.ended(.read)
+            store.ended(.picture)
             store.isRight()
+            store.wasQuick()
             return .whole(length)
         case .absent:
-            store.ended(.read)
+            store.ended(.picture)
             return .absent
+        case .unproven:
+            store.ended(.picture)
+            store.count { $0.unproven += 1 }
+            await store.delete(key)
+            return .absent
+        case .ofOtherLength:
+            store.ended(.picture)
+            return .useless
         case .wrong, .foreign:
-            store.ended(.read)
+            store.ended(.picture)
             store.isWrong(key)
+            // It is not in the way of the right one.
+            await store.delete(key)
             return .useless
         case .slow(let isThere):
-            if isThere {
-                state.withLock { _ = $0.slow.insert(picture) }
-                store.ended(.read)
-            } else {
-                store.failed(.read, .cancelled)
-            }
+            if isThere { state.withLock { _ = $0.slow.insert(picture) } }
+            store.ended(.picture)
+            store.wasSlow()
+            withdrawWaiting()
+            return .useless
+        case .withdrawn:
+            store.failed(.picture, .cancelled)
             return .useless
         case .failed(let error):
-            store.failed(.read, error)
+            store.failed(.picture, error)
+            withdrawWaiting()
             return .useless
         }
     }
 
+    /// Ends the downloads that wait for their turn at a store that rests.
+    private func withdrawWaiting() {
+        guard store.rests(.picture) != nil else { return }
+        for download in state.withLock({ Array($0.downloads.values) }) { download.withdraw() }
+    }
+
     private func download(
-        _ key: ObjectKey, length: Int64?, urgency: Urgency,
-        write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
+        _ key: ObjectKey, length: Int64?, urgency: Urgency, into sink: PictureSink
     ) async -> TierDownload.Outcome {
         // A picture that arrives at all arrives faster than this, even with as many downloads as possible. A picture of unknown
         // length gets a second more for each half megabyte of the limit.
         let most =
             Double(length ?? PictureLimits.largest) / Double(TierPace.slowest)
             * Double(store.store.transport.limits.bodies.all)
-        let download = unsafe TierDownload(length: length, key: key, time: store.time, pace: pace, write: write)
-        return await download.run(
-            on: store.store, urgency: urgency,
-            deadline: store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most))
+        let deadline =
+            store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most)
+        let end = store.time.now() + TierStore.patience
+        var pause = TierStore.pause
+        while true {
+            let download = TierDownload(
+                length: length, key: key, secret: store.store.secret, time: store.time, pace: pace, sink: sink)
+            state.withLock { $0.downloads[ObjectIdentifier(download)] = download }
+            let outcome = await download.run(on: store.store, urgency: urgency, deadline: deadline)
+            state.withLock { _ = $0.downloads.removeValue(forKey: ObjectIdentifier(download)) }
+            guard case .failed(let error) = outcome, error.isTooMany, store.time.now() + pause < end else {
+                return outcome
+            }
+            store.count { $0.slowedDown += 1 }
+            do { try await store.time.sleep(store.spread(pause)) } catch { return .withdrawn }
+            pause *= 2
+        }
+    }
+
+    func hostBrought(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {
+        pace.learn(bytes, firstAfter: firstAfter, in: duration)
     }
 
     // MARK: - Leases
@@ -133,7 +170,7 @@ final class TierPictures: PictureTier {
     /// The state of a wait for another machine's download.
     private struct Wait {
         let patience: Duration
-        var now: ContinuousClock.Instant
+        let began: ContinuousClock.Instant
         /// The time at which a reader began to read the picture.
         var readSince: ContinuousClock.Instant?
         var claimed: ContinuousClock.Instant?
@@ -144,7 +181,7 @@ final class TierPictures: PictureTier {
         init(length: Int64?, now: ContinuousClock.Instant) {
             let bytes = Double(length ?? 1 << 20)
             patience = min(TierPictures.patience + .seconds(bytes / TierPictures.pace), TierPictures.longestPatience)
-            self.now = now
+            began = now
         }
     }
 
@@ -157,20 +194,24 @@ final class TierPictures: PictureTier {
         // The object store has been read once more since the lease was granted.
         if state.withLock({ $0.held[picture] != nil }) { return nil }
         if let since = wait.readSince, wait.hasWaited, now - since >= wait.patience { return nil }
-        if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now {
-            return Self.intervals.1
-        }
+        guard now - wait.began < Self.longestUnread else { return nil }
+        let interval = wait.readSince == nil ? Self.intervals.2 : Self.intervals.1
+        if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now { return interval }
         wait.claimed = now
-        switch await leases.claim(key, seconds: Self.leaseSeconds) {
+        // A machine whose uploads may not use the network would keep the others waiting.
+        switch await leases.claim(key, seconds: Self.leaseSeconds, mayHold: uploads.areWelcome) {
         case .held(let lease):
             state.withLock { $0.held[picture] = lease }
             // The previous holder of the lease may have uploaded the picture since the last read.
             return .zero
         case .unknown: return nil
+        case .awaited:
+            wait.claimed = nil
+            return Self.intervals.0
         case .taken(let left):
             defer { wait.hasWaited = true }
             wait.ends = now + left + .seconds(1)
-            return wait.hasWaited ? Self.intervals.1 : Self.intervals.0
+            return wait.hasWaited ? interval : Self.intervals.0
         }
     }
 
@@ -179,13 +220,20 @@ final class TierPictures: PictureTier {
         let (lease, isThere) = state.withLock { state in
             (state.held.removeValue(forKey: picture), state.slow.remove(picture) != nil)
         }
-        if isThere {
+        if isThere || !store.mayWrite {
             if let lease { Task { [leases] in await leases.release(lease) } }
             return
         }
         uploads.add(Upload(key: key, path: path, length: length, hash: hash)) { [leases] in
             if let lease { await leases.release(lease) }
         }
+    }
+
+    func distrust(_ picture: PictureID) {
+        guard let key = key(of: picture) else { return }
+        state.withLock { _ = $0.wrong.insert(picture) }
+        store.isWrong(key)
+        Task { [store] in await store.delete(key) }
     }
 
     func giveUp(_ picture: PictureID) {
@@ -200,67 +248,72 @@ final class TierPictures: PictureTier {
 
 // MARK: - One download
 
-/// A download of one picture from the object store, which passes its bytes on as they arrive and verifies their hash at the end.
+/// A download of one picture from the object store, which passes its bytes on as they arrive and verifies them block by block.
 ///
-/// A slow download is given up without a conclusion about the store: the line to it may be slow, or other downloads use it.
+/// A slow download is given up for the image host, which brings the rest.
 ///
 /// ## Concurrency
 ///
-/// The transport's thread delivers bytes; the waiting task may be cancelled from any thread. The mutex guards all state but the
-/// hash.
-@safe final class TierDownload: BodyReceiver {
+/// The transport's thread delivers bytes; the waiting task may be cancelled from any thread. The mutex guards all state.
+final class TierDownload: BodyReceiver {
     /// The end of a download.
     enum Outcome: Sendable {
         case whole(length: Int64)
         case absent
-        /// The bytes are not those that were written.
+        /// The bytes are not those that were written, or not a picture's.
         case wrong
+        /// The object is of another length than the one that is shown: the image host decides which of them is right.
+        case ofOtherLength
         /// The object has no description: another program wrote it.
         case foreign
-        /// The download would take too long; `isThere` says whether any bytes came.
+        /// A machine without the fleet's secret wrote the object, or an earlier version of this program.
+        case unproven
+        /// The download takes too long; `isThere` says whether any bytes came.
         case slow(isThere: Bool)
+        /// The download was given up before its turn.
+        case withdrawn
         case failed(Failure)
     }
 
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var description: ObjectDescription?
+        var digests: BlockDigests?
         var received: Int64 = 0
         /// Whether the request has left the transport's request queue.
         var isSent = false
         /// The download's share of the line, from its first byte on.
         var share: TierPace.Share?
-        var isSlow = false
-        /// Ends the download if it waits too long for its slot, then for its first byte.
+        /// Watches the pace from the moment at which the request is sent.
         var watch: Task<Void, any Error>?
-        var failure: Failure?
-        var isWrong = false
-        var isForeign = false
+        /// The end, if it is not that of the request.
+        var end: Outcome?
         var asking: Task<Result<Bool, Failure>, Never>?
     }
 
     private let state = Mutex(State())
-    private let hash = XXH3()
     private let length: Int64?
     private let key: ObjectKey
+    private let secret: ObjectSecret?
     private let time: TimeSource
     private let pace: TierPace?
-    private let write: @Sendable (UnsafeRawBufferPointer, Int64) -> Bool
+    private let sink: PictureSink
 
     /// - Parameters:
     ///   - length: The required number of bytes; nil if it is unknown.
     ///   - key: The key that the object must have been written under.
+    ///   - secret: The secret of the machines that share the store.
     ///   - time: The clock of waits and of the pace.
     ///   - pace: The common pace of downloads; nil for a download limited by the deadline alone.
-    ///   - write: Takes the bytes.
+    ///   - sink: The destination of the bytes.
     init(
-        length: Int64?, key: ObjectKey, time: TimeSource, pace: TierPace?,
-        write: @escaping @Sendable (UnsafeRawBufferPointer, Int64) -> Bool
+        length: Int64?, key: ObjectKey, secret: ObjectSecret?, time: TimeSource, pace: TierPace?, sink: PictureSink
     ) {
         self.length = length
         self.key = key
+        self.secret = secret
         self.time = time
         self.pace = pace
-        unsafe self.write = unsafe write
+        self.sink = sink
     }
 
     /// Downloads the picture.
@@ -271,7 +324,6 @@ final class TierPictures: PictureTier {
     ///   - deadline: The time at which the download is given up.
     /// - Returns: The end of the download.
     func run(on store: ObjectStore, urgency: Urgency? = nil, deadline: ContinuousClock.Instant) async -> Outcome {
-        if pace != nil { watch(TierPictures.longestPatience) { $0.giveUpWaiting() } }
         let asking = Task { () async -> Result<Bool, Failure> in
             do throws(Failure) {
                 return .success(
@@ -280,10 +332,17 @@ final class TierPictures: PictureTier {
             } catch { return .failure(error) }
         }
         state.withLock { $0.asking = asking }
+        if pace != nil {
+            // The wait is longer than any reader's, and other downloads use the line.
+            watch { download in
+                try await download.time.sleep(TierPictures.longestPatience)
+                download.withdraw()
+            }
+        }
         let result = await withTaskCancellationHandler {
             await asking.value
         } onCancel: {
-            end { $0.failure = $0.failure ?? .cancelled }
+            end(.failed(.cancelled))
         }
         let ended = state.withLock { state in
             defer { state.asking = nil }
@@ -294,31 +353,37 @@ final class TierPictures: PictureTier {
         return outcome(ended, result)
     }
 
-    /// Schedules an action after a time, in place of the one scheduled before.
-    private func watch(_ duration: Duration, _ then: @escaping @Sendable (TierDownload) -> Void) {
-        let watch = Task { [time] in
-            try await time.sleep(duration)
-            then(self)
-        }
+    /// Gives the download up if it has not had its turn.
+    func withdraw() {
+        if state.withLock({ !$0.isSent }) { end(.withdrawn) }
+    }
+
+    /// Begins a watch in place of the one before.
+    private func watch(_ look: @escaping @Sendable (TierDownload) async throws -> Void) {
+        let watch = Task { try await look(self) }
         state.withLock { state in
             state.watch?.cancel()
             state.watch = watch
         }
     }
 
-    /// Ends a download that is still queued: the wait is longer than any reader's, and other downloads use the line.
-    private func giveUpWaiting() {
-        if state.withLock({ !$0.isSent }) { end { $0.isSlow = true } }
+    /// Ends the download when its first byte is late, or later ones are.
+    private func watchPace(_ pace: TierPace) async throws {
+        try await time.sleep(pace.firstByte)
+        while true {
+            let now = time.now()
+            let isSlow = state.withLock { state in
+                state.share.map { state.received < pace.due($0, now: now) } ?? true
+            }
+            if isSlow { return end(nil) }
+            try await time.sleep(TierPace.grace)
+        }
     }
 
-    /// Ends a download without a first byte, which has a time limit of its own; libcurl's limit covers the whole transfer.
-    private func giveUpSilent() {
-        if state.withLock({ $0.received == 0 }) { end { $0.failure = $0.failure ?? .timedOut } }
-    }
-
-    private func end(_ reason: (inout State) -> Void) {
+    /// Ends the request with an outcome; nil for a slow one.
+    private func end(_ outcome: Outcome?) {
         let asking = state.withLock { state in
-            reason(&state)
+            state.end = state.end ?? outcome ?? .slow(isThere: state.received > 0)
             return state.asking
         }
         asking?.cancel()
@@ -331,56 +396,84 @@ final class TierPictures: PictureTier {
             defer { state.isSent = true }
             return !state.isSent
         }
-        if isFirst, pace != nil { watch(TierStore.patience) { $0.giveUpSilent() } }
+        if isFirst, let pace { watch { try await $0.watchPace(pace) } }
     }
 
     func head(_ head: HTTPAnswer) -> Bool {
-        state.withLock { state in
-            guard let description = ObjectDescription(head) else {
-                state.isForeign = true
-                return false
+        let provenance = Provenance(head, secret)
+        return state.withLock { state in
+            switch provenance {
+            case .ours(let description):
+                state.description = description
+                state.digests = BlockDigests(length: description.length)
+                if description.key != key.text {
+                    state.end = .wrong
+                } else if let length, description.length != length {
+                    state.end = .ofOtherLength
+                }
+            case .unproven: state.end = .unproven
+            case .foreign: state.end = .foreign
             }
-            state.description = description
-            state.isWrong = description.length != length ?? description.length || description.key != key.text
-            return !state.isWrong
+            return state.end == nil
         }
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let offset = take(Int64(bytes.count), time.now()) else { return false }
-        unsafe hash.add(bytes)
-        return unsafe write(bytes, offset)
-    }
-
-    /// Counts bytes; returns their offset, or nil if they arrive too slowly.
-    private func take(_ count: Int64, _ now: ContinuousClock.Instant) -> Int64? {
-        state.withLock { state in
-            if let share = state.share, let pace, state.received < pace.due(share, now: now) {
-                state.isSlow = true
-                return nil
-            }
-            state.share = state.share ?? pace?.begin(now: now)
-            let offset = state.received
-            state.received += count
-            return offset
-        }
+        let now = time.now()
+        guard let offset = state.withLock({ $0.take(Int64(bytes.count), pace, now) }), unsafe sink.write(bytes, offset)
+        else { return false }
+        guard let (proven, length) = state.withLock({ unsafe $0.verify(bytes) }) else { return false }
+        guard proven > 0, !sink.proven(proven, length) else { return true }
+        state.withLock { $0.end = .wrong }
+        return false
     }
 
     private func outcome(_ state: State, _ result: Result<Bool, Failure>) -> Outcome {
-        if state.isForeign { return .foreign }
-        if state.isWrong { return .wrong }
-        if let failure = state.failure { return .failed(failure) }
-        if state.isSlow { return .slow(isThere: state.received > 0) }
+        if case .wrong? = state.end { return .wrong }
+        if let description = state.description, state.received > 0, state.digests?.digests == description.blocks {
+            return .whole(length: description.length)
+        }
+        if let end = state.end { return end }
         switch result {
-        // The download stood still, or used up its time.
+        // The download used up its time.
         case .failure(.timedOut) where pace != nil && state.received > 0: return .slow(isThere: true)
         case .failure(let error): return .failed(error)
         case .success(false): return .absent
-        case .success(true): break
+        case .success(true): return .wrong
         }
-        guard let description = state.description, description.length == state.received, description.hash == hash.hex
-        else { return .wrong }
-        return .whole(length: state.received)
+    }
+}
+
+extension TierDownload.State {
+    /// Counts bytes; returns their offset, or nil if they arrive too slowly, or are too many.
+    fileprivate mutating func take(_ count: Int64, _ pace: TierPace?, _ now: ContinuousClock.Instant) -> Int64? {
+        guard end == nil, let length = description?.length, received + count <= length else {
+            end = end ?? .wrong
+            return nil
+        }
+        if let share, let pace, received < pace.due(share, now: now) {
+            end = .slow(isThere: received > 0)
+            return nil
+        }
+        share = share ?? pace?.begin(now: now)
+        defer { received += count }
+        return received
+    }
+
+    /// Verifies bytes.
+    ///
+    /// - Returns: The end of the verified bytes if it has changed, otherwise 0, with the object's length; nil for bytes that are
+    ///   not those that were written.
+    fileprivate mutating func verify(_ bytes: UnsafeRawBufferPointer) -> (proven: Int64, length: Int64)? {
+        guard let description, var digests else { return nil }
+        let before = digests.complete
+        unsafe digests.add(bytes)
+        self.digests = digests
+        guard description.blocks.starts(with: digests.digests) else {
+            end = .wrong
+            return nil
+        }
+        return (digests.complete > before ? digests.complete : 0, description.length)
     }
 }
 
@@ -388,8 +481,9 @@ final class TierPictures: PictureTier {
 
 /// The least pace of all downloads from the object store together.
 ///
-/// A slow disk reads faster, and below this pace the image host is the better source. A single download must keep to its share:
-/// the bytes that the line delivers, divided by the number of downloads at each moment.
+/// A slow disk reads faster, and below this pace the image host is the better source, unless it is slow itself: half of its pace, and
+/// twice its time to a first byte, are enough. A single download must keep to its share: the bytes that the line delivers, divided
+/// by the number of downloads at each moment.
 ///
 /// ## Concurrency
 ///
@@ -397,8 +491,12 @@ final class TierPictures: PictureTier {
 final class TierPace: Sendable {
     /// The least bytes a second, measured from the first byte on.
     static let slowest: Int64 = 512 << 10
-    /// The time at the start of a download in which the pace is not checked.
+    /// The time at the start of a download in which the pace is not checked, and the interval of later checks.
     static let grace = Duration.seconds(1)
+    /// The limits of the wait for a first byte, and the wait before the image host has answered once.
+    static let firstBytes = (least: Duration.milliseconds(250), most: TierStore.patience, usual: Duration.seconds(1))
+    /// The least bytes of an answer by which a pace is measured.
+    private static let measurable: Int64 = 64 << 10
 
     /// The required pace of a download.
     struct Share: Sendable {
@@ -411,15 +509,40 @@ final class TierPace: Sendable {
         /// The bytes that a download present from the beginning on must have received.
         var credit: Double = 0
         var at: ContinuousClock.Instant?
+        /// The time to the first byte of the image host's answers, and the bytes a second of each after it, as averages.
+        var hostFirst: Duration?
+        var hostPace: Double?
 
         mutating func pass(_ now: ContinuousClock.Instant) {
             defer { at = now }
             guard let at, running > 0 else { return }
-            credit += max(0, (now - at) / Duration.seconds(1)) * Double(TierPace.slowest) / Double(running)
+            let share = Double(TierPace.slowest) / Double(running)
+            credit += max(0, (now - at) / Duration.seconds(1)) * min(share, hostPace.map { $0 / 2 } ?? share)
         }
     }
 
     private let state = Mutex(State())
+
+    /// The longest wait for the first byte of a download.
+    var firstByte: Duration {
+        let limits = Self.firstBytes
+        return state.withLock { $0.hostFirst }.map { min(max($0 * 2, limits.least), limits.most) } ?? limits.usual
+    }
+
+    /// Takes note of an answer of the image host.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes of its body.
+    ///   - firstAfter: The time from the request to the answer's head.
+    ///   - duration: The time from there to the end.
+    func learn(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {
+        state.withLock { state in
+            state.hostFirst = state.hostFirst.map { ($0 * 3 + firstAfter) / 4 } ?? firstAfter
+            guard bytes >= Self.measurable, duration > .zero else { return }
+            let pace = Double(bytes) / (duration / .seconds(1))
+            state.hostPace = state.hostPace.map { ($0 * 3 + pace) / 4 } ?? pace
+        }
+    }
 
     /// Begins a download at its first byte.
     func begin(now: ContinuousClock.Instant) -> Share {

@@ -9,22 +9,42 @@ import Synchronization
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class TierStore: Sendable {
-    /// The time limit of an answer, and of a picture's first byte: after that the request goes to the service.
+    /// The time limit of an answer: after that the request goes to the service.
     static let patience = Duration.seconds(2)
+    /// The time limit of a write for which nothing waits, in addition to the time for its bytes.
+    static let writePatience = Duration.seconds(30)
+    /// The pause after a first answer that there are too many requests; it doubles each time, and differs by half between machines.
+    static let pause = Duration.milliseconds(100)
     /// The most bytes of a document; rankfs writes no larger one.
     static let longestDocument: Int64 = 8 << 20
 
     let store: ObjectStore
     let time: TimeSource
+    /// Whether the user lets this machine write to the store.
+    let mayWrite: Bool
+    /// Returns a number from 0 to 1 by chance.
+    private let chance: @Sendable () -> Double
     private let health = Mutex(TierHealth())
     private let counts = Mutex(TierCounts())
     /// Whether the store supports conditions, as far as its answers show.
     private let conditions = Mutex(true)
     private let report: @Sendable (TierEvent) -> Void
 
-    init(_ store: ObjectStore, time: TimeSource, report: @escaping @Sendable (TierEvent) -> Void) {
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - time: The clock of deadlines and pauses.
+    ///   - mayWrite: Whether the user lets this machine write to the store.
+    ///   - chance: Returns a number from 0 to 1 by chance.
+    ///   - report: Receives the events to log.
+    init(
+        _ store: ObjectStore, time: TimeSource, mayWrite: Bool = true,
+        chance: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
+        report: @escaping @Sendable (TierEvent) -> Void
+    ) {
         self.store = store
         self.time = time
+        self.mayWrite = mayWrite
+        self.chance = chance
         self.report = report
     }
 
@@ -34,6 +54,9 @@ final class TierStore: Sendable {
     var state: TierHealth.State { health.withLock { $0.state } }
 
     var figures: TierCounts { counts.withLock { $0 } }
+
+    /// A time between half and one and a half of a given one, so that machines in step do not stay so.
+    func spread(_ duration: Duration) -> Duration { duration * (0.5 + chance()) }
 
     func count(_ change: (inout TierCounts) -> Void) { counts.withLock { change(&$0) } }
 
@@ -45,6 +68,9 @@ final class TierStore: Sendable {
 
     /// Reports an event to log.
     func tell(_ event: TierEvent) { report(event) }
+
+    /// Whether the store supports conditions, as far as its answers show.
+    var hasConditions: Bool { conditions.withLock { $0 } }
 
     // MARK: - Requests
 
@@ -80,19 +106,31 @@ final class TierStore: Sendable {
     ///   - bytes: The content of the document.
     ///   - condition: The condition of the write.
     ///   - insists: Whether the write is omitted if the store does not support conditions.
+    ///   - patience: The time limit of the write.
     /// - Returns: The result of the write.
     func put(
-        _ key: ObjectKey, _ bytes: [UInt8], if condition: ObjectStore.Condition, insists: Bool = false
+        _ key: ObjectKey, _ bytes: [UInt8], if condition: ObjectStore.Condition, insists: Bool = false,
+        within patience: Duration = TierStore.writePatience
     ) async -> Writing {
-        let knows = conditions.withLock { $0 }
+        await put(
+            key, RequestContent(bytes), ObjectDescription(mediaType: "application/x-ndjson", of: bytes, key: key),
+            if: condition, insists: insists, within: patience)
+    }
+
+    /// Writes an object; other machines see nothing of it before all of it is stored.
+    func put(
+        _ key: ObjectKey, _ content: RequestContent, _ description: ObjectDescription,
+        if condition: ObjectStore.Condition, insists: Bool = false, transferClass: TransferClass = .metadata,
+        within patience: Duration
+    ) async -> Writing {
+        let knows = hasConditions
         guard knows || !insists else { return .unasked }
-        let description = ObjectDescription(
-            mediaType: "application/x-ndjson", length: Int64(bytes.count), hash: XXH3.hex(bytes), key: key)
-        let written = await ask(.write) { deadline async throws(Failure) -> DocumentWriting in
+        let written = await ask(.write, within: patience) { deadline async throws(Failure) -> ObjectWriting in
             do throws(Failure) {
                 let condition = knows ? condition : .always
                 return .answered(
-                    try await store.put(key, RequestContent(bytes), description, if: condition, deadline: deadline))
+                    try await store.put(
+                        key, content, description, if: condition, transferClass: transferClass, deadline: deadline))
             } catch {
                 guard knows, error == .answered(status: 501) else { throw error }
                 return .unknownCondition
@@ -104,29 +142,17 @@ final class TierStore: Sendable {
         case .success(.answered(let written)): return written.map { .done(etag: $0.etag) } ?? .declined
         case .success(.unknownCondition):
             conditions.withLock { $0 = false }
-            return await put(key, bytes, if: condition, insists: insists)
+            return await put(
+                key, content, description, if: condition, insists: insists, transferClass: transferClass,
+                within: patience)
         }
     }
 
-    /// The answer of a store to the write of a document.
-    private enum DocumentWriting {
+    /// The answer of a store to a write.
+    private enum ObjectWriting {
         case answered(ObjectStore.Written?)
         /// The store does not support conditions, and wrote nothing (501: RFC 9110, section 15.6.2).
         case unknownCondition
-    }
-
-    /// Writes a picture; other machines see nothing of it before all of it is stored.
-    func put(
-        _ key: ObjectKey, _ content: RequestContent, _ description: ObjectDescription, within patience: Duration
-    ) async -> Writing {
-        let written = await ask(.write, within: patience) { deadline async throws(Failure) in
-            try await store.put(key, content, description, transferClass: .bulk, deadline: deadline)
-        }
-        switch written {
-        case nil: return .unasked
-        case .failure(let error): return Writing(error)
-        case .success(let written): return written.map { .done(etag: $0.etag) } ?? .declined
-        }
     }
 
     /// Removes an object; a failure is ignored.
@@ -143,7 +169,8 @@ final class TierStore: Sendable {
     ) async -> Result<Answer, Failure>? {
         guard begin(use) else { return nil }
         do throws(Failure) {
-            let answer = try await send(time.now() + patience)
+            let deadline = time.now() + patience
+            let answer = try await repeated(until: deadline) { () async throws(Failure) in try await send(deadline) }
             ended(use)
             return .success(answer)
         } catch {
@@ -152,13 +179,34 @@ final class TierStore: Sendable {
         }
     }
 
+    /// Sends a request, and again after pauses as long as the store answers that there are too many (Amazon S3 User Guide,
+    /// "Optimizing performance": 503 SlowDown).
+    func repeated<Answer: Sendable>(
+        until deadline: ContinuousClock.Instant, _ send: () async throws(Failure) -> Answer
+    ) async throws(Failure) -> Answer {
+        var pause = Self.pause
+        while true {
+            do throws(Failure) { return try await send() } catch {
+                let wait = spread(pause)
+                guard error.isTooMany, time.now() + wait < deadline else { throw error }
+                count { $0.slowedDown += 1 }
+                do { try await time.sleep(wait) } catch { throw .cancelled }
+                pause *= 2
+            }
+        }
+    }
+
     // MARK: - Health
 
     /// Returns whether a request may be sent now.
     func begin(_ use: TierHealth.Use) -> Bool {
+        guard use != .write || mayWrite else { return false }
         let now = time.now()
         return health.withLock { $0.mayAsk(use, now: now) }
     }
+
+    /// Whether this machine can write to the store now.
+    var takesWrites: Bool { mayWrite && rests(.write) == nil }
 
     /// Records that a request was answered.
     func ended(_ use: TierHealth.Use) { change { $0.worked(use) } }
@@ -171,6 +219,16 @@ final class TierStore: Sendable {
 
     /// Records that an object's bytes are those that were written.
     func isRight() { change { $0.toldTheTruth() } }
+
+    /// Records that a picture came as quickly as it should.
+    func wasQuick() { change { $0.wasQuick() } }
+
+    /// Records that a picture would have come sooner from the image host.
+    func wasSlow() {
+        let now = time.now()
+        count { $0.slow += 1 }
+        change { $0.wasSlow(now: now) }
+    }
 
     /// Records and reports that an object's bytes are not those that were written.
     func isWrong(_ key: ObjectKey) {
@@ -190,6 +248,7 @@ final class TierStore: Sendable {
         switch after {
         case .works: report(.works)
         case .rests(let reason): report(.rests(reason: reason))
+        case .picturesRest(let reason): report(.picturesRest(reason: reason))
         case .readOnly(let reason): report(.readOnly(reason: reason))
         }
     }
@@ -201,6 +260,8 @@ package enum TierEvent: Hashable, Sendable {
     case works
     /// The store rests: for a while, requests go to the service in its place.
     case rests(reason: String)
+    /// Pictures come from the image host for a while.
+    case picturesRest(reason: String)
     /// The store takes no uploads for a while.
     case readOnly(reason: String)
     /// An object does not have the bytes that were written; it is replaced as soon as it has been downloaded.
@@ -221,6 +282,12 @@ package struct TierCounts: Hashable, Sendable {
     package var answersAsked = 0
     /// The objects with bytes other than those written.
     package var wrong = 0
+    /// The objects that a machine without the fleet's secret, or an earlier version, wrote.
+    package var unproven = 0
+    /// The pictures that would have come sooner from the image host.
+    package var slow = 0
+    /// The answers that there are too many requests.
+    package var slowedDown = 0
     package var uploads = 0
     /// The pictures that the store rejected, or that were gone before their upload.
     package var dropped = 0
@@ -233,13 +300,16 @@ package struct TierCounts: Hashable, Sendable {
 /// The availability of the store: a failure makes it rest, for longer each time, and one request then probes it.
 ///
 /// A failed read ends writing as well. A failed write ends writing alone, since a store may be full, or its line slow in one
-/// direction.
+/// direction; writes that are only late do so after some in a row. Pictures that come too slowly end those alone: a document is
+/// small, and saves many requests to the service.
 ///
 /// A pure value: it takes the events and their times as parameters.
 struct TierHealth: Sendable {
     /// The uses of a store.
     enum Use: Sendable {
+        /// A document or a lease is read.
         case read
+        case picture
         case write
     }
 
@@ -248,6 +318,8 @@ struct TierHealth: Sendable {
         case works
         /// No request is sent to the store for a while.
         case rests(reason: String)
+        /// No picture is requested for a while.
+        case picturesRest(reason: String)
         /// The store is read, and nothing is written to it for a while.
         case readOnly(reason: String)
     }
@@ -256,8 +328,9 @@ struct TierHealth: Sendable {
     static let firstRest = Duration.seconds(30)
     /// The longest rest: a store that has been away for a day costs one probe in this time.
     static let longestRest = Duration.seconds(300)
-    /// The number of consecutive damaged objects that make a store rest: one may be an accident, three are not.
-    static let mostLies = 3
+    /// The number of consecutive damaged objects, slow pictures or late writes that make a store rest: one may be an accident, three
+    /// are not.
+    static let mostAccidents = 3
 
     /// A rest: its end, and whether a probe is in progress.
     private struct Rest: Sendable {
@@ -270,24 +343,38 @@ struct TierHealth: Sendable {
     }
 
     private var rest: Rest?
+    private var pictureRest: Rest?
     private var writeRest: Rest?
     private var lies = 0
+    private var slowPictures = 0
+    private var lateWrites = 0
 
     var state: State {
         if let rest { return .rests(reason: rest.reason) }
+        if let pictureRest { return .picturesRest(reason: pictureRest.reason) }
         if let writeRest { return .readOnly(reason: writeRest.reason) }
         return .works
     }
 
+    /// The rest of one use of the store.
+    private func rest(of use: Use) -> Rest? {
+        switch use {
+        case .read: nil
+        case .picture: pictureRest
+        case .write: writeRest
+        }
+    }
+
     /// Returns the earliest time of the next request; nil if it may be sent now.
     func restEnds(_ use: Use, now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        [rest, use == .write ? writeRest : nil].compactMap { $0?.until }.filter { $0 > now }.max()
+        [rest, rest(of: use)].compactMap { $0?.until }.filter { $0 > now }.max()
     }
 
     /// Returns whether a request may be sent; the first one after a rest is the only one until it has ended.
     mutating func mayAsk(_ use: Use, now: ContinuousClock.Instant) -> Bool {
-        guard rest?.mayTry(now) ?? true, use == .read || writeRest?.mayTry(now) ?? true else { return false }
+        guard rest?.mayTry(now) ?? true, rest(of: use)?.mayTry(now) ?? true else { return false }
         rest?.isTried = true
+        if use == .picture { pictureRest?.isTried = true }
         if use == .write { writeRest?.isTried = true }
         return true
     }
@@ -295,7 +382,10 @@ struct TierHealth: Sendable {
     /// Records a successful request.
     mutating func worked(_ use: Use) {
         rest = nil
-        if use == .write { writeRest = nil }
+        if use == .picture { pictureRest?.isTried = false }
+        guard use == .write else { return }
+        writeRest = nil
+        lateWrites = 0
     }
 
     /// Records an object with the right bytes.
@@ -303,10 +393,30 @@ struct TierHealth: Sendable {
 
     /// Records an object with wrong bytes.
     mutating func lied(now: ContinuousClock.Instant) {
-        lies += 1
-        guard lies >= Self.mostLies else { return }
-        lies = 0
-        Self.begin(&rest, "its objects are damaged", now)
+        Self.count(&lies, &rest, "its objects are damaged", now)
+    }
+
+    /// Records a picture that came as quickly as it should.
+    mutating func wasQuick() {
+        slowPictures = 0
+        pictureRest = nil
+    }
+
+    /// Records a picture that would have come sooner from the image host.
+    mutating func wasSlow(now: ContinuousClock.Instant) {
+        // The trial after a rest is proof enough.
+        if pictureRest != nil { slowPictures = Self.mostAccidents }
+        Self.count(&slowPictures, &pictureRest, "its pictures come more slowly than the service's", now)
+    }
+
+    /// Counts an accident, and begins a rest at the last of several in a row.
+    private static func count(
+        _ accidents: inout Int, _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant
+    ) {
+        accidents += 1
+        guard accidents >= mostAccidents else { return }
+        accidents = 0
+        begin(&rest, reason, now)
     }
 
     /// Records a failed request.
@@ -315,13 +425,19 @@ struct TierHealth: Sendable {
         // The request was cancelled, or the store rejects this object; the next request may probe the store.
         case (_, .cancelled), (.write, .notTaken):
             rest?.isTried = false
+            pictureRest?.isTried = false
             writeRest?.isTried = false
+        case (.write, .timedOut) where writeRest == nil:
+            rest?.isTried = false
+            Self.count(&lateWrites, &writeRest, error.cause, now)
         // Objects that may be read are still read; the next read determines whether they may.
         case (.write, _):
             if case .full = error { rest = nil } else if case .refused = error { rest = nil }
             rest?.isTried = false
             Self.begin(&writeRest, error.cause, now)
-        case (.read, _): Self.begin(&rest, error.cause, now)
+        case (.read, _), (.picture, _):
+            pictureRest?.isTried = false
+            Self.begin(&rest, error.cause, now)
         }
     }
 
@@ -330,120 +446,6 @@ struct TierHealth: Sendable {
         if let rest, rest.until > now { return }
         let length = rest.map { min($0.length * 2, longestRest) } ?? firstRest
         rest = Rest(until: now + length, length: length, reason: reason)
-    }
-}
-
-// MARK: - Leases
-
-/// The choice of the machine that does a piece of work: the one with the lease in the object store.
-///
-/// A lease holds for a declared time from the moment at which the store wrote it, by the store's own clock: clocks of other
-/// machines do not matter. Leases are advisory: a machine that does not get one in time works without it, and writes the same
-/// content.
-///
-/// ## Concurrency
-///
-/// Any thread may call. The mutex is held for microseconds.
-final class Leases: Sendable {
-    /// A lease that this machine holds.
-    struct Lease: Sendable {
-        let key: ObjectKey
-        /// The latest end of the lease.
-        let ends: ContinuousClock.Instant
-    }
-
-    /// The result of a request for a lease.
-    enum Claim: Sendable {
-        case held(Lease)
-        /// Another machine holds the lease, for this time at most.
-        case taken(Duration)
-        /// The store did not answer.
-        case unknown
-    }
-
-    /// The longest lease in seconds, whatever length it declares.
-    static let longest: Int64 = 60
-
-    private let store: TierStore
-    /// The identifier of this run on this machine, which distinguishes it from all others.
-    private let owner: String
-    /// The times at which other machines' leases were first seen, for stores that declare no times.
-    private let seen = Mutex<[ObjectKey: Sight]>([:])
-
-    private struct Sight {
-        let etag: String?
-        let first: ContinuousClock.Instant
-    }
-
-    /// The number of leases above which ended ones are removed.
-    private static let mostSeen = 256
-
-    init(_ store: TierStore, owner: String) {
-        self.store = store
-        self.owner = owner
-    }
-
-    /// Tries to get the lease of a piece of work.
-    ///
-    /// - Parameters:
-    ///   - work: The key of the work's object.
-    ///   - seconds: The length of the lease in seconds; longer work continues without it.
-    /// - Returns: The lease, the remaining time of its present holder, or `unknown`.
-    func claim(_ work: ObjectKey, seconds: Int64) async -> Claim {
-        guard let key = ObjectKey("leases/\(work.text)") else { return .unknown }
-        switch await write(key, seconds: seconds, if: .isNew) {
-        case .some(let lease?): return .held(lease)
-        case nil: return .unknown
-        case .some(nil): break
-        }
-        guard let found = await store.get(key) else { return .unknown }
-        // The lease ended meanwhile; the next request decides about the next holder.
-        guard case .object(let object) = found else { return .taken(.zero) }
-        let text = (try? JSONReader.read(object.bytes)) ?? .null
-        let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
-        let left = length - (object.age ?? age(key, object.etag))
-        if left > 0, text["owner"].text == owner {
-            return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
-        }
-        guard left < 0 || text["owner"].text == owner, let etag = object.etag else {
-            return .taken(.seconds(max(0, left)))
-        }
-        switch await write(key, seconds: seconds, if: .isStill(etag)) {
-        case .some(let lease?): return .held(lease)
-        case .some(nil): return .taken(.seconds(seconds))
-        case nil: return .unknown
-        }
-    }
-
-    /// Returns the age of a lease in seconds, as far as this machine has seen it.
-    private func age(_ key: ObjectKey, _ etag: String?) -> Int64 {
-        let now = store.time.now()
-        return seen.withLock { seen in
-            if let sight = seen[key], sight.etag == etag { return (now - sight.first).components.seconds }
-            if seen.count >= Self.mostSeen {
-                seen = seen.filter { now - $0.value.first <= .seconds(Self.longest) }
-                // So many at one moment cannot be real leases.
-                if seen.count >= Self.mostSeen { seen = [:] }
-            }
-            seen[key] = Sight(etag: etag, first: now)
-            return 0
-        }
-    }
-
-    /// Gives a lease back unless it has ended, when another machine may hold it.
-    func release(_ lease: Lease) async {
-        if store.time.now() < lease.ends { await store.delete(lease.key) }
-    }
-
-    /// Writes a lease; nil if the store did not answer, an inner nil if the condition does not hold.
-    private func write(_ key: ObjectKey, seconds: Int64, if condition: ObjectStore.Condition) async -> Lease?? {
-        let ends = store.time.now() + .seconds(seconds)
-        let text = JSONText.object([("owner", .text(owner)), ("seconds", .integer(seconds))]).line
-        switch await store.put(key, Array(text.utf8), if: condition, insists: true) {
-        case .done: return .some(Lease(key: key, ends: ends))
-        case .declined: return .some(nil)
-        case .notTaken, .failed, .unasked: return nil
-        }
     }
 }
 

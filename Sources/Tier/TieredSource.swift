@@ -34,7 +34,6 @@ struct TieredSource: RankingSource {
 
     /// Returns the share of an answer about a listing, or of a record; nil if the answer is not shared.
     private func share(of listing: ListingKey? = nil) -> Share? {
-        guard !RequestSharing.isRefused else { return nil }
         let signIn = source.signIn
         return description.audience(of: listing, signIn).flatMap(documents).map { Share($0, signIn: signIn) }
     }
@@ -287,6 +286,10 @@ struct TierSizes: SharedSizes {
         return await document.numbers(pictures.map { "size/\($0.key)" }).map { size in
             size.map { (1...PictureLimits.largest).contains($0) ? $0 : 0 } ?? 0
         }
+    }
+
+    func correct(_ size: Int64, of picture: PictureID, in listing: ListingKey) async {
+        await documents(listing)?.offer("size/\(picture.key)", size)
     }
 
     func size(

@@ -66,6 +66,9 @@ final class Uploads: Sendable {
     /// The number of waiting uploads, for status displays.
     var waiting: Int { state.withLock { $0.waiting } }
 
+    /// Whether a picture that is added now would be uploaded.
+    var areWelcome: Bool { maySpend() && store.takesWrites }
+
     /// The present limit of uploads at once.
     var atOnce: Int { state.withLock { $0.careful > 0 ? 1 : Self.mostAtOnce } }
 
@@ -145,7 +148,7 @@ final class Uploads: Sendable {
                 if isOver { return }
                 continue
             }
-            var goesOn = maySpend() && store.rests(.write) == nil
+            var goesOn = areWelcome
             if goesOn {
                 goesOn = await withTaskGroup(of: Bool.self) { group in
                     for upload in uploads { group.addTask { await self.bring(upload) } }
@@ -173,16 +176,22 @@ final class Uploads: Sendable {
     private func bring(_ upload: Upload) async -> Bool {
         await waitForTurn(upload.length)
         guard !Task.isCancelled else { return false }
-        guard let content = Self.content(of: upload) else {
+        guard let (content, blocks) = Self.content(of: upload) else {
             store.count { $0.dropped += 1 }
             await end(upload)
             return true
         }
         let description = ObjectDescription(
-            mediaType: "application/octet-stream", length: upload.length,
-            hash: XXH3.hex(upload.hash), key: upload.key)
+            mediaType: "application/octet-stream", length: upload.length, blocks: blocks, key: upload.key)
         let seconds = Double(upload.length) / Self.slowest * Double(1 << min(max(upload.tries, 0), 4))
-        switch await store.put(upload.key, content, description, within: TierStore.patience + .seconds(seconds)) {
+        let written = await store.put(
+            upload.key, content, description, if: .isNew, transferClass: .bulk,
+            within: TierStore.writePatience + .seconds(seconds))
+        switch written {
+        // Another machine has brought it meanwhile.
+        case .declined:
+            await end(upload)
+            return true
         case .done:
             store.count {
                 $0.uploads += 1
@@ -196,14 +205,14 @@ final class Uploads: Sendable {
             store.count { $0.dropped += 1 }
             await end(upload)
             return true
-        case .notTaken, .declined:
+        case .notTaken:
             await postpone(upload)
             return true
         case .failed(let error):
             guard error != .cancelled, !Task.isCancelled else { return false }
             if error == .timedOut { state.withLock { $0.careful = Self.careful } }
             await postpone(upload)
-            return false
+            return store.takesWrites
         case .unasked: return false
         }
     }
@@ -239,23 +248,26 @@ final class Uploads: Sendable {
         if wait > .zero { try? await store.time.sleep(wait) }
     }
 
-    /// Returns the bytes of a picture that is still stored unchanged; nil if it is gone or damaged.
-    private static func content(of upload: Upload) -> RequestContent? {
+    /// Returns the bytes of a picture that is still stored unchanged, and the digests of their blocks; nil if it is gone or
+    /// damaged.
+    private static func content(of upload: Upload) -> (RequestContent, blocks: [UInt8])? {
         let descriptor = Descriptors.own.open(upload.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         let file = OpenFile(owning: descriptor)
-        guard file.hash(of: upload.length) == upload.hash else { return nil }
-        return unsafe RequestContent(length: upload.length) { offset, buffer in
+        guard let (hash, blocks) = file.digests(of: upload.length), hash == upload.hash else { return nil }
+        let content = unsafe RequestContent(length: upload.length) { offset, buffer in
             let count = unsafe pread(file.descriptor, buffer.baseAddress, buffer.count, off_t(offset))
             return count >= 0 ? count : nil
         }
+        return (content, blocks)
     }
 }
 
 extension OpenFile {
-    /// Returns the XXH3 of the file's first bytes; nil if there are fewer.
-    fileprivate func hash(of length: Int64) -> UInt64? {
+    /// Returns the XXH3 and the digests of the blocks of the file's first bytes; nil if there are fewer.
+    fileprivate func digests(of length: Int64) -> (hash: UInt64, blocks: [UInt8])? {
         let hash = XXH3()
+        var blocks = BlockDigests(length: length)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 64)
         defer { unsafe buffer.deallocate() }
         var offset: Int64 = 0
@@ -263,10 +275,12 @@ extension OpenFile {
             let wanted = Int(min(Int64(buffer.count), length - offset))
             let count = unsafe pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
             guard count > 0 else { return nil }
-            unsafe hash.add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            unsafe hash.add(part)
+            unsafe blocks.add(part)
             offset += Int64(count)
         }
-        return hash.value
+        return hash.value.map { ($0, blocks.digests) }
     }
 }
 

@@ -24,10 +24,10 @@ PICTURES = 100
 class Origin:
     """The embedded origin, as far away and as fast as the bench has it."""
 
-    def __init__(self, programs, directory):
+    def __init__(self, programs, directory, latency):
         self.log = f'{directory}/origin.log'
         self.process = subprocess.Popen(
-            [f'{programs}/rankfs-origin', '--latency', '60', '--rate', str(4 << 20), '--large', '--log', self.log, '--now', NOW],
+            [f'{programs}/rankfs-origin', '--latency', str(latency), '--rate', str(4 << 20), '--large', '--log', self.log, '--now', NOW],
             stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().split()[-1]
 
@@ -48,13 +48,13 @@ class Fleet:
     def __init__(self, programs, directory, options):
         self.programs, self.directory, self.options, self.mounts = programs, directory, options, []
 
-    def add(self):
+    def add(self, more=''):
         number = len(self.mounts)
         mount = f'{self.directory}/machine{number}'
         os.makedirs(mount)
         subprocess.run(
             [f'{self.programs}/rankfs', 'mount', 'pixiv', mount, '-o',
-             f'{self.options},cache_dir={self.directory}/cache{number}'], check=True)
+             f'{self.options},cache_dir={self.directory}/cache{number}{more}'], check=True)
         self.mounts.append(mount)
         return mount
 
@@ -110,9 +110,9 @@ def kinds(lines):
     return ', '.join(f'{count} {kind}' for kind, count in sorted(found.items()))
 
 
-def together(fleet, origin, machines, look, rules):
-    for _ in range(machines):
-        fleet.add()
+def together(fleet, origin, machines, readers, look, rules):
+    for number in range(machines):
+        fleet.add(',tier_write=off' if number < readers else '')
     waits, sums, lists, failures = [], collections.defaultdict(set), [], []
     threads = [threading.Thread(target=page, args=(mount, look, waits, sums, lists, failures)) for mount in fleet.mounts]
     for thread in threads:
@@ -136,7 +136,7 @@ def together(fleet, origin, machines, look, rules):
         while any(status(mount)['tier']['waiting'] for mount in fleet.mounts):
             time.sleep(0.1)
         tiers = [status(mount)['tier'] for mount in fleet.mounts]
-        total = {name: sum(tier[name] for tier in tiers) for name in ('reads', 'writes', 'uploads', 'hits', 'awaited', 'misses')}
+        total = {name: sum(tier[name] for tier in tiers) for name in ('reads', 'writes', 'uploads', 'hits', 'awaited', 'misses', 'slow', 'slowed_down')}
         print('  store: ' + ', '.join(f'{count} {name}' for name, count in total.items()))
         for reason, count in collections.Counter(tier['reason'] for tier in tiers if tier.get('reason')).items():
             print(f'  left alone by {count}: {reason}')
@@ -181,22 +181,31 @@ def main():
     parser.add_argument('--cold', action='store_true')
     parser.add_argument('--look', type=float, default=0.3, help='seconds at each picture')
     parser.add_argument('--relay', action='store_true', help='tell what the store is asked; slower, for few machines')
+    parser.add_argument('--service-latency', type=int, default=60, help='milliseconds before each answer of the service')
+    parser.add_argument('--store-latency', type=int, default=0, help='milliseconds before each answer of the store')
+    parser.add_argument('--store-rate', type=int, help='bytes a second of the line to the store, which all share')
+    parser.add_argument('--store-fault', help='what the store does all the time: "busy", "silent", a status (store.py)')
+    parser.add_argument('--readers', type=int, default=0, help='machines of which nothing is brought to the store')
     options = parser.parse_args()
     programs = os.path.abspath(options.programs)
     directory = tempfile.mkdtemp(prefix='rankfs-fleet-')
-    one, rules, origin, fleet = None, None, Origin(programs, directory), None
+    one, rules, origin, fleet = None, None, Origin(programs, directory, options.service_latency), None
     try:
         text = f'api_url={origin.url},image_url={origin.url}'
         if not options.alone:
             one, told, relay = store.serve(os.path.abspath(options.weed), f'{directory}/store')
             # Straight to the store, if nobody wants to know more: the relay takes time.
-            port, rules = (relay, told) if options.relay else (one.port, None)
+            far = options.store_latency or options.store_rate or options.store_fault
+            port, rules = (relay, told) if options.relay or far else (one.port, None)
+            told.latency, told.rate = options.store_latency / 1000, options.store_rate
+            told.set(options.store_fault, '')
             keys = f'{directory}/keys'
             with open(os.open(keys, os.O_WRONLY | os.O_CREAT, 0o600), 'w') as file:
                 file.write(f'aws_access_key_id = {store.KEY}\naws_secret_access_key = {store.SECRET}\n')
             text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{port},tier_keys={keys}'
         fleet = Fleet(programs, directory, text)
-        cold(fleet, origin) if options.cold else together(fleet, origin, options.machines, options.look, rules)
+        cold(fleet, origin) if options.cold else together(
+            fleet, origin, options.machines, options.readers, options.look, rules)
     finally:
         if fleet:
             fleet.end()

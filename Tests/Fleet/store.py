@@ -10,7 +10,7 @@ Prints one line of JSON when both answer: `port` of the relay, `direct` of the s
     {"count": "GET .*pictures"}                   prints how many requests matched so far
 
 Faults: a status of three digits; "close" (the connection ends), "silent" (nothing comes), "slow" (1 KB/s), "flip" (one bit of the
-body), "short" (the body ends early), "length" (the length told beside the object is another one).
+body), "short" (the body ends early), "length" (the length told beside the object is another one), "busy" (one 503 a second).
 
 Ends, and the store and the directory with it, when its input ends. Both listen on 127.0.0.1 only.
 """
@@ -124,10 +124,31 @@ class Store:
 
 
 class Rules:
-    """What is broken now, and what has passed."""
+    """What is broken now, how far away the store is, and what has passed."""
 
     def __init__(self):
         self.lock, self.fault, self.match, self.log = threading.Lock(), None, re.compile(''), []
+        #: Seconds before each answer; bytes a second of each line, in both directions together.
+        self.latency, self.rate = 0.0, None
+        self.free, self.busy = 0.0, 0.0
+
+    def is_too_much(self):
+        """Whether this is the first request of a second."""
+        with self.lock:
+            now = time.monotonic()
+            if now - self.busy < 1:
+                return False
+            self.busy = now
+            return True
+
+    def carry(self, count):
+        """Waits until the line, which all share, has carried so many bytes."""
+        if not self.rate:
+            return
+        with self.lock:
+            self.free = max(self.free, time.monotonic()) + count / self.rate
+            wait = self.free - time.monotonic()
+        time.sleep(max(0, wait))
 
     def set(self, fault, match):
         with self.lock:
@@ -154,6 +175,10 @@ class Relay(http.server.BaseHTTPRequestHandler):
     def pass_on(self):
         body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
         fault = self.rules.of(f'{self.command} {self.path}')
+        self.rules.carry(len(body))
+        time.sleep(self.rules.latency)
+        if fault == 'busy':
+            fault = '503' if self.rules.is_too_much() else None
         if fault == 'close':
             self.close_connection = True
             return
@@ -215,7 +240,10 @@ class Relay(http.server.BaseHTTPRequestHandler):
                 self.wfile.flush()
                 content = content[256:]
                 time.sleep(0.25)
-        self.wfile.write(content)
+        for start in range(0, len(content), 16384):
+            piece = content[start:start + 16384]
+            self.rules.carry(len(piece))
+            self.wfile.write(piece)
 
     do_GET = do_PUT = do_HEAD = do_DELETE = pass_on
 

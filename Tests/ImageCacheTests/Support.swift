@@ -90,7 +90,7 @@ final class Bench: Sendable {
 
     init(
         _ scratch: Scratch = Scratch(), directory: String? = nil, budget: Int64 = 1 << 30, preload: Int = 0,
-        freeFloor: Int64 = 0, connections: Int = 8
+        freeFloor: Int64 = 0, connections: Int = 8, tier: (any PictureTier)? = nil
     ) throws {
         self.scratch = scratch
         transport = HeldTransport(slots: connections)
@@ -98,6 +98,7 @@ final class Bench: Sendable {
             directory: directory ?? scratch.cache, budget: budget, freeFloor: freeFloor, preload: preload,
             timeout: .seconds(30), networkTimeout: .seconds(15), now: { 1_700_000_000 })
         configuration.hasTimer = false
+        configuration.tier = tier
         configuration.isPlaceholder = { $0.hasPrefix("limit_") }
         let clock = clock
         configuration.monotonicNow = { clock.now }

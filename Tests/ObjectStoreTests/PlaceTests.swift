@@ -34,10 +34,13 @@ import Testing
         let place = StorePlace(try #require(BucketAddress("s3://pool/home")), origin: "http://nas:8333", region: nil)
         #expect(place.url(of: try #require(ObjectKey("a/b"))) == "http://nas:8333/pool/home/a/b")
         #expect(place.region == "us-east-1")
-        #expect(place.listURL(below: nil, after: nil) == "http://nas:8333/pool?list-type=2&prefix=home%2F")
+        #expect(
+            place.listURL(below: nil, after: nil) == "http://nas:8333/pool?encoding-type=url&list-type=2&prefix=home%2F"
+        )
         #expect(
             place.listURL(below: ObjectKey("a"), after: "x/y=+")
-                == "http://nas:8333/pool?continuation-token=x%2Fy%3D%2B&list-type=2&prefix=home%2Fa%2F")
+                == "http://nas:8333/pool?continuation-token=x%2Fy%3D%2B&encoding-type=url&list-type=2&prefix=home%2Fa%2F"
+        )
         #expect(place.key(listed: "home/a/b")?.text == "a/b")
         #expect(place.key(listed: "other/a") == nil)
         #expect(place.key(listed: "home/a b") == nil)
@@ -46,7 +49,9 @@ import Testing
     @Test func withoutAnAddressTheStoreIsAmazons() throws {
         let place = StorePlace(try #require(BucketAddress("s3://pool")), origin: nil, region: "eu-west-1")
         #expect(place.url(of: try #require(ObjectKey("a"))) == "https://s3.eu-west-1.amazonaws.com/pool/a")
-        #expect(place.listURL(below: nil, after: nil) == "https://s3.eu-west-1.amazonaws.com/pool?list-type=2")
+        #expect(
+            place.listURL(below: nil, after: nil)
+                == "https://s3.eu-west-1.amazonaws.com/pool?encoding-type=url&list-type=2")
     }
 }
 

@@ -1,4 +1,5 @@
 import Rankings
+import System
 import HTTP
 import TestSupport
 import Testing
@@ -33,7 +34,9 @@ import Testing
         let request = await answer(
             200,
             [
-                ("etag", "\"f\""), ("x-amz-meta-rankfs-length", "3"), ("x-amz-meta-rankfs-hash", "0123456789abcdef"),
+                ("etag", "\"f\""), ("x-amz-meta-rankfs-length", "3"),
+                // The beginning of the digest of "abc" in FIPS 180-4's examples.
+                ("x-amz-meta-rankfs-blocks", "ba7816bf8f01cfea414140de"),
                 ("x-amz-meta-rankfs-key", "pictures/1"), ("date", "Sun, 06 Nov 1994 08:49:47 GMT"),
                 ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
             ], "abc")
@@ -48,7 +51,12 @@ import Testing
         }
         #expect(object.bytes == Array("abc".utf8))
         #expect(object.etag == "\"f\"")
-        #expect(object.description?.length == 3)
+        guard case .ours(let description) = object.provenance else {
+            Issue.record("not ours")
+            return
+        }
+        #expect(description.length == 3)
+        #expect(description.blocks == Array(SHA256.digest(Array("abc".utf8)).prefix(12)))
         #expect(object.age == 10)
     }
 
@@ -83,7 +91,7 @@ import Testing
             (ObjectStore.Condition.always, nil), (.isNew, "If-None-Match: *"), (.isStill("\"e\""), "If-Match: \"e\""),
         ] as [(ObjectStore.Condition, String?)])
     func aConditionIsAHeader(_ condition: ObjectStore.Condition, _ line: String?) async throws {
-        let description = ObjectDescription(mediaType: "text/plain", length: 2, hash: "00", key: key)
+        let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
         async let written = store.put(key, RequestContent([1, 2]), description, if: condition, deadline: deadline)
         let request = await answer(200, [("etag", "\"n\"")])
         #expect(request.method == .put)
@@ -96,7 +104,7 @@ import Testing
 
     @Test(arguments: [412, 409, 404])
     func aConditionThatDoesNotHoldIsNoError(_ status: Int) async throws {
-        let description = ObjectDescription(mediaType: "text/plain", length: 2, hash: "00", key: key)
+        let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
         async let written = store.put(key, RequestContent([1, 2]), description, if: .isNew, deadline: deadline)
         _ = await answer(status)
         #expect(try await written == nil)
@@ -113,10 +121,19 @@ import Testing
             <CommonPrefixes><Prefix>p/z/</Prefix></CommonPrefixes>
             <NextContinuationToken>p/a/b&amp;1</NextContinuationToken></ListBucketResult>
             """)
-        #expect(request.url == "http://nas:1/pool?list-type=2&prefix=p%2F")
+        #expect(request.url == "http://nas:1/pool?encoding-type=url&list-type=2&prefix=p%2F")
         let found = try await list
         #expect(found.entries == [ObjectList.Entry(key: try #require(ObjectKey("a/b")), size: 12)])
         #expect(found.next == "p/a/b&1")
+    }
+
+    @Test func aKeyThatXMLCannotHoldHidesNoOther() {
+        let text =
+            "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>p%2Fa+b%01%zz</Key><Size>1</Size></Contents>"
+            + "<Contents><Key>p/c</Key><Size>2</Size></Contents></ListBucketResult>"
+        #expect(ObjectListReader.read(Array(text.utf8))?.entries.map(\.key) == ["p/a b\u{1}%zz", "p/c"])
+        let plain = "<ListBucketResult><Contents><Key>a%2Fb</Key><Size>1</Size></Contents></ListBucketResult>"
+        #expect(ObjectListReader.read(Array(plain.utf8))?.entries.map(\.key) == ["a%2Fb"])
     }
 
     @Test(arguments: [

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [
-        Failure.full, .refused("it refused (AccessDenied)"), .timedOut, .unreachable("broken"), .answered(status: 500),
+        Failure.full, .refused("it refused (AccessDenied)"), .unreachable("broken"), .answered(status: 500),
         .unreadable("x"),
     ])
     func whatCannotBeWrittenIsRead(_ error: Failure) {
@@ -70,15 +70,15 @@ import Testing
 
     @Test func whoWritesTriesBothOutAndReadersGoOn() {
         let health = Watched()
-        health.failed(.write, .timedOut, now: start)
+        health.failed(.write, .unreachable("gone"), now: start)
         health.failed(.read, .timedOut, now: start)
         #expect(health.mayAsk(.write, now: after(30)))
         #expect(!health.mayAsk(.read, now: after(30)))
-        health.failed(.write, .timedOut, now: after(32))
+        health.failed(.write, .unreachable("gone"), now: after(32))
         // That tells nothing of reading: a reader tries.
         #expect(health.mayAsk(.read, now: after(32)))
         health.worked(.read)
-        #expect(health.state == .readOnly(reason: Failure.timedOut.cause))
+        #expect(health.state == .readOnly(reason: "gone"))
         #expect(!health.mayAsk(.write, now: after(33)))
     }
 
@@ -88,6 +88,45 @@ import Testing
         #expect(health.mayAsk(.read, now: after(30)))
         health.failed(.read, .cancelled, now: after(31))
         #expect(health.mayAsk(.read, now: after(31)))
+    }
+
+    @Test func oneLateWriteEndsNoOther() {
+        let health = Watched()
+        for _ in 0..<2 { health.failed(.write, .timedOut, now: start) }
+        health.worked(.write)
+        for _ in 0..<2 { health.failed(.write, .timedOut, now: start) }
+        #expect(health.state == .works)
+        health.failed(.write, .timedOut, now: start)
+        #expect(health.state == .readOnly(reason: Failure.timedOut.cause))
+        // The trial after the rest is proof enough.
+        #expect(health.mayAsk(.write, now: after(30)))
+        health.failed(.write, .timedOut, now: after(31))
+        #expect(!health.mayAsk(.write, now: after(90)))
+        #expect(health.mayAsk(.write, now: after(91)))
+    }
+
+    @Test func slowPicturesEndPicturesAlone() {
+        let health = Watched()
+        for _ in 0..<2 { health.wasSlow(now: start) }
+        health.wasQuick()
+        for _ in 0..<3 { health.wasSlow(now: start) }
+        guard case .picturesRest = health.state else {
+            Issue.record("\(health.state)")
+            return
+        }
+        #expect(!health.mayAsk(.picture, now: after(29)))
+        #expect(health.mayAsk(.read, now: after(29)))
+        #expect(health.mayAsk(.write, now: after(29)))
+        // One picture tries, and the next rest is longer.
+        #expect(health.mayAsk(.picture, now: after(30)))
+        #expect(!health.mayAsk(.picture, now: after(30)))
+        health.worked(.picture)
+        health.wasSlow(now: after(31))
+        #expect(!health.mayAsk(.picture, now: after(90)))
+        #expect(health.mayAsk(.picture, now: after(91)))
+        health.worked(.picture)
+        health.wasQuick()
+        #expect(health.state == .works)
     }
 
     @Test func threeLiesInARowAreNoAccident() {
@@ -120,4 +159,8 @@ private final class Watched {
     func lied(now: ContinuousClock.Instant) { health.lied(now: now) }
 
     func toldTheTruth() { health.toldTheTruth() }
+
+    func wasQuick() { health.wasQuick() }
+
+    func wasSlow(now: ContinuousClock.Instant) { health.wasSlow(now: now) }
 }

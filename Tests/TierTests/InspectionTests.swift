@@ -14,8 +14,7 @@ import Testing
     /// An object as rankfs writes it.
     private func put(_ key: String, _ bytes: [UInt8] = [1, 2, 3]) async throws {
         let key = try #require(ObjectKey(key))
-        let description = ObjectDescription(
-            mediaType: "text/plain", length: Int64(bytes.count), hash: XXH3.hex(bytes), key: key)
+        let description = ObjectDescription(mediaType: "text/plain", of: bytes, key: key)
         _ = try await memory.store().put(key, RequestContent(bytes), description, deadline: .now + .seconds(60))
     }
 
@@ -28,7 +27,7 @@ import Testing
     /// Lets the store list what it has, and do something else to other requests.
     private func listing(_ fault: @escaping @Sendable (HTTPRequest) -> MemoryStore.Fault? = { _ in nil }) {
         let text = list(memory.keys("").map { ($0, "3") })
-        memory.fail { $0.url.contains("?list-type") ? .status(200, text) : fault($0) }
+        memory.fail { $0.url.contains("?encoding-type=url&list-type") ? .status(200, text) : fault($0) }
     }
 
     @Test func whatOthersWroteIsLeftAlone() async throws {

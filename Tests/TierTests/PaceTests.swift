@@ -34,15 +34,18 @@ import Testing
         Task { [pictures, picture] in
             let urgency = Urgency()
             urgency.raise()
-            return await pictures.fetch(picture, length: 3000, urgency: urgency) { _, _ in true } != nil
+            return await pictures.fetch(picture, length: 3000, urgency: urgency, into: .ignoring)
         }
     }
 
     private var headers: [(name: String, value: String)] {
-        [
-            ("x-amz-meta-rankfs-length", "3000"), ("x-amz-meta-rankfs-hash", XXH3.hex(bytes)),
-            ("x-amz-meta-rankfs-key", "pictures/pixiv/61/97_p0_regular_5"), ("content-length", "3000"),
-        ]
+        get throws {
+            let key = try #require(ObjectKey("pictures/pixiv/61/97_p0_regular_5"))
+            return ObjectDescription(mediaType: "", of: bytes, key: key).headers(nil).map { line in
+                let parts = line.split(separator: ":", maxSplits: 1)
+                return (String(parts[0]), String(parts[1].dropFirst()))
+            } + [("content-length", "3000")]
+        }
     }
 
     @Test func timeInTheQueueIsNotTheStores() async throws {
@@ -53,7 +56,7 @@ import Testing
         held.begin()
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(1))
-        held.respond(status: 200, headers: headers, body: bytes)
+        held.respond(status: 200, headers: try headers, body: bytes)
         #expect(await found.value)
         #expect(store.rests(.read) == nil)
     }
@@ -68,14 +71,52 @@ import Testing
         #expect(store.state == .works)
     }
 
-    @Test func aStoreThatIsSilentOnceAskedRests() async throws {
+    @Test func picturesOfAStoreThatIsSilentOnceAskedRest() async throws {
+        for number in 0..<TierHealth.mostAccidents {
+            #expect(store.rests(.picture) == nil)
+            let found = fetch()
+            let held = await transport.waitForRequest(at: number)
+            held.begin()
+            await clock.waitForSleepers(1)
+            clock.advance(by: TierPace.firstBytes.usual)
+            #expect(await !found.value)
+        }
+        #expect(store.rests(.picture) != nil)
+        #expect(store.rests(.read) == nil)
+        #expect(store.figures.slow == TierHealth.mostAccidents)
+    }
+
+    @Test func aFirstByteMayTakeAsLongAsThatOfTheHost() {
+        let pace = TierPace()
+        #expect(pace.firstByte == TierPace.firstBytes.usual)
+        pace.learn(1 << 20, firstAfter: .milliseconds(20), in: .milliseconds(100))
+        #expect(pace.firstByte == TierPace.firstBytes.least)
+        for _ in 0..<40 { pace.learn(1 << 20, firstAfter: .milliseconds(600), in: .milliseconds(100)) }
+        #expect(pace.firstByte > .milliseconds(1100) && pace.firstByte <= .milliseconds(1200))
+        for _ in 0..<40 { pace.learn(1 << 20, firstAfter: .seconds(60), in: .milliseconds(100)) }
+        #expect(pace.firstByte == TierPace.firstBytes.most)
+    }
+
+    @Test func besideASlowHostLessIsEnough() {
+        let (pace, start) = (TierPace(), ContinuousClock.now)
+        pace.learn(1 << 20, firstAfter: .milliseconds(20), in: .seconds(8))
+        let share = pace.begin(now: start)
+        // Half of 128 KB a second.
+        let due = pace.due(share, now: start + .seconds(10))
+        #expect(due > 500 << 10 && due <= 640 << 10)
+    }
+
+    @Test func whatWaitsForItsTurnIsWithdrawnOnceTheStoreRests() async throws {
+        let waiting = fetch()
+        let queued = await transport.waitForRequest(at: 0)
         let found = fetch()
-        let held = await transport.waitForRequest(at: 0)
+        let held = await transport.waitForRequest(at: 1)
         held.begin()
-        await clock.waitForSleepers(1)
-        clock.advance(by: .seconds(2))
+        held.fail(.unreachable("gone"))
         #expect(await !found.value)
-        #expect(store.rests(.read) != nil)
+        #expect(await !waiting.value)
+        #expect(queued.isCancelled)
+        #expect(store.rests(.picture) != nil)
     }
 
     @Test(arguments: [false, true])
@@ -83,12 +124,15 @@ import Testing
         let found = fetch()
         let held = await transport.waitForRequest(at: 0)
         held.begin()
-        #expect(held.head(200, headers))
+        #expect(held.head(200, try headers))
         #expect(held.body([7]))
-        clock.advance(by: .seconds(4))
         if standsStill {
-            held.fail(.timedOut)
+            await clock.waitForSleepers(1)
+            clock.advance(by: TierPace.firstBytes.usual)
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(4))
         } else {
+            clock.advance(by: .seconds(4))
             #expect(!held.body([7]))
             held.fail(.cancelled)
         }

@@ -1,6 +1,7 @@
 import System
 import Foundation
 import HTTP
+import ImageCache
 @testable import Tier
 import Rankings
 import Synchronization
@@ -36,8 +37,12 @@ import Testing
         let store: TierStore
     }
 
-    private func machine(_ name: String, maySpend: Bool = true, ahead: Int64 = 0) throws -> Machine {
-        let store = TierStore(try memory.store(ahead: ahead), time: TimeSource(clock)) { [reports] in reports.add($0) }
+    private func machine(
+        _ name: String, maySpend: Bool = true, mayWrite: Bool = true, ahead: Int64 = 0, secret: ObjectSecret? = nil
+    ) throws -> Machine {
+        let store = TierStore(
+            try memory.store(ahead: ahead, secret: secret), time: TimeSource(clock), mayWrite: mayWrite
+        ) { [reports] in reports.add($0) }
         let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite")) { maySpend }
         return Machine(
             pictures: TierPictures(store, leases: Leases(store, owner: name), service: "pixiv", uploads: uploads),
@@ -49,14 +54,17 @@ import Testing
         let urgency = Urgency()
         if isRead { urgency.raise() }
         let found = Mutex<[UInt8]>([])
-        let count = await machine.pictures.fetch(picture, length: length, urgency: urgency) { bytes, offset in
+        let sink = PictureSink { bytes, offset in
             let copy = Array(bytes)
             found.withLock { found in
                 found = Array(found.prefix(Int(offset))) + copy
             }
             return true
+        } proven: { _, _ in
+            true
         }
-        return count == nil ? nil : found.withLock { $0 }
+        let isWhole = await machine.pictures.fetch(picture, length: length, urgency: urgency, into: sink)
+        return isWhole ? found.withLock { $0 } : nil
     }
 
     private func keep(_ machine: Machine) throws {
@@ -201,10 +209,10 @@ import Testing
         memory.pass(TierPictures.leaseSeconds + 1)
         let path = "\(folder.path)/picture"
         try Data(bytes).write(to: URL(filePath: path))
-        memory.fail { [memory, hash, bytes] request in
+        memory.fail { [memory, bytes] request in
             if request.method == .put, request.headers.contains(where: { $0.hasPrefix("If-Match") }) {
                 memory.fail(nil)
-                memory.add("pictures/pixiv/61/97_p0_regular_5", bytes, hash: XXH3.hex(hash))
+                memory.add("pictures/pixiv/61/97_p0_regular_5", bytes)
             }
             return nil
         }
@@ -267,6 +275,71 @@ import Testing
             while second.store.figures.uploads == 0 { await Task.yield() }
         }
         #expect(await fetch(try machine("third")).map { $0 == bytes } == true)
+    }
+
+    @Test func whatAStrangerPutThereIsReplaced() async throws {
+        let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
+        // A page of HTML under the key of a picture, with digests that fit.
+        memory.add("pictures/pixiv/61/97_p0_regular_5", Array("<html>".utf8))
+        let machine = try machine("first", secret: secret)
+        #expect(await fetch(machine, length: nil) == nil)
+        #expect(machine.store.figures.unproven == 1)
+        #expect(machine.store.figures.wrong == 0)
+        try await passing {
+            try keep(machine)
+            while machine.store.figures.uploads == 0 { await Task.yield() }
+        }
+        #expect(await fetch(try self.machine("second", secret: secret)).map { $0 == bytes } == true)
+        #expect(await fetch(try self.machine("third")).map { $0 == bytes } == true)
+    }
+
+    @Test func whatTurnedOutWrongIsNotTakenAgain() async throws {
+        try await bring()
+        let second = try machine("second")
+        second.pictures.distrust(picture)
+        #expect(await fetch(second) == nil)
+        try await passing { while !memory.keys("pictures").isEmpty { await Task.yield() } }
+        #expect(second.store.figures.wrong == 1)
+    }
+
+    @Test func whoMayNotWriteWaitsLikeTheOthers() async throws {
+        let (first, second) = (try machine("first"), try machine("second", mayWrite: false))
+        #expect(await fetch(first) == nil)
+        let found = try await passing {
+            async let waiting = fetch(second)
+            while memory.count("GET leases") < 1 { await Task.yield() }
+            try keep(first)
+            return await waiting
+        }
+        #expect(found.map { $0 == bytes } == true)
+        #expect(second.store.figures.awaited == 1)
+        #expect(memory.count("PUT leases") == 1)
+        // Nobody brings another one.
+        memory.add("pictures/other", [1])
+        let third = try machine("third", mayWrite: false)
+        memory.change("pictures/pixiv/61/97_p0_regular_5") { $0.headers = [] }
+        #expect(try await passing { await fetch(third) } == nil)
+        try keep(third)
+        #expect(third.uploads.waiting == 0)
+    }
+
+    @Test func whoWouldNotUploadHoldsNoLease() async throws {
+        let machine = try machine("metered", maySpend: false)
+        let began = clock.now
+        let found = try await passing { await fetch(machine) }
+        #expect(found == nil)
+        #expect(memory.count("PUT") == 0)
+        #expect(clock.now - began < .milliseconds(200))
+    }
+
+    @Test func aPictureWithoutReadersIsNotWaitedForForEver() async throws {
+        let (first, second) = (try machine("first"), try machine("second"))
+        #expect(await fetch(first) == nil)
+        let before = memory.log.count
+        let found = try await clock.passing(by: .milliseconds(200)) { await fetch(second, isRead: false) }
+        #expect(found == nil)
+        // The store's clock stands still, so that the lease never ends.
+        #expect(memory.log.count - before < 300)
     }
 
     @Test func anotherLengthThanTheOneShownIsNoneOfIt() async throws {

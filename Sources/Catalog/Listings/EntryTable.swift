@@ -86,10 +86,12 @@ struct EntryTable: Sendable {
         }
     }
 
-    /// Sets a size in bytes, or forgets it with 0, if the picture is in the table.
-    mutating func setSize(_ size: Int64, of picture: PictureID) {
-        guard let position = position(of: picture) else { return }
+    /// Sets a size in bytes, or forgets it with 0, if the picture is in the table; returns whether it is.
+    @discardableResult
+    mutating func setSize(_ size: Int64, of picture: PictureID) -> Bool {
+        guard let position = position(of: picture) else { return false }
         sizes[position] = size
+        return true
     }
 
     /// Appends a stored row.

@@ -412,8 +412,9 @@ extension Listing {
     /// The seconds after its last request for which a walk over all sizes is assumed to continue.
     static let walkSeconds: Int64 = 10
 
-    /// Sets a size in bytes, or forgets it with 0, if the picture is here.
-    func setSize(_ size: Int64, of picture: PictureID) {
+    /// Sets a size in bytes, or forgets it with 0, if the picture is here; returns whether it is.
+    @discardableResult
+    func setSize(_ size: Int64, of picture: PictureID) -> Bool {
         state.withLock { $0.table.setSize(size, of: picture) }
     }
 

@@ -42,8 +42,11 @@ package final class Sizes: Sendable {
     /// Keeps a size that a download found.
     package func set(_ size: Int64, of picture: PictureID) {
         guard size > 0 else { return }
-        doubted.withLock { _ = $0.remove(picture) }
-        for listing in memory.all { listing.setSize(size, of: picture) }
+        let wasDoubted = doubted.withLock { $0.remove(picture) != nil }
+        for listing in memory.all where listing.setSize(size, of: picture) {
+            // What a host told wrongly once other machines would believe.
+            if wasDoubted, let shared { Task { await shared.correct(size, of: picture, in: listing.key) } }
+        }
         context.outbox.add([.size(size, picture)])
     }
 
@@ -284,6 +287,9 @@ package protocol SharedSizes: Sendable {
     ///   - listing: The listing that shows them.
     /// - Returns: Bytes in the order of the pictures, 0 for sizes that no machine has requested.
     func known(of pictures: [PictureID], in listing: ListingKey) async -> [Int64]
+
+    /// Replaces a size that a download has contradicted.
+    func correct(_ size: Int64, of picture: PictureID, in listing: ListingKey) async
 
     /// A size that a machine has requested, this one if no other has.
     ///

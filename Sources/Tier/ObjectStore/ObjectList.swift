@@ -76,7 +76,31 @@ final class ObjectListReader {
                     == XML_STATUS_OK
             }
         }
-        return isWhole && reader.isList && !reader.hasDoctype ? reader.answer : nil
+        guard isWhole, reader.isList, !reader.hasDoctype else { return nil }
+        if reader.isEncoded {
+            for index in reader.answer.entries.indices {
+                reader.answer.entries[index].key = decoded(reader.answer.entries[index].key)
+            }
+        }
+        return reader.answer
+    }
+
+    /// Whether keys have `%XX` for bytes that XML cannot hold, as requested by `encoding-type`.
+    private var isEncoded = false
+
+    private static func decoded(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private var isList = false
@@ -97,6 +121,7 @@ final class ObjectListReader {
         case ["Contents"]:
             if let key, let size, size >= 0 { answer.entries.append((key, size)) }
             (key, size) = (nil, nil)
+        case ["EncodingType"]: isEncoded = value == "url"
         case ["NextContinuationToken"] where !value.isEmpty: answer.next = value
         default: break
         }

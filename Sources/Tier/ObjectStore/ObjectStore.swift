@@ -10,11 +10,10 @@ package import HTTP
 ///
 /// A value; any task may call. Cancelling the task cancels the request.
 package struct ObjectStore: Sendable {
-    /// The prefix of all metadata headers of rankfs.
-    static let metadataPrefix = "x-amz-meta-rankfs-"
-
     package let place: StorePlace
     let keys: StoreKeys
+    /// The secret of the machines that share the store; nil where every writer is trusted.
+    let secret: ObjectSecret?
     package let transport: any Transport
     private let client: HTTPClient
     private let clock: StoreClock
@@ -24,15 +23,18 @@ package struct ObjectStore: Sendable {
     /// - Parameters:
     ///   - place: The place of the objects.
     ///   - keys: The credentials.
+    ///   - secret: The secret by which machines recognise what others of them wrote; nil where every writer is trusted.
     ///   - transport: The transport of the requests.
     ///   - time: The clock of deadlines.
     ///   - wallClock: Returns this machine's time in Unix seconds, which may be wrong.
     package init(
-        _ place: StorePlace, keys: StoreKeys, transport: any Transport, time: TimeSource = .system,
+        _ place: StorePlace, keys: StoreKeys, secret: ObjectSecret? = nil, transport: any Transport,
+        time: TimeSource = .system,
         wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }
     ) {
         self.place = place
         self.keys = keys
+        self.secret = secret
         self.transport = transport
         client = HTTPClient(transport: transport, policy: .once, time: time)
         clock = StoreClock(time: time, wallClock: wallClock)
@@ -74,7 +76,7 @@ package struct ObjectStore: Sendable {
         if let etag { request.headers.append("If-None-Match: \(etag)") }
         let answer = try await send(request)
         switch answer.head.status {
-        case 200: return .object(StoredObject(answer))
+        case 200: return .object(StoredObject(answer, secret))
         case 304: return .unchanged
         case 404 where !answer.namesBucket: return .absent
         default: throw Failure(status: answer.head.status, body: answer.body)
@@ -125,7 +127,7 @@ package struct ObjectStore: Sendable {
         request.transferClass = transferClass
         request.priority = transferClass == .bulk ? .preload : .reader
         request.content = content
-        request.headers += description.headers + ["Content-Type: \(description.mediaType)"]
+        request.headers += description.headers(secret) + ["Content-Type: \(description.mediaType)"]
         switch condition {
         case .always: break
         case .isNew: request.headers.append("If-None-Match: *")
@@ -215,55 +217,18 @@ extension HTTPResponse {
 
 // MARK: - Stored object
 
-/// The metadata stored with an object.
-package struct ObjectDescription: Hashable, Sendable {
-    package var mediaType: String
-    /// The length of the object in bytes, independent of the store's own count.
-    package var length: Int64
-    /// XXH3 of all bytes, 16 hexadecimal digits.
-    package var hash: String
-    /// The key under which the object was written; a copy under another key does not match its description.
-    package var key: String
-
-    package init(mediaType: String, length: Int64, hash: String, key: ObjectKey) {
-        self.init(mediaType: mediaType, length: length, hash: hash, key: key.text)
-    }
-
-    private init(mediaType: String, length: Int64, hash: String, key: String) {
-        self.mediaType = mediaType
-        self.length = length
-        self.hash = hash
-        self.key = key
-    }
-
-    /// Reads the metadata back; nil for an object that another program wrote.
-    package init?(_ head: HTTPAnswer) {
-        let prefix = ObjectStore.metadataPrefix
-        guard let length = head[prefix + "length"].flatMap({ Int64($0) }), length >= 0,
-            let hash = head[prefix + "hash"],
-            hash.utf8.count == 16, let key = head[prefix + "key"]
-        else { return nil }
-        self.init(mediaType: head.contentType ?? "", length: length, hash: hash, key: key)
-    }
-
-    var headers: [String] {
-        [("length", "\(length)"), ("hash", hash), ("key", key)].map { "\(ObjectStore.metadataPrefix)\($0): \($1)" }
-    }
-}
-
 /// An object as a store returned it.
 package struct StoredObject: Sendable {
     package let bytes: [UInt8]
     package let etag: String?
-    /// The metadata; nil for an object that another program wrote.
-    package let description: ObjectDescription?
+    package let provenance: Provenance
     /// The age of the object in seconds, by the store's clock; nil if the store does not state it.
     package let age: Int64?
 
-    init(_ answer: HTTPResponse) {
+    init(_ answer: HTTPResponse, _ secret: ObjectSecret?) {
         bytes = answer.body
         etag = answer.head.etag
-        description = ObjectDescription(answer.head)
+        provenance = Provenance(answer.head, secret)
         age = answer.head.age
     }
 }

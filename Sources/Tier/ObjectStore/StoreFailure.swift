@@ -5,6 +5,9 @@ extension Failure {
     /// There is no bucket of that name.
     static let noBucket = Failure.unreadable("there is no such bucket")
 
+    /// Whether a store answered that there are too many requests.
+    var isTooMany: Bool { self == .answered(status: 503) || self == .answered(status: 429) }
+
     /// The failure that an answer without a status of success means.
     package init(status: Int, body: [UInt8]) {
         let code = Self.code(in: body)

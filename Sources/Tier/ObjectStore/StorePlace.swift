@@ -38,7 +38,8 @@ package struct StorePlace: Hashable, Sendable {
     func listURL(below folder: ObjectKey?, after token: String?) -> String {
         let begin = [prefix, folder].compactMap { $0?.text }.joined(separator: "/")
         var query = token.map { "continuation-token=\(Self.escaped($0))&" } ?? ""
-        query += "list-type=2"
+        // A key of another program may have bytes that XML cannot hold.
+        query += "encoding-type=url&list-type=2"
         if !begin.isEmpty { query += "&prefix=\(Self.escaped(begin + "/"))" }
         return "\(origin)/\(bucket)?\(query)"
     }

@@ -28,7 +28,7 @@ struct TimedSignature {
             ([request.method.rawValue, place.path, place.query] + signed.map { "\($0.name):\($0.value)" }
             + ["", names, content]).joined(separator: "\n")
         let scope = "\(stamp.prefix(8))/\(region)/s3/aws4_request"
-        guard let hash = SHA256.digest(Array(canonical.utf8)).map(SHA256.hex) else { return nil }
+        let hash = SHA256.hex(SHA256.digest(Array(canonical.utf8)))
         var key: [UInt8]? = Array("AWS4\(keys.secret)".utf8)
         for part in scope.split(separator: "/") {
             key = key.flatMap { SHA256.authenticate(Array(part.utf8), key: $0) }

@@ -7,16 +7,16 @@ import Tier
 /// `rankfs tier`: inspects, checks and fills the object store that machines share.
 enum TierCommand: Command {
     case info(MountRequest)
-    case verify(MountRequest)
+    case verify(MountRequest, isRemoving: Bool)
     case warm(FetchCommand)
 
     static let definition = CommandDefinition(
-        "tier", "info|verify|warm [SOURCE | PATH…] [-o OPTION,…]", brief: "info|verify|warm [PATH…]",
+        "tier", "info|verify|warm [SOURCE | PATH…] [--dry-run] [-o OPTION,…]", brief: "info|verify|warm [PATH…]",
         summary: "what machines share: look at, check or fill it",
         details: """
               info [SOURCE]     prints what is on the shared tier, whichever machine brought it there
               verify [SOURCE]   reads every picture and document there, and removes what does not have the bytes that were written;
-                                objects that rankfs did not write are left alone
+                                objects that rankfs did not write are left alone; with --dry-run nothing is removed
               warm PATH…        reads what PATH names from a mount with a tier, as `rankfs fetch` does, and waits until it is on the tier:
                                 a day, or a month as ranking/daily/2024-01-01..2024-01-31
 
@@ -45,7 +45,7 @@ enum TierCommand: Command {
         if positions.count == 2 { request.source = try SourceName(argument: positions[1]) }
         switch (positions.first, positions.count) {
         case ("info", 1...2): return .info(request)
-        case ("verify", 1...2): return .verify(request)
+        case ("verify", 1...2): return .verify(request, isRemoving: !arguments.flags.contains("--dry-run"))
         default:
             throw ProgramError(
                 .usage, "say what to do: rankfs tier info|verify [SOURCE] [-o OPTIONS], or rankfs tier warm PATH….")
@@ -64,7 +64,7 @@ enum TierCommand: Command {
     func run() throws(ProgramError) {
         switch self {
         case .info(let request): Output.print(Self.text(of: try Self.survey(request)))
-        case .verify(let request): try Self.check(request)
+        case .verify(let request, let isRemoving): try Self.check(request, isRemoving: isRemoving)
         case .warm(let fetch): try Self.fill(fetch)
         }
     }
@@ -75,11 +75,11 @@ enum TierCommand: Command {
         try ask(request) { (store) async throws(Failure) in try await TierInspection(store).survey() }
     }
 
-    private static func check(_ request: MountRequest) throws(ProgramError) {
+    private static func check(_ request: MountRequest, isRemoving: Bool) throws(ProgramError) {
         let found = try ask(request) { (store) async throws(Failure) in
-            try await TierInspection(store).verify(isRemoving: true)
+            try await TierInspection(store).verify(isRemoving: isRemoving)
         }
-        Output.print(text(of: found))
+        Output.print(text(of: found, removed: isRemoving))
         // The mistakes are listed already; scripts check the exit status.
         guard found.mistakes.isEmpty, found.failures.isEmpty, found.stopped == nil else {
             throw ProgramError(.incomplete, "")
@@ -212,8 +212,9 @@ enum TierCommand: Command {
         return text
     }
 
-    static func text(of found: TierInspection.Verification) -> String {
-        var lines = lines("removed    ", found.mistakes) + lines("not read   ", found.failures)
+    static func text(of found: TierInspection.Verification, removed: Bool = true) -> String {
+        var lines =
+            lines(removed ? "removed    " : "damaged    ", found.mistakes) + lines("not read   ", found.failures)
         lines.append("in order   " + text(found.pictures, "picture") + ", " + text(found.documents, "document"))
         if found.others.objects > 0 {
             lines.append("left       " + text(found.others, "object") + " of others")

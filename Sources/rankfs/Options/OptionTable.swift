@@ -56,6 +56,10 @@ struct Settings: Hashable, Sendable {
     var tierRegion: String?
     /// A file with the key to the store; absolute.
     var tierKeys: String?
+    /// A file with the secret of the machines that share the tier; absolute.
+    var tierSecret: String?
+    /// Whether this machine writes to the tier.
+    var writesToTier = true
     /// Whether answers for the signed-in user are shared with that user's other machines.
     var sharesPrivate = false
     var logLevel: LogLevel = .info
@@ -382,6 +386,13 @@ enum OptionTable {
             "tier_keys", "FILE", standard: "the AWS variables",
             help: "a file with aws_access_key_id and aws_secret_access_key, which nobody else may read",
             mayBeSecret: true, path: \.tierKeys),
+        OptionDefinition(
+            "tier_secret", "FILE", standard: "none",
+            help: "a file with a secret of your machines, without which nothing on the tier is believed",
+            mayBeSecret: true, path: \.tierSecret),
+        OptionDefinition(
+            "tier_write", "WORD", standard: "on", help: "whether this machine brings anything to the tier: on or off",
+            words: onOff, of: \.writesToTier),
         OptionDefinition(
             "tier_private", "WORD", standard: "off",
             help: "whether your machines share what you are shown while signed in: on or off",

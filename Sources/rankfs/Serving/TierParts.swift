@@ -29,7 +29,8 @@ final class TierParts: Sendable {
         guard !settings.isOffline, let means = try TierMeans(settings, home: home) else { return nil }
         let configuration = Tier.Configuration(
             service: service(source, settings, choices), directory: place.catalog,
-            sharesPrivate: settings.sharesPrivate, maySpend: maySpend, owner: ChanceName.make())
+            sharesPrivate: settings.sharesPrivate, mayWrite: settings.writesToTier, maySpend: maySpend,
+            owner: ChanceName.make())
         do throws(DatabaseError) {
             return TierParts(try Tier(configuration, store: means.store) { log.record($0) }, means.transport)
         } catch {
@@ -79,6 +80,7 @@ struct TierMeans {
         guard let address = settings.tier else { return nil }
         let place = StorePlace(address, origin: settings.tierURL?.origin, region: settings.tierRegion)
         let keys = try TierKeys.read(settings, home)
+        let secret = try TierKeys.secret(settings, home)
         // An origin that the user named may be anywhere, also in the local network.
         let isNamed = settings.tierURL != nil
         let host = String(place.origin.drop { $0 != "/" }.drop { $0 == "/" })
@@ -94,19 +96,19 @@ struct TierMeans {
         } catch {
             throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
         }
-        store = ObjectStore(place, keys: keys, transport: RequestQueue(transport))
+        store = ObjectStore(place, keys: keys, secret: secret, transport: RequestQueue(transport))
     }
 }
 
 // MARK: - Tier keys
 
-/// The places of the key to the object store.
+/// The places of the key to the object store, and of the secret of the machines that share it.
 ///
-/// It is in a file that only the user may read, in systemd's credentials, or in the variables that programs for such stores
+/// They are in files that only the user may read, in systemd's credentials, or in the variables that programs for such stores
 /// have in common; never on the command line.
 enum TierKeys {
-    /// The name of systemd's credential (`LoadCredential=rankfs-tier:FILE`).
-    static let credentialName = "rankfs-tier"
+    /// The names of systemd's credentials (`LoadCredential=rankfs-tier:FILE`).
+    static let credentials = (keys: "rankfs-tier", secret: "rankfs-tier-secret")
     /// Bytes; such files have some hundred.
     private static let longest = 64 << 10
 
@@ -114,11 +116,7 @@ enum TierKeys {
     ///
     /// - Throws: configuration, with the error of the first place that applies, or with the places to put a key.
     static func read(_ settings: Settings, _ home: Home) throws(ProgramError) -> StoreKeys {
-        if let path = settings.tierKeys { return try keys(in: path, mustBePrivate: true) }
-        if let directory = home.variables["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") {
-            let path = "\(directory)/\(credentialName)"
-            if unsafe access(path, F_OK) == 0 { return try keys(in: path, mustBePrivate: false) }
-        }
+        if let file = file(settings.tierKeys, credentials.keys, home) { return try keys(in: file) }
         if let keys = StoreKeys(variables: home.variables) { return keys }
         throw ProgramError(
             .configuration,
@@ -126,10 +124,46 @@ enum TierKeys {
                 + "or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.")
     }
 
-    private static func keys(in path: String, mustBePrivate: Bool) throws(ProgramError) -> StoreKeys {
-        let name = "the file of the tier's key \(LogText.escaped(path))"
+    /// The secret in the file that `tier_secret` names, or in systemd's credential; nil if there is none.
+    static func secret(_ settings: Settings, _ home: Home) throws(ProgramError) -> ObjectSecret? {
+        guard let file = file(settings.tierSecret, credentials.secret, home) else { return nil }
+        let name = "the file of the tier's secret \(LogText.escaped(file.path))"
+        let bytes = try bytes(of: file, name)
+        guard let secret = ObjectSecret(Array(bytes.prefix { $0 != 10 && $0 != 13 })) else {
+            throw ProgramError(
+                .configuration,
+                "the first line of \(name) has fewer than \(ObjectSecret.shortest) or more than \(ObjectSecret.longest) bytes; "
+                    + "make one with `head -c 32 /dev/urandom | base64`.")
+        }
+        return secret
+    }
+
+    /// A file with a secret; one that the user names must not be readable by others.
+    private struct SecretFile {
+        let path: String
+        let mustBePrivate: Bool
+    }
+
+    private static func file(_ named: String?, _ credential: String, _ home: Home) -> SecretFile? {
+        if let named { return SecretFile(path: named, mustBePrivate: true) }
+        guard let directory = home.variables["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else { return nil }
+        let path = "\(directory)/\(credential)"
+        return unsafe access(path, F_OK) == 0 ? SecretFile(path: path, mustBePrivate: false) : nil
+    }
+
+    private static func keys(in file: SecretFile) throws(ProgramError) -> StoreKeys {
+        let name = "the file of the tier's key \(LogText.escaped(file.path))"
+        guard let keys = StoreKeys(file: try bytes(of: file, name)) else {
+            throw ProgramError(
+                .configuration,
+                "\(name) holds no key; it needs the lines aws_access_key_id = … and aws_secret_access_key = ….")
+        }
+        return keys
+    }
+
+    private static func bytes(of file: SecretFile, _ name: String) throws(ProgramError) -> [UInt8] {
         // Without O_NONBLOCK a pipe in place of the file would block the mount.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = unsafe open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw ProgramError(.configuration, "\(name) cannot be read: \(SystemError(code: errno).text).")
         }
@@ -138,14 +172,11 @@ enum TierKeys {
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw ProgramError(.configuration, "\(name) is no file.")
         }
-        guard !mustBePrivate || status.st_mode & 0o077 == 0 else {
+        guard !file.mustBePrivate || status.st_mode & 0o077 == 0 else {
             throw ProgramError(.configuration, "\(name) can be read by others; protect it with `chmod 600`.")
         }
-        guard let bytes = try? FileBytes.read(descriptor, upTo: longest), let keys = StoreKeys(file: bytes) else {
-            throw ProgramError(
-                .configuration,
-                "\(name) holds no key; it needs the lines aws_access_key_id = … and aws_secret_access_key = ….")
+        do throws(SystemError) { return try FileBytes.read(descriptor, upTo: longest) } catch {
+            throw ProgramError(.configuration, "\(name) cannot be read: \(error.text).")
         }
-        return keys
     }
 }

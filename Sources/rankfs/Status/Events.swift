@@ -75,6 +75,8 @@ extension Log {
         case .works: info("the shared tier works again")
         case .rests(let reason):
             warning("the shared tier is left alone for a while, for \(reason); the service is asked instead")
+        case .picturesRest(let reason):
+            warning("no picture is taken from the shared tier for a while, for \(reason); the service is asked instead")
         case .readOnly(let reason):
             warning("nothing is brought to the shared tier for a while, for \(reason); what is there is read")
         case .wrongObject(let key):

@@ -328,6 +328,12 @@ extension StatusFigure {
         .whole("tier.answers_asked") { $0.tier?.counts.answersAsked }
             .metric(#"rankfs_tier_answers_total{shared="no"}"#, ""),
         .whole("tier.wrong") { $0.tier?.counts.wrong }.metric("rankfs_tier_wrong_total", "Damaged objects found."),
+        .whole("tier.unproven") { $0.tier?.counts.unproven }
+            .metric("rankfs_tier_unproven_total", "Objects that no machine with the secret wrote."),
+        .whole("tier.slow") { $0.tier?.counts.slow }
+            .metric("rankfs_tier_slow_total", "Pictures that would have come sooner from the service."),
+        .whole("tier.slowed_down") { $0.tier?.counts.slowedDown }
+            .metric("rankfs_tier_slowed_down_total", "Answers of the store that there are too many requests."),
         .whole("tier.uploads") { $0.tier?.counts.uploads }
             .metric("rankfs_tier_uploads_total", "Pictures brought to the shared tier."),
         // The store refuses them, or they are no longer stored.

@@ -43,16 +43,17 @@ import Testing
     struct EmptyTier: PictureTier {
         let door: Door
 
-        func fetch(
-            _ picture: PictureID, length: Int64?, urgency: Urgency,
-            write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
-        ) async -> Int64? {
+        func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {
             door.enter(from: "fetch")
-            return nil
+            return false
         }
 
         func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) { door.enter(from: "keep") }
+        func hostBrought(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {
+            door.enter(from: "hostBrought")
+        }
         func giveUp(_ picture: PictureID) { door.enter(from: "giveUp") }
+        func distrust(_ picture: PictureID) { door.enter(from: "distrust") }
     }
 
     @Test func everythingOutsideMayCallTheCacheAgain() async throws {

@@ -255,6 +255,37 @@ extension MountSuite {
             }
         }
 
+        @Test func withASecretNothingOfAStrangerIsShown() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let prefix = prefix()
+                // Whoever may write to the bucket, here with another service's sizes and pictures.
+                let stranger = try machine(
+                    "stranger", workplace, origin, store, prefix: prefix, options: ["prefetch=0"])
+                let seen = try read(stranger)
+                try settle(stranger, uploads: Self.pictures)
+                #expect(stranger.unmount())
+                let secret = workplace.directory.appending(path: "secret").path
+                try Data("a secret of 128 bits and more\n".utf8).write(to: URL(filePath: secret))
+                chmod(secret, 0o600)
+                let options = ["prefetch=0", "tier_secret=\(secret)"]
+                let first = try machine("first", workplace, origin, store, prefix: prefix, options: options)
+                #expect(try read(first) == seen)
+                #expect(try number("answers_shared", first) == 0)
+                #expect(try number("hits", first) == 0)
+                #expect(try number("unproven", first) == Self.pictures)
+                #expect(try number("wrong", first) == 0)
+                try settle(first, uploads: Self.pictures)
+                #expect(first.unmount())
+                let before = asked(origin).count
+                let second = try machine("second", workplace, origin, store, prefix: prefix, options: options)
+                #expect(try read(second) == seen)
+                #expect(asked(origin).count == before)
+                let table = try String(contentsOfFile: "/proc/mounts", encoding: .utf8)
+                #expect(!table.contains("128 bits"))
+            }
+        }
+
         @Test func aDayIsFilledForOthers() async throws {
             try await withWorkplace { workplace in
                 let (origin, store) = (try OriginProcess(workplace, service: .danbooru), try SharedStore.running())

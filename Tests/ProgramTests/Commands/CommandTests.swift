@@ -49,7 +49,8 @@ func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.
                 == CacheCommand(action: .info, request: MountRequest(source: .demo)))
         #expect(try parsed(["cache", "clear"]) == CacheCommand(action: .clear, request: MountRequest()))
         #expect(try parsed(["pin", "a", "--", "-b"]) == ActCommand(command: .pin, paths: ["a", "-b"]))
-        #expect(try parsed(["tier", "verify"]) == TierCommand.verify(MountRequest()))
+        #expect(try parsed(["tier", "verify"]) == TierCommand.verify(MountRequest(), isRemoving: true))
+        #expect(try parsed(["tier", "verify", "--dry-run"]) == TierCommand.verify(MountRequest(), isRemoving: false))
         #expect(try parsed(["tier", "warm", "a", "-n"]) == TierCommand.warm(FetchCommand(paths: ["a"], dryRun: true)))
     }
 

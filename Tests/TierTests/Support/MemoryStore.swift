@@ -57,14 +57,16 @@ final class MemoryStore: Transport {
     func object(_ key: String) -> Object? { state.withLock { $0.objects[key] } }
 
     /// Puts a picture there, as another machine does.
-    func add(_ key: String, _ bytes: [UInt8], hash: String) {
+    func add(_ key: String, _ bytes: [UInt8], secret: ObjectSecret? = nil) {
+        guard let name = ObjectKey(key) else { return }
+        let headers = ObjectDescription(mediaType: "", of: bytes, key: name).headers(secret).map { line in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return (name: String(parts[0]), value: String(parts[1].dropFirst()))
+        }
         state.withLock { state in
             state.version += 1
             state.objects[key] = Object(
-                bytes: bytes,
-                headers: [("length", "\(bytes.count)"), ("hash", hash), ("key", key)].map {
-                    (name: "x-amz-meta-rankfs-\($0.0)", value: $0.1)
-                }, etag: "\"\(state.version)\"", modified: state.now)
+                bytes: bytes, headers: headers, etag: "\"\(state.version)\"", modified: state.now)
         }
     }
 
@@ -94,10 +96,10 @@ final class MemoryStore: Transport {
     func fail(_ fault: (@Sendable (HTTPRequest) -> Fault?)?) { state.withLock { $0.fault = fault } }
 
     /// As a machine sees it whose clock is right, or ahead of it by so many seconds.
-    func store(ahead: Int64 = 0) throws -> ObjectStore {
+    func store(ahead: Int64 = 0, secret: ObjectSecret? = nil) throws -> ObjectStore {
         ObjectStore(
             StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil),
-            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), transport: self
+            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), secret: secret, transport: self
         ) { [self] in now + ahead }
     }
 

@@ -1,0 +1,143 @@
+import HTTP
+import Rankings
+import Synchronization
+
+/// The choice of the machine that does a piece of work: the one with the lease in the object store.
+///
+/// A lease holds for a declared time from the moment at which the store wrote it, by the store's own clock: clocks of other
+/// machines do not matter. Leases are advisory: a machine that does not get one in time works without it, and writes the same
+/// content.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The mutex is held for microseconds.
+final class Leases: Sendable {
+    /// A lease that this machine holds.
+    struct Lease: Sendable {
+        let key: ObjectKey
+        /// The latest end of the lease.
+        let ends: ContinuousClock.Instant
+    }
+
+    /// The result of a request for a lease.
+    enum Claim: Sendable {
+        case held(Lease)
+        /// Another machine holds the lease, for this time at most.
+        case taken(Duration)
+        /// This machine cannot hold the lease, and another one may be about to get it.
+        case awaited
+        /// The store did not answer.
+        case unknown
+    }
+
+    /// The longest lease in seconds, whatever length it declares.
+    static let longest: Int64 = 60
+    /// The time in which a machine that cannot hold a lease waits for another machine to get it.
+    static let aboutTo = Duration.milliseconds(50)
+
+    private let store: TierStore
+    /// The identifier of this run on this machine, which distinguishes it from all others.
+    private let owner: String
+    /// The times at which other machines' leases were first seen, for stores that declare no times.
+    private let seen = Mutex<[ObjectKey: Sight]>([:])
+
+    private struct Sight {
+        let etag: String?
+        let first: ContinuousClock.Instant
+    }
+
+    /// The number of leases above which ended ones are removed.
+    private static let mostSeen = 256
+
+    init(_ store: TierStore, owner: String) {
+        self.store = store
+        self.owner = owner
+    }
+
+    /// Tries to get the lease of a piece of work.
+    ///
+    /// A machine that cannot hold it waits for one that does, as others do, and a moment for one that is about to.
+    ///
+    /// - Parameters:
+    ///   - work: The key of the work's object.
+    ///   - seconds: The length of the lease in seconds; longer work continues without it.
+    ///   - mayHold: Whether this machine would store the work's result.
+    /// - Returns: The lease, the remaining time of its present holder, or `unknown`.
+    func claim(_ work: ObjectKey, seconds: Int64, mayHold: Bool = true) async -> Claim {
+        guard let key = ObjectKey("leases/\(work.text)") else { return .unknown }
+        var holds = mayHold && store.takesWrites
+        if holds {
+            switch await write(key, seconds: seconds, if: .isNew) {
+            case .held(let lease): return .held(lease)
+            case .failed: return .unknown
+            case .refused: holds = false
+            case .declined: break
+            }
+        }
+        guard store.hasConditions, let found = await store.get(key) else { return .unknown }
+        guard case .object(let object) = found else {
+            // The lease ended meanwhile; the next request decides about the next holder.
+            if holds { return .taken(.zero) }
+            return sight(of: key, nil) < Self.aboutTo ? .awaited : .unknown
+        }
+        let text = (try? JSONReader.read(object.bytes)) ?? .null
+        let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
+        let left = length - (object.age ?? sight(of: key, object.etag).components.seconds)
+        guard holds else { return left > 0 ? .taken(.seconds(left)) : .unknown }
+        if left > 0, text["owner"].text == owner {
+            return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
+        }
+        guard left < 0 || text["owner"].text == owner, let etag = object.etag else {
+            return .taken(.seconds(max(0, left)))
+        }
+        return switch await write(key, seconds: seconds, if: .isStill(etag)) {
+        case .held(let lease): .held(lease)
+        case .declined: .taken(.seconds(seconds))
+        case .failed, .refused: .unknown
+        }
+    }
+
+    /// Returns the time for which this machine has seen a lease, or the absence of one.
+    private func sight(of key: ObjectKey, _ etag: String?) -> Duration {
+        let now = store.time.now()
+        return seen.withLock { seen in
+            if let sight = seen[key], sight.etag == etag, now - sight.first <= .seconds(Self.longest) {
+                return now - sight.first
+            }
+            if seen.count >= Self.mostSeen {
+                seen = seen.filter { now - $0.value.first <= .seconds(Self.longest) }
+                // So many at one moment cannot be real leases.
+                if seen.count >= Self.mostSeen { seen = [:] }
+            }
+            seen[key] = Sight(etag: etag, first: now)
+            return .zero
+        }
+    }
+
+    /// Gives a lease back unless it has ended, when another machine may hold it.
+    func release(_ lease: Lease) async {
+        if store.time.now() < lease.ends { await store.delete(lease.key) }
+    }
+
+    private enum Written {
+        case held(Lease)
+        /// The condition does not hold.
+        case declined
+        /// The store does not let this machine write.
+        case refused
+        case failed
+    }
+
+    private func write(_ key: ObjectKey, seconds: Int64, if condition: ObjectStore.Condition) async -> Written {
+        let ends = store.time.now() + .seconds(seconds)
+        let text = JSONText.object([("owner", .text(owner)), ("seconds", .integer(seconds))]).line
+        let written = await store.put(
+            key, Array(text.utf8), if: condition, insists: true, within: TierStore.patience)
+        return switch written {
+        case .done: .held(Lease(key: key, ends: ends))
+        case .declined: .declined
+        case .notTaken, .failed(.refused), .failed(.full), .unasked: .refused
+        case .failed: .failed
+        }
+    }
+}
