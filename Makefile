@@ -29,7 +29,7 @@ MOUNTPOINT ?=
 SERVICE ?= all
 
 # Debian's names. What the program is built from, and what only its tests ask for.
-PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libssl-dev libsqlite3-dev libxxhash-dev zlib1g-dev \
+PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libssl-dev libsqlite3-dev libxxhash-dev libzstd-dev zlib1g-dev \
                  libturbojpeg0-dev libwebp-dev libpng-dev pkg-config libsystemd-dev libexpat1-dev
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
                  ffmpeg webp mandoc zsh python3 python3-venv python3-h2 iproute2 strace dbus python3-dbus python3-gi python3-pyqt5 \

@@ -69,6 +69,7 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
@@ -78,7 +79,7 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
 
         library("Rankings", []),
-        library("System", ["CLinux", "CSQLite", "CCrypto", "CXXHash"]),
+        library("System", ["CLinux", "CSQLite", "CCrypto", "CXXHash", "CZstd"]),
         library("HTTP", ["System", "Rankings", "CCurl"]),
         library("Sourcing", ["System", "Rankings", "HTTP"]),
         library("Pixiv", ["System", "Rankings", "HTTP", "Sourcing"]),

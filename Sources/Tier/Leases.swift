@@ -22,8 +22,8 @@ final class Leases: Sendable {
     /// The result of a request for a lease.
     enum Claim: Sendable {
         case held(Lease)
-        /// Another machine holds the lease, for this time at most.
-        case taken(Duration)
+        /// Another machine holds the lease, for this time at most; what it brings may have to wait until others are brought.
+        case taken(Duration, queue: Duration = .zero)
         /// This machine cannot hold the lease, and another one may be about to get it.
         case awaited
         /// The store did not answer.
@@ -61,13 +61,18 @@ final class Leases: Sendable {
     /// - Parameters:
     ///   - work: The key of the work's object.
     ///   - seconds: The length of the lease in seconds; longer work continues without it.
+    ///   - queue: The time for which the result waits for others to be stored; the lease is longer by it.
     ///   - mayHold: Whether this machine would store the work's result.
     /// - Returns: The lease, the remaining time of its present holder, or `unknown`.
-    func claim(_ work: ObjectKey, seconds: Int64, mayHold: Bool = true) async -> Claim {
+    func claim(
+        _ work: ObjectKey, seconds: Int64, queue: Duration = .zero, mayHold: Bool = true
+    ) async -> Claim {
+        let queued = min(max(queue.components.seconds, 0), Self.longest)
+        let seconds = min(seconds + queued, Self.longest)
         guard let key = ObjectKey("leases/\(work.text)") else { return .unknown }
         var holds = mayHold && store.takesWrites
         if holds {
-            switch await write(key, seconds: seconds, if: .isNew) {
+            switch await write(key, seconds: seconds, queue: queued, if: .isNew) {
             case .held(let lease): return .held(lease)
             case .failed: return .unknown
             case .refused: holds = false
@@ -83,14 +88,15 @@ final class Leases: Sendable {
         let text = (try? JSONReader.read(object.bytes)) ?? .null
         let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
         let left = length - (object.age ?? sight(of: key, object.etag).components.seconds)
-        guard holds else { return left > 0 ? .taken(.seconds(left)) : .unknown }
+        let queue = Duration.seconds(min(max(text["queue"].number ?? 0, 0), Self.longest))
+        guard holds else { return left > 0 ? .taken(.seconds(left), queue: queue) : .unknown }
         if left > 0, text["owner"].text == owner {
             return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
         }
         guard left < 0 || text["owner"].text == owner, let etag = object.etag else {
-            return .taken(.seconds(max(0, left)))
+            return .taken(.seconds(max(0, left)), queue: queue)
         }
-        return switch await write(key, seconds: seconds, if: .isStill(etag)) {
+        return switch await write(key, seconds: seconds, queue: queued, if: .isStill(etag)) {
         case .held(let lease): .held(lease)
         case .declined: .taken(.seconds(seconds))
         case .failed, .refused: .unknown
@@ -128,9 +134,13 @@ final class Leases: Sendable {
         case failed
     }
 
-    private func write(_ key: ObjectKey, seconds: Int64, if condition: ObjectStore.Condition) async -> Written {
+    private func write(
+        _ key: ObjectKey, seconds: Int64, queue: Int64, if condition: ObjectStore.Condition
+    ) async -> Written {
         let ends = store.time.now() + .seconds(seconds)
-        let text = JSONText.object([("owner", .text(owner)), ("seconds", .integer(seconds))]).line
+        let text = JSONText.object([
+            ("owner", .text(owner)), ("seconds", .integer(seconds)), ("queue", .integer(queue)),
+        ]).line
         let written = await store.put(
             key, Array(text.utf8), if: condition, insists: true, within: TierStore.patience)
         return switch written {

@@ -178,7 +178,10 @@ actor SharedDocument {
         case .unproven: return
         case .ours, .foreign: return store.isWrong(key)
         }
-        switch DocumentText.read(key.text, of: object.bytes) {
+        guard let text = Zstandard.original(object.bytes, upTo: TierStore.longestText) else {
+            return store.isWrong(key)
+        }
+        switch DocumentText.read(key.text, of: text) {
         case .parts(let found):
             merge(found)
             store.isRight()
@@ -304,7 +307,12 @@ actor SharedDocument {
             // The present object may have been read since the last try.
             guard !isOfLaterVersion, !isNotTaken else { return false }
             let names = unwritten
-            let bytes = DocumentText.bytes(key.text, parts)
+            guard let bytes = Zstandard.compressed(DocumentText.bytes(key.text, parts)),
+                bytes.count <= TierStore.longestDocument
+            else {
+                isNotTaken = true
+                return false
+            }
             switch await store.put(key, bytes, if: etag.map { .isStill($0) } ?? .isNew) {
             case .done(let etag):
                 self.etag = etag

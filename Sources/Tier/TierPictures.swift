@@ -35,8 +35,9 @@ final class TierPictures: PictureTier {
     private struct State {
         /// The leases of this machine's downloads.
         var held: [PictureID: Leases.Lease] = [:]
-        /// Pictures that the object store has, and that come from the image host because it sends them too slowly.
-        var slow: Set<PictureID> = []
+        /// Pictures that the object store has or another machine brings there, and that come from the image host because that is
+        /// quicker: they are not uploaded.
+        var elsewhere: Set<PictureID> = []
         /// Pictures whose bytes in the object store turned out wrong.
         var wrong: Set<PictureID> = []
         /// The downloads that wait for their turn.
@@ -113,7 +114,7 @@ final class TierPictures: PictureTier {
             await store.delete(key)
             return .useless
         case .slow(let isThere):
-            if isThere { state.withLock { _ = $0.slow.insert(picture) } }
+            if isThere { state.withLock { _ = $0.elsewhere.insert(picture) } }
             store.ended(.picture)
             store.wasSlow()
             withdrawWaiting()
@@ -193,13 +194,18 @@ final class TierPictures: PictureTier {
         if urgency.priority == .reader { wait.readSince = wait.readSince ?? now }
         // The object store has been read once more since the lease was granted.
         if state.withLock({ $0.held[picture] != nil }) { return nil }
-        if let since = wait.readSince, wait.hasWaited, now - since >= wait.patience { return nil }
+        if let since = wait.readSince, wait.hasWaited, now - since >= wait.patience {
+            state.withLock { _ = $0.elsewhere.insert(picture) }
+            return nil
+        }
         guard now - wait.began < Self.longestUnread else { return nil }
         let interval = wait.readSince == nil ? Self.intervals.2 : Self.intervals.1
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now { return interval }
         wait.claimed = now
         // A machine whose uploads may not use the network would keep the others waiting.
-        switch await leases.claim(key, seconds: Self.leaseSeconds, mayHold: uploads.areWelcome) {
+        let claim = await leases.claim(
+            key, seconds: Self.leaseSeconds, queue: uploads.delay, mayHold: uploads.areWelcome)
+        switch claim {
         case .held(let lease):
             state.withLock { $0.held[picture] = lease }
             // The previous holder of the lease may have uploaded the picture since the last read.
@@ -208,7 +214,11 @@ final class TierPictures: PictureTier {
         case .awaited:
             wait.claimed = nil
             return Self.intervals.0
-        case .taken(let left):
+        // Nobody waits for another machine's line.
+        case .taken(_, let queue) where queue >= wait.patience:
+            state.withLock { _ = $0.elsewhere.insert(picture) }
+            return nil
+        case .taken(let left, _):
             defer { wait.hasWaited = true }
             wait.ends = now + left + .seconds(1)
             return wait.hasWaited ? interval : Self.intervals.0
@@ -218,7 +228,7 @@ final class TierPictures: PictureTier {
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {
         guard let key = key(of: picture) else { return }
         let (lease, isThere) = state.withLock { state in
-            (state.held.removeValue(forKey: picture), state.slow.remove(picture) != nil)
+            (state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil)
         }
         if isThere || !store.mayWrite {
             if let lease { Task { [leases] in await leases.release(lease) } }
@@ -238,7 +248,7 @@ final class TierPictures: PictureTier {
 
     func giveUp(_ picture: PictureID) {
         let lease = state.withLock { state in
-            state.slow.remove(picture)
+            state.elsewhere.remove(picture)
             return state.held.removeValue(forKey: picture)
         }
         guard let lease else { return }

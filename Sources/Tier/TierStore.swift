@@ -17,6 +17,8 @@ final class TierStore: Sendable {
     static let pause = Duration.milliseconds(100)
     /// The most bytes of a document; rankfs writes no larger one.
     static let longestDocument: Int64 = 8 << 20
+    /// The most bytes of a document's text.
+    static let longestText = 64 << 20
 
     let store: ObjectStore
     let time: TimeSource
@@ -113,7 +115,7 @@ final class TierStore: Sendable {
         within patience: Duration = TierStore.writePatience
     ) async -> Writing {
         await put(
-            key, RequestContent(bytes), ObjectDescription(mediaType: "application/x-ndjson", of: bytes, key: key),
+            key, RequestContent(bytes), ObjectDescription(mediaType: ObjectDescription.anyType, of: bytes, key: key),
             if: condition, insists: insists, within: patience)
     }
 
@@ -422,8 +424,8 @@ struct TierHealth: Sendable {
     /// Records a failed request.
     mutating func failed(_ use: Use, _ error: Failure, now: ContinuousClock.Instant) {
         switch (use, error) {
-        // The request was cancelled, or the store rejects this object; the next request may probe the store.
-        case (_, .cancelled), (.write, .notTaken):
+        // The request was cancelled, or the failure concerns this object alone; the next request may probe the store.
+        case (_, .cancelled), (.write, .notTaken), (_, .tooLarge):
             rest?.isTried = false
             pictureRest?.isTried = false
             writeRest?.isTried = false

@@ -46,6 +46,8 @@ final class Uploads: Sendable {
         var added = 0
         /// The number of uploads still to be made one at a time.
         var careful = 0
+        /// The time that an upload takes, as an average; nil before the first one.
+        var usual: Duration?
     }
 
     private let store: TierStore
@@ -71,6 +73,14 @@ final class Uploads: Sendable {
 
     /// The present limit of uploads at once.
     var atOnce: Int { state.withLock { $0.careful > 0 ? 1 : Self.mostAtOnce } }
+
+    /// The time until a picture that is added now is probably stored, beyond that of its own upload.
+    var delay: Duration {
+        state.withLock { state in
+            let atOnce = state.careful > 0 ? 1 : Self.mostAtOnce
+            return state.usual.map { $0 * state.waiting / atOnce } ?? .zero
+        }
+    }
 
     /// The number of uploads with an action after their end.
     var followed: Int { state.withLock { $0.followUps.count } }
@@ -182,8 +192,9 @@ final class Uploads: Sendable {
             return true
         }
         let description = ObjectDescription(
-            mediaType: "application/octet-stream", length: upload.length, blocks: blocks, key: upload.key)
+            mediaType: ObjectDescription.anyType, length: upload.length, blocks: blocks, key: upload.key)
         let seconds = Double(upload.length) / Self.slowest * Double(1 << min(max(upload.tries, 0), 4))
+        let began = store.time.now()
         let written = await store.put(
             upload.key, content, description, if: .isNew, transferClass: .bulk,
             within: TierStore.writePatience + .seconds(seconds))
@@ -197,7 +208,11 @@ final class Uploads: Sendable {
                 $0.uploads += 1
                 $0.sentBytes += upload.length
             }
-            state.withLock { $0.careful = max(0, $0.careful - 1) }
+            let took = store.time.now() - began
+            state.withLock { state in
+                state.careful = max(0, state.careful - 1)
+                state.usual = state.usual.map { ($0 * 3 + took) / 4 } ?? took
+            }
             await end(upload)
             return true
         case .notTaken(let error) where upload.tries + 1 >= Self.mostTries:

@@ -110,7 +110,7 @@ def kinds(lines):
     return ', '.join(f'{count} {kind}' for kind, count in sorted(found.items()))
 
 
-def together(fleet, origin, machines, readers, look, rules):
+def together(fleet, origin, machines, readers, look, rules, settles):
     for number in range(machines):
         fleet.add(',tier_write=off' if number < readers else '')
     waits, sums, lists, failures = [], collections.defaultdict(set), [], []
@@ -133,7 +133,7 @@ def together(fleet, origin, machines, readers, look, rules):
           f'{sum(len(found) != 1 for found in sums.values())} pictures differ')
     tiers = [status(mount).get('tier') for mount in fleet.mounts]
     if all(tiers):
-        while any(status(mount)['tier']['waiting'] for mount in fleet.mounts):
+        while settles and any(status(mount)['tier']['waiting'] for mount in fleet.mounts):
             time.sleep(0.1)
         tiers = [status(mount)['tier'] for mount in fleet.mounts]
         total = {name: sum(tier[name] for tier in tiers) for name in ('reads', 'writes', 'uploads', 'hits', 'awaited', 'misses', 'slow', 'slowed_down')}
@@ -205,7 +205,7 @@ def main():
             text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{port},tier_keys={keys}'
         fleet = Fleet(programs, directory, text)
         cold(fleet, origin) if options.cold else together(
-            fleet, origin, options.machines, options.readers, options.look, rules)
+            fleet, origin, options.machines, options.readers, options.look, rules, not options.store_rate)
     finally:
         if fleet:
             fleet.end()

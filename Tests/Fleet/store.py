@@ -173,9 +173,14 @@ class Relay(http.server.BaseHTTPRequestHandler):
         pass
 
     def pass_on(self):
-        body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
+        left, body = int(self.headers.get('Content-Length') or 0), b''
+        while left > len(body):
+            piece = self.rfile.read(min(16384, left - len(body)))
+            if not piece:
+                return
+            self.rules.carry(len(piece))
+            body += piece
         fault = self.rules.of(f'{self.command} {self.path}')
-        self.rules.carry(len(body))
         time.sleep(self.rules.latency)
         if fault == 'busy':
             fault = '503' if self.rules.is_too_much() else None

@@ -1,6 +1,7 @@
 import HTTP
 @testable import Tier
 import Rankings
+import System
 import Synchronization
 import TestSupport
 import Testing
@@ -52,6 +53,25 @@ import Testing
         #expect(store.figures.answersShared == 1)
         // The lease is given back when there is nothing more to ask.
         try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+    }
+
+    @Test func aDocumentIsCompressedAndOneThatIsNotIsRead() async throws {
+        let first = try machine("1").document
+        try await passing {
+            for number in 0..<100 { await first.offer("size/\(number)", 123_456 + number) }
+            await first.settle()
+        }
+        let object = try #require(memory.object(key.text))
+        let text = try #require(Zstandard.original(object.bytes, upTo: 1 << 20))
+        #expect(text.starts(with: Array("{".utf8)) && object.bytes.count * 4 < text.count)
+        memory.add(key.text, text)
+        #expect(await (try machine("2")).document.numbers(["size/7"]) == [123_463])
+        // What claims to be larger than any document is none, and costs this one alone.
+        memory.add(key.text, [0x28, 0xB5, 0x2F, 0xFD, 0xA4, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
+        let third = try machine("3")
+        #expect(await third.document.numbers(["size/7"]) == [nil])
+        #expect(third.store.figures.wrong == 1)
+        #expect(third.store.rests(.read) == nil)
     }
 
     @Test func whatIsAskedAnewReplacesAllPages() async throws {
@@ -106,9 +126,7 @@ import Testing
         let second = try machine("2", secret: secret).document
         #expect(try await second.value("page/1", isFresh: { _, _ in true }) { "again" } == "right")
         // The proof is that of these bytes.
-        memory.change(key.text) { object in
-            object.bytes = object.bytes.map { $0 == UInt8(ascii: "r") ? UInt8(ascii: "l") : $0 }
-        }
+        memory.change(key.text) { $0.bytes[$0.bytes.count - 1] ^= 1 }
         let third = try machine("3", secret: secret)
         let last = try await passing {
             try await third.document.value("page/1", isFresh: { _, _ in true }) { "again" }

@@ -293,6 +293,22 @@ import Testing
         #expect(await fetch(try self.machine("third")).map { $0 == bytes } == true)
     }
 
+    @Test func nobodyWaitsForAQueueAndNobodyBringsAPictureTwice() async throws {
+        let second = try machine("second")
+        // Another machine has downloaded it, and has pictures to bring for a minute.
+        let busy = Leases(TierStore(try memory.store(), time: TimeSource(clock)) { _ in }, owner: "busy")
+        let key = try #require(second.pictures.key(of: picture))
+        guard case .held = await busy.claim(key, seconds: 10, queue: .seconds(45)) else {
+            Issue.record("no lease")
+            return
+        }
+        let began = clock.now
+        #expect(await fetch(second) == nil)
+        #expect(clock.now == began)
+        try keep(second)
+        #expect(second.uploads.waiting == 0)
+    }
+
     @Test func whatTurnedOutWrongIsNotTakenAgain() async throws {
         try await bring()
         let second = try machine("second")

@@ -5,6 +5,9 @@ internal import System
 ///
 /// It is kept in headers, of which a store keeps 2 KB (Amazon S3 User Guide, "Working with object metadata").
 package struct ObjectDescription: Hashable, Sendable {
+    /// The media type of bytes of any kind.
+    static let anyType = "application/octet-stream"
+
     package var mediaType: String
     /// The length of the object in bytes, independent of the store's own count.
     package var length: Int64
