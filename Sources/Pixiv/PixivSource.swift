@@ -194,7 +194,7 @@ extension PixivSource {
         while !rest.isEmpty {
             let path = PixivRoutes.works(rest.prefix(most), of: listing)
             rest = rest.dropFirst(most)
-            let list = AuthorAnswers.works(try await api.body(path, deadline: deadline))
+            let list = try AuthorAnswers.works(await api.body(path, deadline: deadline))
             if list.works.isEmpty, list.unreadable > 0 {
                 throw .unreadable("None of \(list.unreadable) works of \(listing.path.text) could be understood.")
             }

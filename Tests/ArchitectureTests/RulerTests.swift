@@ -28,6 +28,7 @@ import Testing
         (130, "doors: tags and months of bookmarks and private ones, whose names no log shows"),
         (18, "doors: a picture names its series"),
         (110, "doors: the tags of an author, a list that names further lists"),
+        (24, "pixiv: a list is empty only if the service says so"),
         (
             453,
             "tier: blocks that are given out as they come, a secret by which machines know each other, stores that are slow, late or "

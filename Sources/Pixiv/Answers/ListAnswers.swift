@@ -20,7 +20,7 @@ package enum ListAnswers {
         let lastPage = groups.compactMap { $0["lastPage"].number(in: PixivLimits.searchPages) }.max()
         let before = (page - 1) * PixivLimits.worksPerSearchPage
         if list.works.isEmpty {
-            if page == 1, list.total ?? 0 == 0 {
+            if page == 1, list.total == 0 {
                 return ListingPage(works: [], total: list.total, hasNext: false, unreadable: 0)
             }
             // A total of 0 after a page that had works is not the end of the list; an end would be stored.
@@ -56,18 +56,18 @@ package enum ListAnswers {
     /// The page names its works and their numbers; the records beside it include works of other pages and lack those that this
     /// reader may not see, so numbers have gaps. The total counts these too.
     ///
-    /// - Throws: `.pastTheEnd` after the last page; `.notTaken` if the service shows no work of the series to this reader.
+    /// - Throws: `.pastTheEnd` after the last page; `.withheld` if the service shows no work of the series to this reader.
     package static func series(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
         let places = body["page"]["series"]
         guard places.isArray else {
             throw .unreadable("pixiv's series has no list of works; pixiv may have changed it.")
         }
-        let list = try readable(WorkList(entries: body["thumbnails"]["illust"].elements))
+        let list = try records(of: places.elements, in: body)
         let works = Dictionary(list.works.map { ($0.id, $0) }) { first, _ in first }
         let named = places.elements.compactMap { place -> (place: Int64, work: WorkID)? in
-            guard let work = place["workId"].number, let number = place["order"].number(in: PixivLimits.ranks) else {
-                return nil
-            }
+            guard let work = place["workId"].number, work > 0,
+                let number = place["order"].number(in: PixivLimits.ranks)
+            else { return nil }
             return (number, WorkID(rawValue: work))
         }
         let entries = named.compactMap { place, work in
@@ -75,9 +75,10 @@ package enum ListAnswers {
         }
         let total = body["page"]["total"].count
         if page > 1, places.elements.isEmpty { throw .pastTheEnd }
+        if named.isEmpty, !places.elements.isEmpty { throw noneUnderstood(places.elements.count, "works") }
         let hasNext = try hasNext(page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty)
         if page == 1, entries.isEmpty, !hasNext, total ?? named.count > 0 {
-            throw .notTaken("pixiv shows none of this series' works to this reader; an account may see them")
+            throw .withheld(Withheld.all)
         }
         return ListingPage(
             entries: entries, total: total, hasNext: hasNext,
@@ -97,7 +98,10 @@ package enum ListAnswers {
             throw .unreadable("pixiv's new works of followed authors have no order; pixiv may have changed them.")
         }
         if page > 1, numbers.elements.isEmpty { throw .pastTheEnd }
-        let list = try readable(WorkList(entries: body["thumbnails"]["illust"].elements))
+        if !numbers.elements.isEmpty, numbers.elements.allSatisfy({ $0.number ?? 0 <= 0 }) {
+            throw noneUnderstood(numbers.elements.count, "works")
+        }
+        let list = try records(of: numbers.elements, in: body)
         let works = list.works(numbered: numbers.elements)
         let isLast = numbers.elements.isEmpty || body["page"]["isLastPage"].flag == true
         return ListingPage(works: works, hasNext: !isLast, unreadable: list.unreadable)
@@ -105,7 +109,7 @@ package enum ListAnswers {
 
     /// Decodes `/ajax/illust/<id>/recommend/init`: the first related works, and the numbers of the others.
     package static func related(_ body: JSON) throws(Failure) -> ListingPage {
-        guard body["illusts"].isArray else {
+        guard body["illusts"].isArray, body["nextIds"].isArray || !body["illusts"].elements.isEmpty else {
             throw .unreadable("pixiv's related works have no list; pixiv may have changed them.")
         }
         let list = try readable(WorkList(entries: body["illusts"].elements))
@@ -117,15 +121,19 @@ package enum ListAnswers {
     ///
     /// A work that this reader may not see has a place and no record. Texts and links have none.
     ///
-    /// - Throws: `.notTaken` if the service shows no work of the collection to this reader.
+    /// - Throws: `.withheld` if the service shows no work of the collection to this reader.
     package static func collection(_ body: JSON) throws(Failure) -> ListingPage {
         let tiles = body["data"]["detail"]["tiles"]
         guard tiles.isArray else {
             throw .unreadable("pixiv's collection has no list of works; pixiv may have changed it.")
         }
-        let list = try readable(WorkList(entries: body["thumbnails"]["illust"].elements))
+        if !tiles.elements.isEmpty, tiles.elements.allSatisfy({ $0["type"].text == nil && $0["workId"].isNull }) {
+            throw noneUnderstood(tiles.elements.count, "places")
+        }
+        let list = try records(of: tiles.elements, in: body)
         let works = Dictionary(list.works.map { ($0.id.rawValue, $0) }) { first, _ in first }
-        let places = tiles.elements.filter { $0["type"].text == "Work" }.prefix(PixivLimits.tilesOfCollection)
+        let places = tiles.elements.filter { $0["type"].text == "Work" || !$0["workId"].isNull }.prefix(
+            PixivLimits.tilesOfCollection)
         let entries = places.enumerated().compactMap { place, tile -> ListedWork? in
             guard tile["workType"].text != "novel", let work = tile["workId"].number.flatMap({ works[$0] }) else {
                 return nil
@@ -133,7 +141,7 @@ package enum ListAnswers {
             return ListedWork(rank: place + 1, previousRank: nil, work: work)
         }
         if entries.isEmpty, !places.isEmpty {
-            throw .notTaken("pixiv shows none of this collection's works to this reader; an account may see them")
+            throw .withheld(Withheld.all)
         }
         return ListingPage(entries: entries, total: places.count, unreadable: list.unreadable)
     }
@@ -151,7 +159,7 @@ package enum ListAnswers {
             entry[field].text.flatMap(name).flatMap { seen.insert($0).inserted ? $0 : nil }
         }
         if names.isEmpty, !list.elements.isEmpty {
-            throw .unreadable("None of \(list.elements.count) names could be understood; pixiv may have changed them.")
+            throw noneUnderstood(list.elements.count, "names")
         }
         let named = names.enumerated().map { NamedAuthor(id: UserID(rawValue: Int64($0) + 1), name: $1) }
         return ListingPage(authors: named, total: named.count, hasNext: false)
@@ -168,7 +176,7 @@ package enum ListAnswers {
         var seen: Set<UserID> = []
         let authors = users.elements.compactMap { AuthorAnswers.author($0) }.filter { seen.insert($0.id).inserted }
         if authors.isEmpty, !users.elements.isEmpty {
-            throw .unreadable("None of \(users.elements.count) followed authors could be understood.")
+            throw noneUnderstood(users.elements.count, "followed authors")
         }
         let total = body["total"].count
         let hasNext = try hasNext(page: page, of: PixivLimits.authorsPerPage, total: total, isEmpty: authors.isEmpty)
@@ -176,16 +184,32 @@ package enum ListAnswers {
     }
 
     /// Whether a page follows: by the total, or without a total by whether this page has entries.
+    ///
+    /// A list is empty only by a total of 0: a first page without entries is otherwise an answer that failed.
     private static func hasNext(page: Int, of size: Int, total: Int?, isEmpty: Bool) throws(Failure) -> Bool {
+        if page == 1, isEmpty, total != 0 {
+            throw .unreadable("pixiv shows nothing where there should be something; asking again later helps.")
+        }
         if page > 1, isEmpty, total.map({ $0 <= (page - 1) * size }) ?? true { throw .pastTheEnd }
         return total.map { $0 > page * size } ?? !isEmpty
     }
 
     private static func readable(_ list: WorkList) throws(Failure) -> WorkList {
-        if list.works.isEmpty, list.unreadable > 0 {
-            throw .unreadable("None of \(list.unreadable) works could be understood; pixiv may have changed them.")
-        }
+        if list.works.isEmpty, list.unreadable > 0 { throw noneUnderstood(list.unreadable, "works") }
         return list
+    }
+
+    /// The records beside a list that names its works.
+    private static func records(of named: [JSON], in body: JSON) throws(Failure) -> WorkList {
+        let records = body["thumbnails"]["illust"]
+        guard records.isArray || named.isEmpty else {
+            throw .unreadable("pixiv's list names works and has no records of them; pixiv may have changed it.")
+        }
+        return try readable(WorkList(entries: records.elements))
+    }
+
+    private static func noneUnderstood(_ count: Int, _ things: String) -> Failure {
+        .unreadable("None of \(count) \(things) could be understood; pixiv may have changed them.")
     }
 }
 
@@ -240,17 +264,22 @@ package enum AuthorAnswers {
     /// Each of the two is an object with the numbers as names, in no order, or `[]` if there are none.
     package static func allWorks(_ body: JSON) throws(Failure) -> [WorkID] {
         let lists = [body["illusts"], body["manga"]]
-        guard lists.contains(where: { !$0.isNull }) else {
+        let ids = Set(lists.flatMap(\.members).compactMap { Int64($0.name) }.filter { $0 > 0 })
+        guard !ids.isEmpty || lists.allSatisfy({ $0.isNull || $0 == .array([]) || $0 == .object([]) }),
+            lists.contains(where: { !$0.isNull })
+        else {
             throw .unreadable("pixiv's list of an author's works has neither illustrations nor manga.")
         }
-        let ids = Set(lists.flatMap(\.members).compactMap { Int64($0.name) }.filter { $0 > 0 })
         return ids.sorted(by: >).map { WorkID(rawValue: $0) }
     }
 
     /// Decodes the records in `/ajax/user/<id>/profile/illusts` and `/ajax/illust/recommend/illusts`; unreadable works are left out
     /// and counted.
-    package static func works(_ body: JSON) -> WorkList {
-        WorkList(entries: body["works"].members.map(\.value) + body["works"].elements + body["illusts"].elements)
+    package static func works(_ body: JSON) throws(Failure) -> WorkList {
+        guard body["works"].isArray || !body["works"].members.isEmpty || body["illusts"].isArray else {
+            throw .unreadable("pixiv's answer has no records of works; pixiv may have changed it.")
+        }
+        return WorkList(entries: body["works"].members.map(\.value) + body["works"].elements + body["illusts"].elements)
     }
 
     /// Decodes the pages in `/ajax/illust/<id>/pages`.

@@ -132,6 +132,8 @@ package enum WorkDecoding {
 /// Reasons for withholding a work, from rankfs where the service gives none.
 enum Withheld {
     static let unnamed = "withheld"
+    /// A list of which no work is shown to the reader.
+    static let all = "none is shown"
     /// The work is not shown in the reader's country.
     static let location = "location"
     /// The work needs an account; rankings state this reason, records only the fact.

@@ -55,17 +55,21 @@ extension FuzzTarget {
             seeds: payloads([
                 "ajax-user", "ajax-user-bookmarks", "ajax-user-following", "ajax-user-illusts-tag",
                 "ajax-user-profile-all", "ajax-user-works-latest", "ajax-search-artworks", "ajax-follow-latest",
+                "ajax-series", "ajax-illust-recommend-init", "ajax-collection",
             ])
         ) { bytes in
             guard let root = try? JSONReader.read(bytes), let body = try? Envelope.body(of: root) else { return }
             try holdAuthors(body)
-            for list in [WorkList(works: body), WorkList(search: body), AuthorAnswers.works(body)] {
+            for list in [WorkList(works: body), WorkList(search: body), try? AuthorAnswers.works(body)] {
+                guard let list else { continue }
                 try hold(Set(list.works.map(\.id)).count == list.works.count, "a work is listed twice")
                 for work in list.works { try holdWork(work) }
             }
             for page in 1...3 {
                 for answer in [
                     try? ListAnswers.search(body, page: page), try? ListAnswers.works(body, page: page),
+                    try? ListAnswers.series(body, page: page), try? ListAnswers.feed(body, page: page),
+                    try? ListAnswers.related(body), try? ListAnswers.collection(body),
                 ] {
                     guard let answer else { continue }
                     try hold((answer.total ?? 0) >= 0 && (answer.lastPage ?? 0) >= 0, "a count is negative")

@@ -107,6 +107,7 @@ struct AjaxPayloadTests {
         "all works of an author, newest first",
         arguments: [
             "CWHer-PixivCrawler-user", "Nandaka-PixivUtil2-all-14095911", "daydreamer-json-pixiv-ajax-api-docs-9153585",
+            "Magelon-png-PixivApi",
         ])
     func allWorks(name: String) throws {
         let (body, payload) = try body("ajax-user-profile-all/\(name)")

@@ -114,6 +114,7 @@ import Testing
         "original", "illust", "manga", "image", "sample", "artist", "general", "character", "copyright", "meta",
         "style",
         "circle", "tags", "true", "false", "null", "https", "http", "title", "name", "user", "description", "comment",
+        "series",
         "daily", "page", "posts", "jpeg", "width", "height", "status", "rating", "score", "preview", "pixiv", "twitter",
     ]
 
