@@ -215,7 +215,8 @@ extension WebAPI {
         guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
         var answer: Answer?
         do {
-            answer = try await askTwice(path, cookie, forMembers: true, deadline)
+            // Below `/ajax` a refusal is JSON, and a page is none.
+            answer = try await askTwice(path, cookie, forMembers: !path.hasPrefix("/ajax/"), deadline)
         } catch {
             // The error may come from a redirect to the sign-in page; without an answer another request checks the session.
             guard case .unreadable = error, try await check(cookie, deadline: deadline) == .refused else { throw error }
@@ -224,7 +225,12 @@ extension WebAPI {
             if !answer.json["contents"].elements.isEmpty { session.confirm(cookie) }
             return answer
         }
-        try doubt(cookie, after: answer)
+        // A page in place of JSON may be of anything on the way; only then another request checks the session.
+        var isRefused = true
+        if let answer, answer.json.isNull, !answer.isSignedIn {
+            isRefused = try await check(cookie, deadline: deadline) == .refused
+        }
+        if isRefused { try doubt(cookie, after: answer) }
         session.withhold("R-18 rankings", from: cookie)
         throw .needsSignIn
     }

@@ -84,6 +84,17 @@ struct SessionRuleTests {
                 == ["all", "r18"].map {
                     "https://www.pixiv.net/ajax/follow_latest/illust?p=1&mode=\($0)&lang=en"
                 })
+        // A page in place of JSON tells nothing about it, whoever it is for.
+        let page = knowing((200, "<html>"), (200, "null"), (200, fineBody)).source(session: keeper)
+        let unread = await failure { () async throws(Failure) in
+            try await page.page(of: ListingKey(.feedR18, 123), 1, deadline: deadline)
+        }
+        #expect(isUnreadable(unread))
+        let front = knowing((403, "<html>")).source(session: keeper)
+        let limited = await failure { () async throws(Failure) in
+            try await front.page(of: ListingKey(.feedR18, 123), 1, deadline: deadline)
+        }
+        #expect(limited == .limited(retryAfter: nil))
         // A service that does not know the session tells nothing about R-18.
         let other = script((400, wrongRequest)).source(session: keeper)
         #expect(
@@ -228,10 +239,20 @@ struct SessionRuleTests {
             #expect(await ask(good, keeper) == .needsSignIn)
             #expect(good.requests.count == answers.count && keeper.signIn == .signedIn(user))
             #expect(good.closings.isEmpty)
+            // A page may be of anything on the way: it says nothing of the session, and another request does.
+            let isPage = answers[0].1 == "<html>"
+            if isPage {
+                let garbled = FakeService(
+                    answers.map { answer($0.0, $0.1) } + [answer(200, "<html>"), answer(200, "")])
+                #expect(isUnreadable(await ask(garbled, keeper)) && keeper.signIn == .signedIn(user))
+                let valid = FakeService(answers.map { answer($0.0, $0.1) } + [answer(200, fineBody, user: "123")])
+                #expect(await ask(valid, keeper) == .needsSignIn && keeper.signIn == .signedIn(user))
+            }
             // The session has run out.
-            let bad = FakeService(answers.map { answer($0.0, $0.1) })
+            let script = answers + (isPage ? [(400, unknown)] : [])
+            let bad = FakeService(script.map { answer($0.0, $0.1) })
             #expect(await ask(bad, keeper) == .needsSignIn)
-            #expect(bad.requests.count == answers.count && keeper.signIn == .expired(user))
+            #expect(bad.requests.count == script.count && keeper.signIn == .expired(user))
         }
         // So it may have where something else comes than an answer: the page to sign in, or nonsense.
         for error in [Failure.redirectRefused("accounts.pixiv.net"), .invalidAnswer("two lengths")] {
