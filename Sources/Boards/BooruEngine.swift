@@ -103,15 +103,16 @@ package struct BooruPool: Hashable, Sendable {
         posts = record["post_ids"].elements.map { WorkID(rawValue: $0.number ?? 0) }
     }
 
-    /// Decodes an answer: a list of pools, an object with such a list, or one pool.
+    /// Decodes a list of pools, or an object with such a list.
     ///
-    /// - Throws: `.unreadable` for an answer without a pool that is no list.
+    /// - Throws: `.unreadable` for an answer without a list, or of whose entries none is a pool.
     package static func all(in answer: JSON) throws(Failure) -> [BooruPool] {
-        for list in [answer["pools"], answer] where list.isArray { return list.elements.compactMap { BooruPool($0) } }
-        guard let pool = BooruPool(answer) else {
-            throw .unreadable("the answer has no pool; the service may have changed.")
+        let list = [answer["pools"], answer].first { $0.isArray }
+        let pools = list?.elements.compactMap { BooruPool($0) } ?? []
+        guard let list, !pools.isEmpty || list.elements.isEmpty else {
+            throw .unreadable("the answer has no list of pools; the service may have changed.")
         }
-        return [pool]
+        return pools
     }
 
     /// The pool that a name means: the one with that name, whatever its case, or else the only one that was found.

@@ -120,14 +120,9 @@ extension BooruSource {
         let shown = entries.enumerated().compactMap { place, entry in
             admitted(entry).map { ListedWork(rank: before + place + 1, previousRank: nil, work: $0.work) }
         }
-        let unreadable = entries.count { $0 == .unreadable }
-        if shown.isEmpty, unreadable == 0, entries.contains(where: { $0.post != nil }) {
-            throw .unreadable(
-                "\(description.title) told \(entries.count) posts, none of which is of a rating that was asked for.")
-        }
         return ListingPage(
             entries: shown, day: day, hasNext: hasNext(entries, page: page),
-            unreadable: unreadable)
+            unreadable: entries.count { $0 == .unreadable })
     }
 
     private func searchPage(
@@ -195,7 +190,16 @@ extension BooruSource {
             if case .number(let number) = query { return [BooruPool(id: number)] }
             return []
         }
-        return try BooruPool.all(in: try await api.answer(path, deadline: deadline).json)
+        let answer = try await api.answer(path, deadline: deadline).json
+        switch query {
+        case .name, .post: return try BooruPool.all(in: answer)
+        case .number(let number), .group(let number):
+            guard let pool = BooruPool(answer), pool.id == number else {
+                throw .unreadable(
+                    "\(description.title)'s record of pool \(number) makes no sense; it may have changed.")
+            }
+            return [pool]
+        }
     }
 
     /// A page of the pool with a number or a name.
@@ -216,6 +220,11 @@ extension BooruSource {
         of pool: BooruPool, page: Int, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
         guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
+        // A search by the number finds the posts in another order, and by that of a group another pool's.
+        let isNamed = pool.posts.map { $0.isEmpty || $0.contains { $0.rawValue > 0 } }
+        guard isNamed ?? (engine.pools(.number(pool.id)) == nil) else {
+            throw .unreadable("\(description.title)'s record of pool \(pool.id) names no posts; it may have changed.")
+        }
         let before = (page - 1) * engine.postsPerPage
         let named = pool.posts.map { Array($0.dropFirst(before).prefix(engine.postsPerPage)) }
         if named?.isEmpty == true { throw page > 1 ? .pastTheEnd : .notFound }
@@ -286,6 +295,11 @@ extension BooruSource {
         let answer = try await api.answer(engine.list(all, page: page), page: page, deadline: deadline)
         // A service with longer pages than requested would shift all further ranks.
         let entries = Array(try engine.entries(in: answer.json, hosts: hosts).prefix(engine.postsPerPage))
+        let isKnown = entries.contains { $0 == .unreadable || admitted($0) != nil }
+        if isRated, !isKnown, entries.contains(where: { $0.post != nil }) {
+            throw .unreadable(
+                "\(description.title) told \(entries.count) posts, none of which is of a rating that was asked for.")
+        }
         return (entries, answer.moment)
     }
 

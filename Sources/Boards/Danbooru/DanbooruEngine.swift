@@ -85,7 +85,7 @@ package struct DanbooruEngine: BooruEngine {
 
     package func refusal(_ refusal: BooruRefusal) -> Failure {
         switch (refusal.status, refusal.kind) {
-        case (_, "PaginationExtension::PaginationError"), (410, _): .pastTheEnd
+        case (410, _) where refusal.isOwn, (_, "PaginationExtension::PaginationError"): .pastTheEnd
         case (_, "PostQuery::TagLimitError"):
             .notTaken("Danbooru takes two tags at most from strangers\(refusal.reason)")
         case (_, "ActiveRecord::QueryCanceled"):
@@ -95,8 +95,8 @@ package struct DanbooruEngine: BooruEngine {
             )
         // A user may hide a group of favourites.
         case (403, "User::PrivilegeError"): .withheld(Withholding.restricted)
-        // The post was taken down by order of a court.
-        case (451, _): .notFound
+        // The post was taken down by order of a court; a front may answer so for all of a country.
+        case (451, _) where refusal.isOwn: .notFound
         default: refusal.usual(of: "Danbooru")
         }
     }
