@@ -31,6 +31,7 @@ import Testing
         (24, "pixiv: a list is empty only if the service says so"),
         (4, "pixiv: a page in place of JSON says nothing of the session"),
         (14, "boards: records of pools, and posts of another rating, are no empty lists"),
+        (18, "catalog: a list of which nothing is shown, or the same page once more, is no empty or whole one"),
         (
             453,
             "tier: blocks that are given out as they come, a secret by which machines know each other, stores that are slow, late or "

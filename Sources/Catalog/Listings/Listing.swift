@@ -280,7 +280,7 @@ extension Listing {
         let pages = state.withLock { state -> [Int] in
             let first = state.table.entries.count
             let (next, hadEverything) = (state.paging.next, state.paging.hasEverything)
-            switch outcome {
+            switch judged(page, outcome, state) {
             case .success(let content): state.paging.arrive(page, content, last: content.last)
             case .failure(.pastTheEnd): state.paging.arrivePastTheEnd(page)
             case .failure(let error): state.paging.fail(page, error)
@@ -296,6 +296,27 @@ extension Listing {
         }
         handOver()
         ask(pages)
+    }
+
+    /// The outcome of the next page, or an error where the pages together cannot be the list: the page before once more in a list
+    /// whose end has other signs, and not one work on any page although the first answer named some.
+    private func judged(
+        _ page: Int, _ outcome: Result<PageContent, Failure>, _ state: ListingState
+    ) -> Result<PageContent, Failure> {
+        let facts = key.kind.facts
+        guard page > 1 || facts.isIndexed, page == state.paging.next else { return outcome }
+        var isLast = page >= state.paging.window.lastPage
+        switch outcome {
+        case .success(let content):
+            if let first = content.works.first?.work.id {
+                let isRepeated = first == state.pageBegan && facts.order != .newestFirst
+                return isRepeated ? .failure(.unreadable("page \(page) is the one before once more")) : outcome
+            }
+            isLast = isLast || content.last.map { $0 <= page } ?? false
+        case .failure(.pastTheEnd): isLast = true
+        case .failure: return outcome
+        }
+        return isLast && state.table.rowCount == 0 ? .failure(.withheld("none is shown")) : outcome
     }
 
     /// Hands on the results of pages in the order in which they were appended, on the first thread that gets to it.

@@ -37,7 +37,8 @@ import Testing
         let listing = Listing(
             StoredKey(listing: Bench.key), pages: pages, owner: owner,
             state: ListingState(table: EntryTable(), paging: Paging(window: pages.window), fetched: 0))
-        listing.arrived(1, .success(PageContent(works: [])))
+        let first = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "T"))
+        listing.arrived(1, .success(PageContent(works: [first])))
         #expect(listing.isComplete)
         #expect(owner.lastPages == [2, 3])
     }

@@ -32,6 +32,8 @@ final class FakeSource: RankingSource {
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var failure: Failure?
         var failures: [Call: Failure] = [:]
+        /// Pages of listings of any kind, in place of those that follow from the question; beyond them there is none.
+        var pages: [ListingKey: [Result<ListingPage, Failure>]] = [:]
         var newest: Day
         var total: Int? = 500
         var entries = 500
@@ -111,6 +113,11 @@ final class FakeSource: RankingSource {
     func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
+        if let pages = state.withLock({ $0.pages[listing] }) {
+            guard case .number(let page) = part else { return ListingPage(works: []) }
+            guard page <= pages.count else { throw .pastTheEnd }
+            return try pages[page - 1].get()
+        }
         guard case .number(let page) = part else { return try await works(part, of: listing.user) }
         switch listing.kind {
         case .ranking:

@@ -1,0 +1,127 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+/// Answers that fail, over each kind of listing: never an empty directory, never gone, and nothing stored is lost.
+@Suite(.timeLimit(.minutes(1))) struct DoorFaultTests {
+    let bench = Bench()
+
+    static let kinds = ListingKind.allCases.filter { ![.ranking, .work].contains($0) }
+
+    static let failures: [Failure] = [
+        .notFound, .gone, .pastTheEnd, .notPublished, .needsSignIn, .withheld("x"), .refused("x"), .notTaken("x"),
+        .unreadable("x"),
+        .limited(retryAfter: nil), .limited(retryAfter: 5), .turnedAway("x"), .troubled("x"), .answered(status: 500),
+        .unreachable("x"), .timedOut, .broken("x"), .untrusted("x"), .redirectRefused("x"), .invalidAnswer("x"),
+        .tooLarge,
+        .offline,
+    ]
+
+    private func key(_ kind: ListingKind) -> ListingKey {
+        guard let key = ListingKey(text: "\(kind.facts.word)/5\(kind.facts.form == .name ? "/a" : "")") else {
+            preconditionFailure("\(kind)")
+        }
+        return key
+    }
+
+    private func page(_ key: ListingKey, _ numbers: [Int64], hasNext: Bool = false) -> Result<ListingPage, Failure> {
+        if key.listsNames {
+            let named = numbers.map { NamedAuthor(id: UserID(rawValue: $0), name: "N\($0)") }
+            return .success(ListingPage(authors: named, total: nil, hasNext: hasNext))
+        }
+        let works = numbers.map { FakeSource.work($0, title: "T") }
+        guard key.kind.facts.order == .ranked else { return .success(ListingPage(works: works, hasNext: hasNext)) }
+        let ranked = works.map { ListedWork(rank: Int($0.id.rawValue), previousRank: nil, work: $0) }
+        return .success(ListingPage(entries: ranked, hasNext: hasNext))
+    }
+
+    private func answer(_ key: ListingKey, _ pages: Result<ListingPage, Failure>...) {
+        bench.source.set { $0.pages[key] = pages }
+    }
+
+    private func shown(_ key: ListingKey, _ catalog: Catalog) async throws(Failure) -> Set<Int64> {
+        Set(try await catalog.listings.open(key).entries(reaching: .max).map(\.picture.work.rawValue))
+    }
+
+    @Test(arguments: kinds) func whatIsStoredIsShownAndComesBackRight(kind: ListingKind) async throws {
+        let key = key(kind)
+        answer(key, page(key, [3, 2, 1]))
+        let catalog = try bench.open()
+        #expect(try await shown(key, catalog) == [1, 2, 3])
+        for failure in Self.failures {
+            bench.now += 2 * 86_400
+            answer(key, .failure(failure))
+            #expect(try await shown(key, catalog) == [1, 2, 3], "\(failure)")
+            await #expect(throws: failure.ofListing, "\(failure)") { try await catalog.listings.refresh(key) }
+            #expect(try await shown(key, catalog) == [1, 2, 3] && !catalog.listings.isKnownAbsent(key), "\(failure)")
+        }
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await shown(key, restarted) == [1, 2, 3])
+        bench.now += 2 * 86_400
+        answer(key, page(key, [4, 3, 2]))
+        try await restarted.listings.refresh(key)
+        #expect(try await shown(key, restarted).isSuperset(of: [2, 3, 4]))
+        await restarted.close()
+    }
+
+    @Test(arguments: kinds) func whatWasNeverStoredFailsAndThenComes(kind: ListingKind) async throws {
+        let key = key(kind)
+        let catalog = try bench.open()
+        for failure in Self.failures where failure.ofListing != .absent {
+            answer(key, .failure(failure))
+            await #expect(throws: failure) { _ = try await shown(key, catalog) }
+            #expect(!catalog.listings.isStored(key) && !catalog.listings.isKnownAbsent(key), "\(failure)")
+        }
+        answer(key, page(key, [3, 2, 1]))
+        #expect(try await shown(key, catalog) == [1, 2, 3])
+        await catalog.close()
+    }
+
+    @Test(arguments: kinds.filter { $0.facts.most > 1 && !$0.facts.isIndexed })
+    func aLaterPageThatFailsIsNoEnd(kind: ListingKind) async throws {
+        let key = key(kind)
+        let catalog = try bench.open()
+        let first = page(key, [6, 5, 4], hasNext: true)
+        for failure in Self.failures where failure != .pastTheEnd {
+            answer(key, first, .failure(failure))
+            await #expect(throws: failure) { _ = try await shown(key, catalog) }
+        }
+        #expect(try await !catalog.listings.open(key).isComplete)
+        if key.kind.facts.order != .newestFirst {
+            answer(key, first, first, page(key, [3]))
+            await #expect(throws: Failure.self, "the same page") { _ = try await shown(key, catalog) }
+        }
+        answer(key, first, page(key, [9, 8, 7]))
+        #expect(try await shown(key, catalog) == [4, 5, 6, 7, 8, 9])
+        await catalog.close()
+    }
+
+    /// The service names a list and shows nobody a work of it: that is no empty list.
+    @Test(arguments: kinds.filter { $0.facts.most > 1 && !$0.facts.isIndexed })
+    func aListOfWhichNothingIsShownIsNoEmptyOne(kind: ListingKind) async throws {
+        let key = key(kind)
+        let catalog = try bench.open()
+        let (more, last) = (page(key, [], hasNext: true), page(key, []))
+        for pages in [[more, last], [more, more, last], [more]] {
+            bench.source.set { $0.pages[key] = pages }
+            await #expect(throws: Failure.self) { _ = try await shown(key, catalog) }
+            catalog.listings.forget(key)
+        }
+        answer(key, more, page(key, [3, 2]))
+        #expect(try await shown(key, catalog) == [2, 3])
+        await catalog.close()
+    }
+
+    @Test func anIndexOfWhichNoWorkComesIsNoEmptyList() async throws {
+        let key = ListingKey.author(UserID(rawValue: 5))
+        answer(key, .success(ListingPage(entries: [], further: [WorkID(rawValue: 3)])))
+        let catalog = try bench.open()
+        await #expect(throws: Failure.self) { _ = try await shown(key, catalog) }
+        answer(key, .success(ListingPage(entries: [], further: [])))
+        catalog.listings.forget(key)
+        #expect(try await shown(key, catalog) == [])
+        await catalog.close()
+    }
+}
