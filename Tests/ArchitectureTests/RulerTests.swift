@@ -50,6 +50,7 @@ import Testing
         (52, "options of searches, groups of favourites and what is hot, as the services answer them"),
         (40, "bookmarks by tag and month, and private ones, as the service answers them"),
         (25, "tags of authors, as the service answers them"),
+        (5, "any text in place of an answer"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

@@ -34,7 +34,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "{}", "[]", "{\"action\":\"no such\"}", "{\"action\":\"status\"}", "{\"action\":\"slow\",\"rate\":0}",
+        "{}", "[]", "{\"action\":\"no such\"}", "{\"action\":\"status\"}", "{\"action\":\"text\"}",
+        "{\"action\":\"slow\",\"rate\":0}",
     ])
     func refusesWhatIsNoRule(line: String) async throws {
         #expect(Fault(Array(line.utf8)) == nil)
@@ -129,6 +130,9 @@ import Testing
             #expect(answer.status == 200)
             #expect(answer["Content-Type"] == type)
         }
+        #expect(await post(server, "{\"action\":\"text\",\"path\":\"/ajax/\",\"text\":\"null\",\"status\":404}") == 200)
+        let text = await fetch(server, "/ajax/illust/1")
+        #expect(text.status == 404 && text.body == Array("null".utf8) && text["Content-Length"] == "4")
         #expect(await post(server, rule("\"nohead\"")) == 200)
         #expect(await fetch(server, path, method: "HEAD").status == 405)
         #expect(await fetch(server, path).status == 200)

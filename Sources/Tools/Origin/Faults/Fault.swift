@@ -16,7 +16,7 @@ import Rankings
 /// * `redirect`: 302 to `location`. `stallhdr`: nothing is sent until the client gives up.
 /// * `fin0`, `rst0`: the connection is closed or reset without an answer. `garbage`: bytes that are no HTTP.
 /// * `html200`, `json200`, `placeholder`: a page, an object or the placeholder of a withheld entry, in place of a picture.
-/// * `nohead`: HEAD is answered with 405.
+/// * `text`: an answer of JSON that is this `text`, with `status` (200). `nohead`: HEAD is answered with 405.
 ///
 /// A wrong header:
 /// * `cllong`, `clshort`: the declared length is `by` (1000) more or less than the length sent; `headlies`: for HEAD only.
@@ -47,6 +47,7 @@ struct Fault: Sendable {
             case "challenge":
                 !Self.front(node).isNull && (400...599).contains(node["status"].number ?? 403)
             case "redirect": node["location"].string != nil
+            case "text": node["text"].string != nil
             case "slow": (node["rate"].number ?? 0) > 0
             default: true
             }
@@ -115,6 +116,10 @@ struct Fault: Sendable {
         "stallhdr": { $0.stallAt = -1 }, "fin0": { $0.cutAt = -1 }, "rst0": { $0.resetAt = -1 },
         "garbage": { $0.isGarbage = true }, "html200": { $0.answer = .html("Please wait", status: 200) },
         "json200": { $0.answer = .failure("An unknown error occurred", status: 200) }, "placeholder": { _ in },
+        "text": { spoilt in
+            spoilt.answer.status = spoilt.number("status") ?? 200
+            spoilt.answer.body = .bytes(Array((spoilt.script["text"].string ?? "").utf8))
+        },
         "nohead": { if $0.request.method == "HEAD" { $0.answer = .html("405", status: 405) } },
         "cllong": { $0.lengths = [$0.answer.length + ($0.number("by") ?? 1000)] },
         "clshort": { $0.lengths = [$0.answer.length - ($0.number("by") ?? 1000)] },
