@@ -18,19 +18,24 @@ package protocol ExaminableSource: RankingSource {
 
     /// Judges the answer with the record of a work.
     func judge(record answer: JSON) -> [Assumption]
+
+    /// Judges the answer with a list other than a ranking, called `name` in the report.
+    func judge(list answer: JSON, named name: String) -> [Assumption]
 }
 
 extension ExaminableSource {
     package var expectsMultiplexing: Bool { false }
 
     package func judge(record answer: JSON) -> [Assumption] { [] }
+
+    package func judge(list answer: JSON, named name: String) -> [Assumption] { [] }
 }
 
 /// Checks the assumptions about a service with its ordinary source: the newest ranking, one record, and the pictures of that work.
 ///
 /// It follows the rules of a mount (the rate limit, the headers, the mildest rating) and needs no account. The requests follow one
-/// another: seven to a service that reports the length of a ranking, eight to any other, and up to four for the pools of the work
-/// and what is hot, where the service has such lists. After the image host failed to answer, it sends that host no further request.
+/// another: seven to a service that reports the length of a ranking, eight to any other, and up to five for lists that need no
+/// account and lead on from the work. After the image host failed to answer, it sends that host no further request.
 package struct ServiceExaminer: Sendable {
     private let source: any ExaminableSource
     private let means: SourceMeans
@@ -97,7 +102,8 @@ package struct ServiceExaminer: Sendable {
                 let reason = "not asked for, for the ranking names no picture that is fit for it"
                 return report + ["record of a work", "pictures"].map { Assumption($0, .unknown, reason) }
             }
-            return report + (await record(of: work)) + (await pictures(of: work)) + (await lists(of: work))
+            let series = works.lazy.compactMap(\.series).first
+            return report + (await record(of: work)) + (await pictures(of: work)) + (await lists(work, series))
         }
     }
 
@@ -221,25 +227,41 @@ package struct ServiceExaminer: Sendable {
         return report + (answer.map { source.judge(record: $0) } ?? [])
     }
 
-    /// Judges what is hot, the pools that contain the work, and the first of these pools.
-    private func lists(of work: Work) async -> [Assumption] {
+    /// Judges the lists that lead on from a work, as far as the service has them, and a series.
+    private func lists(_ work: Work, _ series: Int64?) async -> [Assumption] {
+        let lists: [(name: String, kind: ListingKind, number: Int64?)] = [
+            ("what is hot", .hot, 1), ("a series", .series, series), ("related works", .related, work.id.rawValue),
+            ("tags of an author", .authorTags, work.author.rawValue),
+            ("pools of a post", .poolsOfPost, work.id.rawValue),
+        ]
         var report: [Assumption] = []
-        if source.has(.hot), let hot = ListingKey.only(.hot) {
-            report.append(
-                Self.page("what is hot", await page(1, of: hot)) {
-                    (!$0.entries.isEmpty, "\($0.entries.count) entries")
-                })
+        for list in lists where source.has(list.kind) {
+            guard let number = list.number else { continue }
+            let (judged, first) = await self.list(ListingKey(list.kind, number), list.name)
+            report += judged
+            guard let first else { continue }
+            let (name, inner) =
+                list.kind == .authorTags
+                ? ("works with a tag", "\(ListingKind.authorTag.facts.word)/\(number)/\(first.name)")
+                : ("posts of a pool", "\(ListingKind.pool.facts.word)/\(first.id.rawValue)")
+            if let key = ListingKey(text: inner) { report += await self.list(key, name).judged }
         }
-        guard source.has(.poolsOfPost) else { return report }
-        let pools = await page(1, of: ListingKey(.poolsOfPost, work.id.rawValue))
-        report.append(Self.page("pools of a post", pools) { (true, "\($0.entries.count) of them") })
-        guard case .success(let told) = pools, let pool = told.authors.first,
-            let key = ListingKey(text: "\(ListingKind.pool.facts.word)/\(pool.id.rawValue)")
-        else { return report }
-        let posts = Self.page("posts of a pool", await page(1, of: key)) { page in
-            (page.unreadable == 0, "\(page.entries.count) are shown, up to number \(page.entries.last?.rank ?? 0)")
+        return report
+    }
+
+    /// Judges the first page of a list, and returns the first of its names, if it has names.
+    private func list(_ key: ListingKey, _ name: String) async -> (judged: [Assumption], first: NamedAuthor?) {
+        seen.last.withLock { $0 = nil }
+        let page = await page(1, of: key)
+        let judged = Self.page(name, page) { page in
+            (
+                page.unreadable == 0 && (key.listsNames || page.hasNext || !page.entries.isEmpty),
+                "\(page.entries.count) entries"
+                    + (page.entries.last?.rank.map { ", the last one is number \($0)" } ?? "")
+            )
         }
-        return report + [posts]
+        let fields = answer.map { source.judge(list: $0, named: name) } ?? []
+        return ([judged] + fields, key.listsNames ? (try? page.get())?.authors.first : nil)
     }
 
     // MARK: - Its pictures

@@ -33,6 +33,13 @@ extension PixivSource: ExaminableSource {
                 original == nil ? "the record names no original" : "told by its address"),
         ]
     }
+
+    package func judge(list answer: JSON, named name: String) -> [Assumption] {
+        guard let body = try? Envelope.body(of: answer) else { return [] }
+        let briefs = [body["illusts"], body["works"], body["thumbnails"]["illust"]].flatMap(\.elements)
+        let works = briefs.filter { $0["isAdContainer"].flag != true && $0["isMasked"].flag != true }
+        return works.isEmpty ? [] : [FieldList.brief.compare("fields of \(name)", with: works)]
+    }
 }
 
 /// The known fields of the service's answers.
@@ -56,6 +63,19 @@ extension FieldList {
         passedOver: [
             "date", "illust_book_style", "profile_img", "illust_content_type", "illust_series", "attr", "is_masked",
             "is_bookmarked", "bookmarkable", "mask_reason", "total_score",
+        ])
+
+    /// A work in a list other than a ranking; masked works and advertisements have other fields.
+    static let brief = FieldList(
+        decoded: [
+            ("id", .number), ("title", .text), ("userId", .number), ("userName", .text), ("illustType", .number),
+            ("width", .number), ("height", .number), ("pageCount", .number), ("url", .text), ("tags", .list),
+            ("aiType", .number),
+        ],
+        passedOver: [
+            "alt", "bookmarkData", "createDate", "description", "isBookmarkable", "isMasked", "isUnlisted",
+            "maskReason", "profileImageUrl", "restrict", "seriesId", "seriesTitle", "sl", "titleCaptionTranslation",
+            "type", "updateDate", "urls", "visibilityScope", "xRestrict",
         ])
 
     /// The record in `/ajax/illust/<id>`.

@@ -75,7 +75,10 @@ extension MountSuite {
                 let report = try Self.report(workplace, origin, "--record", folder)
                 #expect(report.status == 0, "\(report.output)\(report.errors)")
                 let answers = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-                #expect(answers == (1...7).map { "pixiv-0\($0).json" })
+                let count = origin.requests.count
+                // Not every day ranks a work of a series.
+                #expect((10...11).contains(count), "\(origin.requests.map(\.path))")
+                #expect(answers == (1...count).map { "pixiv-\($0 < 10 ? "0" : "")\($0).json" })
                 for line in ["certificate of the API", "certificate of the image host", "protocol of the image host"] {
                     #expect(report.lines.contains { $0.hasPrefix("kept ") && $0.contains(line) }, "\(report.output)")
                 }
@@ -85,7 +88,7 @@ extension MountSuite {
                         with: Data(try Self.report(workplace, origin, "--json").output.utf8)) as? [String: Any]
                 let assumptions = json?["assumptions"] as? [[String: String]] ?? []
                 #expect(assumptions.count == report.lines.count - 1)
-                #expect(assumptions.allSatisfy { $0["verdict"] == "kept" } && json?["requests"] as? Int == 7)
+                #expect(assumptions.allSatisfy { $0["verdict"] == "kept" } && json?["requests"] as? Int == count)
             }
         }
 
@@ -106,7 +109,7 @@ extension MountSuite {
                     workplace, fault.isEmpty ? [] : ["--faults", faults.path], wire: .plain)
                 let report = try Self.report(workplace, origin)
                 #expect(report.status == (fault.isEmpty ? 0 : 1), "\(report.output)\(report.errors)")
-                #expect((1...12).contains(origin.requests.count), "\(origin.requests.map(\.path))")
+                #expect((1...13).contains(origin.requests.count), "\(origin.requests.map(\.path))")
                 let lines = report.lines.dropFirst()
                 if fault.isEmpty {
                     #expect(lines.count > 15 && lines.allSatisfy { $0.hasPrefix("kept ") }, "\(report.output)")
