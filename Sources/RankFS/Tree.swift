@@ -126,6 +126,16 @@ extension Tree {
         return key.kind.facts.audience == .session ? refusalOfSession : nil
     }
 
+    /// The reason why a picture must not be opened that the kernel knows from a listing of an account; nil if there is none.
+    ///
+    /// The listing for the present viewer decides. Where that one does not tell, the kernel looks the name up again.
+    func refusal(of picture: PictureID, in listing: Listing) -> Failure? {
+        guard case .user(let user) = listing.audience, source.signIn.user != user else { return nil }
+        guard let present = catalog.listings.loaded(listing.key) else { return .forgottenInode }
+        guard let index = present.index(of: picture) else { return present.isComplete ? .needsSignIn : .forgottenInode }
+        return present.entry(at: index)?.isWithheld == true ? .needsSignIn : nil
+    }
+
     /// The users that can see the entries of a listing.
     func audience(of key: ListingKey) -> Audience {
         (key.mode.map(audience) ?? key.kind.facts.audience).ofContents

@@ -33,6 +33,7 @@ import Testing
         (14, "boards: records of pools, and posts of another rating, are no empty lists"),
         (18, "catalog: a list of which nothing is shown, or the same page once more, is no empty or whole one"),
         (36, "doctor: series, related works and tags of authors are examined"),
+        (9, "fs: what only an account saw is closed when its session ends"),
         (
             453,
             "tier: blocks that are given out as they come, a secret by which machines know each other, stores that are slow, late or "

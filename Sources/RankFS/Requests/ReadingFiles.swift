@@ -32,6 +32,9 @@ extension RankFileSystem {
         case .picture(let listing, let index):
             let entry = listing.entries[Int(index)]
             if entry.isWithheld { return refuse(reply, .withheldPicture, subject: node.path.text) }
+            if let failure = tree.refusal(of: entry.picture, in: listing) {
+                return refuse(reply, failure, subject: node.path.text)
+            }
             let (name, endsWalk) = tree.callers.facts { callers, _ in
                 (
                     callers.furtherName(of: node.path.text, openedBy: request.caller.process),

@@ -66,6 +66,13 @@ extension MountSuite {
                 #expect((try mount.status()["sign_in"] as? [String: Any])?["state"] as? String == "expired")
 
                 #expect(try login(["logout"]).output.contains("signed out"))
+                // Under paths that the kernel knows, before anything is listed again.
+                if case .failure(let refused) = read("\(mount.day())/\(further)") {
+                    #expect([EACCES, ENOENT].contains(refused.errno))
+                } else {
+                    Issue.record("a picture that only the account saw is read")
+                }
+                #expect(try read("\(mount.day())/\(everybody[0])").get().starts(with: [0xff, 0xd8]))
                 #expect(try !mount.names("\(mount.path)/ranking").contains("daily_r18"))
                 #expect(try workplace.run("ls", restricted).errors.contains("Permission denied"))
                 #expect(

@@ -82,6 +82,28 @@ import Testing
         }
     }
 
+    /// The kernel may know both paths for a day: nothing is listed in between.
+    @Test func aPictureThatOnlyTheAccountSawIsClosedWhenTheSessionEnds() async throws {
+        try await Workbench.with { bench in
+            bench.source.set { $0.signIn = .signedIn(Self.user) }
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(9))
+            let folder = "ranking/daily/2024-05-01"
+            let directory = try await bench.stat(folder).inode
+            let own = try await bench.stat("\(folder)/\(Workbench.name(7))").inode
+            let shared = try await bench.stat("\(folder)/\(Workbench.name(8))").inode
+            #expect(await bench.open(own).isOpened)
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(9, withheld: [7]))
+            bench.source.set { $0.signIn = .signedOut }
+            // The kernel then looks the name up again, which asks what everybody sees.
+            #expect(await bench.open(shared) == .failure(.ESTALE))
+            #expect(await bench.lookup(directory, Array(Workbench.name(8).utf8)).isTold)
+            #expect(await bench.open(shared).isOpened)
+            #expect(await bench.open(own) == .failure(.EACCES))
+            bench.source.set { $0.signIn = .expired(Self.user) }
+            #expect(await bench.open(own).isOpened, "what is stored is served with an expired session")
+        }
+    }
+
     @Test func storedBookmarksAreServedWithAnExpiredSession() async throws {
         try await Workbench.with { bench async throws in
             bench.source.set { state in
