@@ -299,7 +299,7 @@ extension Pixiv.Call {
         let newest = all.prefix(2)
         func title(_ id: Int64) -> JSONText {
             .object([
-                ("id", .text("\(id)")), ("userId", .text("\(self.id)")), ("title", .text("series \(id)")),
+                ("id", .text("\(id)")), ("userId", .text("\(author)")), ("title", .text("series \(id)")),
                 ("total", .int(all.count)),
             ])
         }
@@ -319,7 +319,12 @@ extension Pixiv.Call {
                         ("recentUpdatedWorkIds", .list(newest.map { .integer($0.id) })), ("total", .int(all.count)),
                         ("isWatched", false), ("isNotifying", false),
                     ])
-                ), ("tagTranslation", .list([])), ("requests", .list([])), ("users", .list([])),
+                ), ("tagTranslation", .list([])), ("requests", .list([])),
+                (
+                    "users",
+                    .list([.object([("userId", .text("\(author)")), ("name", .text(universe.name(of: author)))])])
+                ),
+                ("extraData", Shapes.fill("furniture", furniture("series \(id)", page: "user/\(author)/series/\(id)"))),
             ]))
     }
 
