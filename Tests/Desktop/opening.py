@@ -29,14 +29,14 @@ def is_withheld(path):
         return False
 
 
-def watch_thumbnails(run, manager, row, step):
+def watch_thumbnails(run, manager, row, step, least):
     """Looks at the screen until it shows thumbnails only; how many seconds after the window came, or None within SOON."""
     first, seconds, own, same, moment = None, None, 0, 0, 0
     while moment < SOON * 2:
         moment = time.monotonic() - manager.shown
         own, same = look.thumbnails(run.picture(manager.windows, manager.name, step), run.service.alike)
-        first = first or (moment if own >= 8 else None)
-        if own >= 8 and same <= own // 8:
+        first = first or (moment if own >= least else None)
+        if own >= least and same <= own // 8:
             seconds = moment
             break
         time.sleep(0.1)
@@ -64,17 +64,17 @@ def settle(lab, since, limit=150):
     return made_last - since
 
 
-def opening(run, program, name, where, **origin):
+def opening(run, program, name, where, *options, **origin):
     """Opens a directory with fresh caches and judges what that costs and shows."""
     origin = run.origin(**origin)
     kind = ALL[program]
-    with Lab(run.place, origin, desktop=kind.desktop) as lab:
+    with Lab(run.place, origin, *options, desktop=kind.desktop) as lab:
         manager = kind(lab)
         row = Row(name, program)
         folder = where(lab)
         mark = origin.mark()
         manager.open(folder)
-        watch_thumbnails(run, manager, row, name)
+        watch_thumbnails(run, manager, row, name, min(8, len(os.listdir(folder))))
         took = settle(lab, manager.shown)
         row.tally = origin.tally(mark)
         row.dialogs = manager.dialogs() | manager.windows.complaints()
@@ -118,7 +118,8 @@ def open_far(run, program):
 def open_door(run, program):
     """Folders of the root that nobody has seen, of a service 60 ms away by TLS and HTTP/2."""
     for door in run.service.doors:
-        opening(run, program, f"open-{door.split('/')[0]}", lambda lab: lab.path(*door.split("/")), secure=True)
+        opening(run, program, f"open-{door.split('/')[0]}", lambda lab: lab.path(*door.split("/")),
+                *run.service.session(run.place), secure=True)
 
 
 @scenario("open-latest", ALL)

@@ -5,12 +5,13 @@ import subprocess
 import time
 
 import parts
-from copying import Person, wait_for_copy
+from copying import Person, compare, wait_for_copy
 from lab import Lab
 from managers import ALL
 from opening import judge_walk
 from scenarios import scenario
 from table import Row
+from windows import Windows
 
 LIVE = {"user.rankfs.state", "user.rankfs.progress"}
 
@@ -46,6 +47,60 @@ def clean(run, program):
         row.promise(not live, f"no live attributes {sorted(live)}")
         row.promise(not row.dialogs, "no dialog")
         run.add(row)
+
+
+COPIERS = {"cp": ["cp", "-rT", "{folder}", "{out}/copy"], "rsync": ["rsync", "-a", "--itemize-changes", "{folder}/", "{out}/copy"],
+           "fetch": ["{rankfs}", "fetch", "{folder}", "--to", "{out}"], "pin": ["{rankfs}", "pin", "{folder}"]}
+
+
+@scenario("door", COPIERS)
+def door(run, program):
+    """Folders of the root, of a service 60 ms away by TLS and HTTP/2: copied twice, and read again when the service is gone."""
+    for place in run.service.doors:
+        origin = run.origin(secure=True)
+        with Lab(run.place, origin, *run.service.session(run.place)) as lab:
+            row, folder, out = Row(f"door-{place.split('/')[0]}", program), lab.path(*place.split("/")), os.path.join(lab.home, "out")
+            row.promise(lab.run(["ls", folder]).returncode == 0, "ls")
+            names, listed = sorted(os.listdir(folder)), origin.tally()
+            row.promise(listed.pictures == 0 and listed.heads == 0, "names cost no request for a picture")
+            words = [word.format(folder=folder, out=out, rankfs=f"{parts.PROGRAMS}/rankfs") for word in COPIERS[program]]
+            first = lab.run(words, seconds=240)
+            lab.quiet(2, 60)
+            row.tally, mark = origin.tally(), origin.mark()
+            second = lab.run(words, seconds=240)
+            row.promise(first.returncode == second.returncode == 0, f"done twice ({(first.stderr + second.stderr).decode()[:200]})")
+            said = {"rsync": not second.stdout, "fetch": b"nothing new" in second.stdout}
+            row.promise(said.get(program, True), f"nothing new the second time ({second.stdout.decode()[:200]})")
+            row.promise(origin.mark() == mark, "no request the second time")
+            lab.unmount()
+            parts.end(origin.process)
+            lab.mount("offline=on")
+            copied = {"fetch": os.path.join(out, place), "pin": folder}.get(program, f"{out}/copy")
+            right, wrong, missing = compare(folder, copied, names)
+            row.files = f"{right}/{len(names)}"
+            row.note(f"names cost {listed.api} API requests; {len(wrong)} wrong, {len(missing)} missing offline")
+            row.promise(names and sorted(os.listdir(folder)) == names == sorted(os.listdir(copied)), "the same names copied, and offline")
+            row.promise(right == len(names), "every file offline as it was copied")
+            run.add(row)
+
+
+@scenario("door-feh", ("feh",))
+def door_feh(run, program):
+    """The same folders as thumbnails of a viewer that reads each picture."""
+    for place in run.service.doors:
+        origin = run.origin(secure=True)
+        with Lab(run.place, origin, *run.service.session(run.place)) as lab:
+            windows, row, folder = Windows(lab), Row(f"feh-{place.split('/')[0]}", program), lab.path(*place.split("/"))
+            # Films are among the entries of boards.
+            pictures = [name for name in sorted(os.listdir(folder)) if not name.endswith((".mp4", ".webm", ".zip"))]
+            lab.start("feh", "--thumbnails", "--limit-width", "1200", folder)
+            row.promise(windows.wait(kind=program, seconds=90), "a window")
+            lab.quiet(4, 90)
+            run.picture(windows, *row.scenario.split("-"))
+            row.tally, row.dialogs = origin.tally(), windows.complaints()
+            row.promise({entry["status"] for entry in origin.pictures()} <= {200, 206}, "every picture is read")
+            row.note(f"pictures listed {len(pictures)}, read {len({entry['path'] for entry in origin.pictures()})}")
+            run.add(row)
 
 
 @scenario("mpv", ("mpv",))

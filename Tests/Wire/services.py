@@ -6,6 +6,7 @@ Each has one ranking that is long enough for them, whose directories are days or
 import argparse
 import datetime
 import json
+import os
 import re
 import urllib.parse
 import zoneinfo
@@ -40,8 +41,9 @@ class Service:
     api, previews, pictures = re.compile(""), re.compile(""), re.compile("")
     # Directories of authors, one of them with many works, and what the API is asked for those: its group tells the author.
     authors, author, author_asked = "users", "", re.compile("")
-    # Folders of the root besides rankings, below the mount, that hold between a dozen and some hundred pictures.
-    doors = ()
+    # Folders of the root besides rankings, below the mount, that hold between two and some hundred pictures; and the user by whose
+    # session they are seen, if any.
+    doors, user = (), None
     # An animation that players open, below the mount.
     film = ""
     # How the address of a work's page begins.
@@ -60,6 +62,14 @@ class Service:
     def newest(self, now):
         """The newest directory of the ranking at a moment."""
         raise NotImplementedError
+
+    def session(self, place):
+        """The options by which a mount is signed in as `user`."""
+        if not self.user:
+            return []
+        with open(place.path("cookies.txt"), "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(f"127.0.0.1\tFALSE\t/\tFALSE\t0\tPHPSESSID\t{self.user}_visitorsecret\n")
+        return [f"cookies={file.name}"]
 
     def recent(self, count, skip=1):
         """Published days, newest first, from `skip` before the newest one."""
@@ -92,7 +102,10 @@ class Pixiv(Service):
     author, author_asked = "1001", re.compile(r"/ajax/user/(\d+)")
     film = "works/900600000/ugoira.mkv"
     doors = ("related/900600000", "collections/35931581765300001006", "author-tags/1006/landscape",
-             "search/風景,size=1500,shape=landscape")
+             "search/風景,size=1500,shape=landscape", "series/7045", "feed", "bookmark-tags/未分類", "bookmark-months/2024-05",
+             "bookmarks-private")
+    # Follows few authors, who have few works.
+    user = 1007
     page_of_work = "https://www.pixiv.net/artworks/"
     headers = {"Referer": "https://www.pixiv.net/"}
 
@@ -165,7 +178,7 @@ class Board(Service):
 
 class Danbooru(Board):
     name = "danbooru"
-    doors = ("pools/Book_of_2024-04-30", "favgroups/6917", "hot")
+    doors = ("pools/Book_of_2024-04-30", "favgroups/6917", "hot", "favorites/someone", "family/10622977")
     # About one in a hundred is withheld from everybody without an account.
     copied = 20
     per_page, middle, lists, rating, zone = 200, 2, "/posts.json", "g", "America/New_York"
@@ -180,7 +193,7 @@ class Yandere(Board):
     name, mode, step, first = "yandere", "week", 7, datetime.date(2019, 1, 7)
     day = "2024-04-29"
     limits = frozenset({503})
-    doors = ("pools/Book_of_2024-04-30",)
+    doors = ("pools/Book_of_2024-04-30", "favorites/someone", "family/829697")
     previews = re.compile(r"/data/preview/")
     pictures = re.compile(r"/(image|sample|jpeg)/")
     author_asked = re.compile(r"/post\.json\?(?:[^&]*&)*tags=([^&+:]+)\+rating:")
