@@ -16,6 +16,9 @@ import subprocess
 import sys
 import zipfile
 
+# Pictures of longer lists are compared in works/ only: a mount with images=original asks for the extension of each of a list.
+MOST_SEARCHED = 500
+
 
 class Comparison:
     def __init__(self, options):
@@ -72,7 +75,9 @@ class Comparison:
         by_id = {int(entry.get("work")): entry for entry in shown}
         for entry in told:
             shown = by_id[entry["work"]]
-            self.places.setdefault(entry["work"], []).append((path, os.path.splitext(os.path.basename(shown.path))[0]))
+            # A bookmark may be withheld although its work is not.
+            if len(told) <= MOST_SEARCHED and not shown.get("withheld"):
+                self.places.setdefault(entry["work"], []).append((path, os.path.splitext(os.path.basename(shown.path))[0]))
             self.entry(path, entry, shown)
 
     FIELDS = {"rank": "rank", "user": "user", "width": "width", "height": "height"}

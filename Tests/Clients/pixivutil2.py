@@ -4,7 +4,10 @@
 Lists are parsed by the program's own classes, files are saved by the program itself, started as a user starts it.
 
 usage: pixivutil2.py CHECKOUT CATCH WHAT..., where WHAT is ranking:YYYY-MM-DD:PAGE, save-ranking:PAGE (the newest day), author:ID,
-save-author:ID:PAGE, search:WORDS:PAGES, save-search:WORDS, work:ID or animation:ID.
+save-author:ID:PAGE, search:WORDS:PAGES, save-search:WORDS, work:ID, animation:ID, author-tag:ID:TAG, series:ID or save-series:ID:PAGE.
+
+With the cookie of a session in SESSION also feed:PAGES, save-feed:PAGE, bookmarks:REST:TAG and save-bookmarks:REST:TAG, the first
+page; REST is show or hide, TAG may be empty.
 """
 
 import json
@@ -13,9 +16,10 @@ import pathlib
 import re
 import subprocess
 import sys
+import types
 
 CHECKOUT, CATCH = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-COOKIE = "1000_abcdefgh12345678"
+COOKIE = os.environ.get("SESSION", "1000_abcdefgh12345678")
 WORKS_PER_PAGE = 48
 
 SETTINGS = f"""[Network]
@@ -72,11 +76,25 @@ def browser():
     return factory.getBrowser(config=config), helper
 
 
+def bookmarked(client, rest, tag):
+    """The numbers of the works that the user bookmarked, as the program collects them before it saves them."""
+    import handler.PixivBookmarkHandler as handler
+
+    caller = types.SimpleNamespace(__br__=client)
+    return handler.get_image_bookmark(caller, client._config, rest == "hide", tag=tag)[0]
+
+
+# The folder of a mount with a list of bookmarks, and what the option -p of the program calls it.
+BOOKMARKS = {"show": ("bookmarks", "n"), "hide": ("bookmarks-private", "o")}
+
+
 def main():
     CATCH.mkdir(parents=True, exist_ok=True)
     (CATCH / "config.ini").write_text(SETTINGS, encoding="utf-8")
     os.chdir(CATCH)
     client, helper = browser()
+    if "SESSION" in os.environ and not client.loginUsingCookie():
+        sys.exit("pixivutil2.py: not signed in")
     frames = {}
     for what in sys.argv[3:]:
         kind, *rest = what.split(":")
@@ -99,6 +117,29 @@ def main():
                 found, _ = client.getSearchTagPage(helper.encode_tags(rest[0]), page, wild_card=True)
                 ids += [int(work.imageId) for work in found.itemList]
             note(list=f"search/{rest[0]}", entries=[{"work": work} for work in ids])
+        elif kind == "author-tag":
+            author, tag = rest
+            found, ids = None, []
+            while not found or not found.isLastPage:
+                found, _ = client.getMemberPage(int(author), len(ids) // WORKS_PER_PAGE + 1, tags=helper.encode_tags(tag))
+                ids += [int(work) for work in found.imageList]
+            note(list=f"author-tags/{author}/{tag}", whole=True, entries=[{"work": work} for work in ids])
+        elif kind == "series":
+            found, works, page = None, [], 0
+            while not found or not found.is_last_page:
+                page += 1
+                found = client.getMangaSeries(int(rest[0]), page)
+                works += found.pages_with_order
+            note(list=f"series/{rest[0]}", whole=True, entries=[{"work": int(work), "rank": order} for work, order in works])
+        elif kind == "feed":
+            ids = []
+            for page in range(1, int(rest[0]) + 1):
+                found = client.getFollowedNewIllusts(current_page=page)
+                ids += found.imageList
+            note(list="feed", whole=found.isLastPage, entries=[{"work": work} for work in ids])
+        elif kind == "bookmarks":
+            folder = f"bookmark-tags/{rest[1]}" if rest[1] else BOOKMARKS[rest[0]][0]
+            note(list=folder, whole=True, entries=[{"work": work} for work in bookmarked(client, *rest)])
         elif kind in ("work", "animation"):
             work, _ = client.getImagePage(int(rest[0]))
             note(
@@ -121,6 +162,12 @@ def main():
             run("-s", "1", "--sp", rest[1], "--ep", rest[1], rest[0])
         elif kind == "save-search":
             run("-s", "3", "--wt", rest[0])
+        elif kind == "save-series":
+            run("-s", "13", "--sp", rest[1], "--ep", rest[1], rest[0])
+        elif kind == "save-feed":
+            run("-s", "8", "--sp", rest[0], "--ep", rest[0])
+        elif kind == "save-bookmarks":
+            run("-s", "6", "-p", BOOKMARKS[rest[0]][1], "--sp", "1", "--ep", "1", *filter(None, rest[1:]))
         else:
             sys.exit(f"pixivutil2.py: {what} is nothing that can be asked for")
     saved(frames)
