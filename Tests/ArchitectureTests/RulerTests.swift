@@ -39,6 +39,7 @@ import Testing
             "tier: blocks that are given out as they come, a secret by which machines know each other, stores that are slow, late or "
                 + "busy, machines that only read, answers and sizes that are replaced"
         ),
+        (66, "tier: pages are compressed, and nobody waits for another machine's queue"),
     ]
 
     /// The same for what is no part of the product.
