@@ -40,6 +40,7 @@ import Testing
                 + "busy, machines that only read, answers and sizes that are replaced"
         ),
         (66, "tier: pages are compressed, and nobody waits for another machine's queue"),
+        (5, "unmount: a mount that is in use for a moment is no error"),
     ]
 
     /// The same for what is no part of the product.

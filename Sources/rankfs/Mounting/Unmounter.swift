@@ -8,6 +8,9 @@ enum Unmounter {
     /// The paths of fusermount3, which is setuid root and therefore never searched for in PATH.
     static let helpers = ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"]
 
+    /// The attempts at a busy mount, and the microseconds between them: half a second in all.
+    private static let (busyTries, busyPause): (Int, UInt32) = (6, 100_000)
+
     /// Detaches a mount at once, even a dead or busy one.
     static func detach(_ path: String) throws(ProgramError) {
         let bytes = Array(path.utf8)
@@ -41,9 +44,14 @@ enum Unmounter {
 
     /// Unmounts; a busy mount stays.
     static func unmount(_ path: String) throws(ProgramError) {
-        // Never follows a link that was put in place of the folder.
-        if unsafe umount2(path, Int32(UMOUNT_NOFOLLOW)) == 0 { return }
-        let failure = SystemError.last()
+        var failure = SystemError(code: EBUSY)
+        // Programs that look into every mount, as indexers do, have it open for moments.
+        for attempt in 0..<busyTries where failure.code == EBUSY {
+            if attempt > 0 { usleep(busyPause) }
+            // Never follows a link that was put in place of the folder.
+            if unsafe umount2(path, Int32(UMOUNT_NOFOLLOW)) == 0 { return }
+            failure = SystemError.last()
+        }
         let shown = LogText.escaped(path)
         switch failure.code {
         case EBUSY: throw refusal(shown, "busy")
