@@ -103,7 +103,7 @@ package struct BlockDigests: Sendable {
     /// The most blocks of an object: with 24 hexadecimal digits each they leave room for the other headers.
     private static let most: Int64 = 48
     /// The size of a block, in bytes, unless there would be too many.
-    package static let smallest: Int64 = 256 << 10
+    package static let smallest: Int64 = 128 << 10
 
     /// The digests of the blocks that are complete.
     package private(set) var digests: [UInt8] = []
