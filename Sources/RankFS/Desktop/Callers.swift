@@ -203,7 +203,8 @@ struct Callers: Sendable {
             facts.stays[path, default: Stay()].isGlance = true
             return glance
         }
-        let isVisit = isWatched && facts.isDesktop
+        // An eager viewer has the first pictures of its first directory read before it shows itself.
+        let isVisit = isWatched && (facts.isDesktop || KnownPrograms.eagerViewers.contains(program.name))
         let mayShowItself = isWatched && facts.watchesFirst != false && !facts.wasAwaited
         // Programs that show the directory of the mount point count the root.
         if facts.watchesFirst == nil, isWatched || parent != nil { facts.watchesFirst = isWatched }
