@@ -40,6 +40,7 @@ import Testing
                 + "busy, machines that only read, answers and sizes that are replaced"
         ),
         (66, "tier: pages are compressed, and nobody waits for another machine's queue"),
+        (14, "tier: a store without encryption and without a secret is a risk that the log names"),
         (5, "unmount: a mount that is in use for a moment is no error"),
     ]
 

@@ -310,7 +310,8 @@ extension Finding {
             let (ability, ahead) = BlockingCall.wait { [store = means.store] in
                 await TierInspection(store).examine(name: ChanceName.make(), now: WallClock.now())
             }
-            return [tier(ability, ahead: ahead, address: means.store.place.address)]
+            let risk = means.risk.map { Finding.note("shared tier", $0.prefix(1).uppercased() + $0.dropFirst()) }
+            return [tier(ability, ahead: ahead, address: means.store.place.address)] + [risk].compactMap(\.self)
         } catch {
             return [.wrong("shared tier", error.message)]
         }

@@ -31,6 +31,7 @@ final class TierParts: Sendable {
             service: service(source, settings, choices), directory: place.catalog,
             sharesPrivate: settings.sharesPrivate, mayWrite: settings.writesToTier, maySpend: maySpend,
             owner: ChanceName.make())
+        if let risk = means.risk { log.warning(risk) }
         do throws(DatabaseError) {
             return TierParts(try Tier(configuration, store: means.store) { log.record($0) }, means.transport)
         } catch {
@@ -67,6 +68,8 @@ final class TierParts: Sendable {
 struct TierMeans {
     let store: ObjectStore
     let transport: CurlTransport
+    /// What anybody on the way to the store can do, as a sentence; nil if nothing.
+    let risk: String?
 
     /// Object transfers at the same time.
     private static let connections = 16
@@ -81,6 +84,7 @@ struct TierMeans {
         let place = StorePlace(address, origin: settings.tierURL?.origin, region: settings.tierRegion)
         let keys = try TierKeys.read(settings, home)
         let secret = try TierKeys.secret(settings, home)
+        risk = secret == nil ? settings.tierURL.flatMap(Self.risk) : nil
         // An origin that the user named may be anywhere, also in the local network.
         let isNamed = settings.tierURL != nil
         let host = String(place.origin.drop { $0 != "/" }.drop { $0 == "/" })
@@ -97,6 +101,15 @@ struct TierMeans {
             throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
         }
         store = ObjectStore(place, keys: keys, secret: secret, transport: RequestQueue(transport))
+    }
+
+    /// The risk of a store without a secret of the machines that share it; nil for one that is on this machine, or encrypted.
+    static func risk(of url: OriginURL) -> String? {
+        guard url.origin.hasPrefix("http://"), url.host != "localhost", url.host != "::1", !url.host.hasPrefix("127.")
+        else { return nil }
+        return
+            "whoever is on the way to \(LogText.escaped(url.origin)) can change what the shared tier shows; name a tier_secret, or "
+            + "an https:// store."
     }
 }
 

@@ -77,4 +77,12 @@ import Testing
     func notOrigins(_ text: String) {
         #expect(throws: Failure.self) { try OriginURL(text) }
     }
+
+    @Test(arguments: [
+        ("http://nas.local:8333", true), ("http://192.168.1.2", true), ("https://nas.local", false),
+        ("http://127.0.0.1:8333", false), ("http://localhost:1", false), ("http://[::1]:1", false),
+    ])
+    func aStoreThatOthersCanChangeOnTheWayIsARisk(_ url: String, _ isRisk: Bool) throws {
+        #expect((TierMeans.risk(of: try OriginURL(url)) != nil) == isRisk)
+    }
 }
