@@ -40,7 +40,7 @@ extension MountSuite {
                 for picture in pictures + pictures {
                     #expect(try read("\(mount.day())/\(picture.name)").get() == picture.bytes)
                 }
-                let isInMemory = mount.child.errorText.contains("kept in memory, in \(memory)")
+                let isInMemory = poll { mount.child.errorText.contains("kept in memory, in \(memory)") }
                 #expect(isInMemory == (lack == .inodes))
                 #expect(try FileManager.default.contentsOfDirectory(atPath: memory).isEmpty == !isInMemory)
                 #expect(mount.unmount())

@@ -141,7 +141,7 @@ extension MountSuite {
                     // As one that a listing told it does not look either.
                     _ = try mount.names(mount.day())
                 }
-                #expect(mount.child.errorText.contains("the service withholds this work (location)"))
+                #expect(poll { mount.child.errorText.contains("the service withholds this work (location)") })
                 #expect(!mount.child.errorText.contains("gone"))
             }
         }
@@ -187,7 +187,7 @@ extension MountSuite {
                 #expect(path.hasSuffix(".jpg"))
                 let entry = try #require(try origin.ranking().first { $0.rank == 77 })
                 #expect(try read(path).get() == (try origin.fetch(entry.picture)))
-                #expect(mount.child.errorText.contains("no original of work \(entry.work)"))
+                #expect(poll { mount.child.errorText.contains("no original of work \(entry.work)") })
             }
         }
 
