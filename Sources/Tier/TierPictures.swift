@@ -115,7 +115,6 @@ final class TierPictures: PictureTier {
             return .useless
         case .slow(let isThere):
             if isThere { state.withLock { _ = $0.elsewhere.insert(picture) } }
-            store.ended(.picture)
             store.wasSlow()
             withdrawWaiting()
             return .useless
@@ -145,21 +144,18 @@ final class TierPictures: PictureTier {
             * Double(store.store.transport.limits.bodies.all)
         let deadline =
             store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most)
-        let end = store.time.now() + TierStore.patience
-        var pause = TierStore.pause
-        while true {
-            let download = TierDownload(
-                length: length, key: key, secret: store.store.secret, time: store.time, pace: pace, sink: sink)
-            state.withLock { $0.downloads[ObjectIdentifier(download)] = download }
-            let outcome = await download.run(on: store.store, urgency: urgency, deadline: deadline)
-            state.withLock { _ = $0.downloads.removeValue(forKey: ObjectIdentifier(download)) }
-            guard case .failed(let error) = outcome, error.isTooMany, store.time.now() + pause < end else {
+        do throws(Failure) {
+            return try await store.repeated(until: store.time.now() + TierStore.patience) {
+                () async throws(Failure) -> TierDownload.Outcome in
+                let download = TierDownload(
+                    length: length, key: key, secret: store.store.secret, time: store.time, pace: pace, sink: sink)
+                state.withLock { $0.downloads[ObjectIdentifier(download)] = download }
+                let outcome = await download.run(on: store.store, urgency: urgency, deadline: deadline)
+                state.withLock { _ = $0.downloads.removeValue(forKey: ObjectIdentifier(download)) }
+                if case .failed(let error) = outcome { throw error }
                 return outcome
             }
-            store.count { $0.slowedDown += 1 }
-            do { try await store.time.sleep(store.spread(pause)) } catch { return .withdrawn }
-            pause *= 2
-        }
+        } catch { return .failed(error) }
     }
 
     func hostBrought(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {
@@ -234,14 +230,15 @@ final class TierPictures: PictureTier {
             if let lease { Task { [leases] in await leases.release(lease) } }
             return
         }
+        // The right one takes its place.
+        state.withLock { _ = $0.wrong.remove(picture) }
         uploads.add(Upload(key: key, path: path, length: length, hash: hash)) { [leases] in
             if let lease { await leases.release(lease) }
         }
     }
 
     func distrust(_ picture: PictureID) {
-        guard let key = key(of: picture) else { return }
-        state.withLock { _ = $0.wrong.insert(picture) }
+        guard let key = key(of: picture), state.withLock({ $0.wrong.insert(picture).inserted }) else { return }
         store.isWrong(key)
         Task { [store] in await store.delete(key) }
     }
@@ -334,6 +331,14 @@ final class TierDownload: BodyReceiver {
     ///   - deadline: The time at which the download is given up.
     /// - Returns: The end of the download.
     func run(on store: ObjectStore, urgency: Urgency? = nil, deadline: ContinuousClock.Instant) async -> Outcome {
+        if pace != nil {
+            // The wait is longer than any reader's, and other downloads use the line. It is watched before the request
+            // can be sent: the watch that follows takes its place.
+            watch { download in
+                try await download.time.sleep(TierPictures.longestPatience)
+                download.withdraw()
+            }
+        }
         let asking = Task { () async -> Result<Bool, Failure> in
             do throws(Failure) {
                 return .success(
@@ -342,13 +347,6 @@ final class TierDownload: BodyReceiver {
             } catch { return .failure(error) }
         }
         state.withLock { $0.asking = asking }
-        if pace != nil {
-            // The wait is longer than any reader's, and other downloads use the line.
-            watch { download in
-                try await download.time.sleep(TierPictures.longestPatience)
-                download.withdraw()
-            }
-        }
         let result = await withTaskCancellationHandler {
             await asking.value
         } onCancel: {
@@ -370,10 +368,9 @@ final class TierDownload: BodyReceiver {
 
     /// Begins a watch in place of the one before.
     private func watch(_ look: @escaping @Sendable (TierDownload) async throws -> Void) {
-        let watch = Task { try await look(self) }
         state.withLock { state in
             state.watch?.cancel()
-            state.watch = watch
+            state.watch = Task { try await look(self) }
         }
     }
 

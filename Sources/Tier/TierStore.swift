@@ -384,7 +384,8 @@ struct TierHealth: Sendable {
     /// Records a successful request.
     mutating func worked(_ use: Use) {
         rest = nil
-        if use == .picture { pictureRest?.isTried = false }
+        // A picture that is not there was told in time; the next one shows whether those that are there come in time too.
+        if use == .picture, pictureRest != nil { (pictureRest, slowPictures) = (nil, Self.mostAccidents - 1) }
         guard use == .write else { return }
         writeRest = nil
         lateWrites = 0
@@ -406,6 +407,8 @@ struct TierHealth: Sendable {
 
     /// Records a picture that would have come sooner from the image host.
     mutating func wasSlow(now: ContinuousClock.Instant) {
+        rest = nil
+        pictureRest?.isTried = false
         // The trial after a rest is proof enough.
         if pictureRest != nil { slowPictures = Self.mostAccidents }
         Self.count(&slowPictures, &pictureRest, "its pictures come more slowly than the service's", now)

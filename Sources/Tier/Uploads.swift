@@ -48,6 +48,8 @@ final class Uploads: Sendable {
         var careful = 0
         /// The time that an upload takes, as an average; nil before the first one.
         var usual: Duration?
+        /// The present limit of uploads at once.
+        var atOnce: Int { careful > 0 ? 1 : Uploads.mostAtOnce }
     }
 
     private let store: TierStore
@@ -72,14 +74,11 @@ final class Uploads: Sendable {
     var areWelcome: Bool { maySpend() && store.takesWrites }
 
     /// The present limit of uploads at once.
-    var atOnce: Int { state.withLock { $0.careful > 0 ? 1 : Self.mostAtOnce } }
+    var atOnce: Int { state.withLock { $0.atOnce } }
 
     /// The time until a picture that is added now is probably stored, beyond that of its own upload.
     var delay: Duration {
-        state.withLock { state in
-            let atOnce = state.careful > 0 ? 1 : Self.mostAtOnce
-            return state.usual.map { $0 * state.waiting / atOnce } ?? .zero
-        }
+        state.withLock { state in state.usual.map { $0 * state.waiting / state.atOnce } ?? .zero }
     }
 
     /// The number of uploads with an action after their end.

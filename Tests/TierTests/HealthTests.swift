@@ -120,11 +120,15 @@ import Testing
         // One picture tries, and the next rest is longer.
         #expect(health.mayAsk(.picture, now: after(30)))
         #expect(!health.mayAsk(.picture, now: after(30)))
-        health.worked(.picture)
         health.wasSlow(now: after(31))
         #expect(!health.mayAsk(.picture, now: after(90)))
         #expect(health.mayAsk(.picture, now: after(91)))
+        // One that is not there ends the rest for all; the next slow one begins another.
         health.worked(.picture)
+        #expect(health.state == .works)
+        for _ in 0..<2 { #expect(health.mayAsk(.picture, now: after(92))) }
+        health.wasSlow(now: after(92))
+        #expect(!health.mayAsk(.picture, now: after(93)))
         health.wasQuick()
         #expect(health.state == .works)
     }
