@@ -133,7 +133,7 @@ extension MountSuite {
             #expect(try mount.names(mount.day()) == known, "a known day stays")
             try origin.spoil([], in: workplace)
             var after = lists(mount, days[...])
-            _ = poll(upTo: 10) {
+            _ = poll(upTo: 60) {
                 for index in days.indices where after[index]?.errno != 0 {
                     after[index] = lists(mount, days[index...index])[0]
                 }
@@ -153,7 +153,7 @@ extension MountSuite {
         /// Reads until right, as long as every answer is honest.
         private func recovered(_ cases: [Case]) -> [Outcome] {
             var latest = outcomes(cases)
-            _ = poll(upTo: 10) {
+            _ = poll(upTo: 60) {
                 let late = cases.indices.filter { cases[$0].kind.reading != .failsForLong && latest[$0] != .right }
                 if late.isEmpty || late.contains(where: { !latest[$0].isHonest }) { return true }
                 for (index, outcome) in zip(late, outcomes(late.map { cases[$0] })) { latest[index] = outcome }
