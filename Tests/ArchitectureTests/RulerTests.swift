@@ -42,6 +42,7 @@ import Testing
         (66, "tier: pages are compressed, and nobody waits for another machine's queue"),
         (14, "tier: a store without encryption and without a secret is a risk that the log names"),
         (5, "unmount: a mount that is in use for a moment is no error"),
+        (17, "desktop: PCManFM-Qt's thread waits for thumbnails on a busy machine, and starts no preloads"),
     ]
 
     /// The same for what is no part of the product.

@@ -90,6 +90,9 @@ package enum KnownPrograms {
     /// They have searched for the thumbnail a moment before (seen with gThumb 3.12).
     static let stripViewers: Set<String> = ["gthumb"]
 
+    /// File managers that do so for their windows, in a thread of their own (libfm-qt 1.2, ThumbnailJob::loadForFile).
+    static let ownThumbnailers: Set<String> = ["pcmanfm-qt"]
+
     /// Programs that name thumbnails by the decoded address: libgwenview, ThumbnailProvider takes the digest of QUrl::url().
     static let decodingViewers: Set<String> = ["gwenview"]
 
@@ -131,6 +134,8 @@ enum Thumbnailer: Hashable, Sendable {
     case worker
     /// A viewer that fills the strip below its picture.
     case strip
+    /// A file manager that fills its window.
+    case window
 
     /// The edge, in pixels, for a command line without one.
     private static let normalEdge = 128
@@ -138,14 +143,17 @@ enum Thumbnailer: Hashable, Sendable {
     /// Parses a command line; nil for any other program.
     init?(arguments: [String]) {
         guard let program = arguments.first else { return nil }
+        let name = String(program.split(separator: "/").last ?? "")
         if KnownPrograms.previewers.contains(where: program.hasSuffix), arguments.contains(KnownPrograms.previewerTask)
         {
             self = .worker
         } else if program.hasSuffix(KnownPrograms.thumbnailerEnding) {
             let edges = zip(arguments.dropFirst(), arguments.dropFirst(2)).filter { ["-s", "--size"].contains($0.0) }
             self = .ofOneFile(edge: edges.last.map { Int($0.1) ?? .max } ?? Self.normalEdge)
-        } else if KnownPrograms.stripViewers.contains(String(program.split(separator: "/").last ?? "")) {
+        } else if KnownPrograms.stripViewers.contains(name) {
             self = .strip
+        } else if KnownPrograms.ownThumbnailers.contains(name) {
+            self = .window
         } else {
             return nil
         }

@@ -201,7 +201,12 @@ enum ThumbnailReading: Sendable {
     /// `desktop` is nil if the file manager itself tries a picture that was refused to its thumbnailer.
     case replaceable(ThumbnailJob, ThumbnailSeeder, desktop: CallingProgram?)
     /// A worker treats a failure as final. It is only held up until the thumbnails are there, which it then finds.
-    case worker(ThumbnailSeeder)
+    case worker(ThumbnailSeeder, isViewer: Bool = false)
+
+    /// Whether the picture may be one that a person looks at, so that the next ones are preloaded.
+    var isViewer: Bool {
+        if case .worker(_, true) = self { true } else { false }
+    }
 }
 
 extension DirectoryThumbnails {
@@ -215,7 +220,8 @@ extension DirectoryThumbnails {
         var desktop: CallingProgram?
         switch Thumbnailer(arguments: processes.arguments(caller.process)) {
         case .worker: return .worker(seeder)
-        case .strip: return isAwaited(listing, index, by: caller) ? .worker(seeder) : nil
+        case .strip: return isAwaited(listing, index, by: caller) ? .worker(seeder, isViewer: true) : nil
+        case .window: return isAwaited(listing, index, by: caller) ? .worker(seeder) : nil
         case .ofOneFile(let edge):
             guard edge <= ThumbnailSize.large.edge else { return nil }
             let starters = processes.starters(caller.process)
@@ -252,7 +258,7 @@ extension DirectoryThumbnails {
             guard await seeder.seedInPlaceOfThumbnailer(job) else { break }
             if let desktop { tree.callers.facts { $0.refused(path, toThumbnailerOf: desktop, now: $1) } }
             throw .hasThumbnail
-        case .worker(let seeder):
+        case .worker(let seeder, _):
             // In parallel, so that the delay in all is the patience of one visit.
             await withTaskGroup(of: Void.self) { group in
                 for directories in sightsNow(of: listing.key) {

@@ -46,7 +46,8 @@ extension RankFileSystem {
             if name == nil, let reading = thumbnails.reading(listing, Int(index), node.path.text, request.caller) {
                 return later(reply, subject: { node.path.text }) { () async throws(Failure) in
                     try await self.thumbnails.prepare(reading, of: listing, at: node.path.text)
-                    try await self.openAsking(listing, Int(index), as: name, request, reply)
+                    try await self.openAsking(
+                        listing, Int(index), as: name, isAlone: !reading.isViewer, request, reply)
                 }
             }
             if let size = sizes.known(listing, Int(index)), let location = tree.knownLocation(of: entry) {
@@ -105,16 +106,19 @@ extension RankFileSystem {
 
     /// Opens a picture after a request for its size.
     private func openAsking(
-        _ listing: Listing, _ index: Int, as name: Callers.FurtherName?, _ request: OpenRequest, _ reply: OpenReply
+        _ listing: Listing, _ index: Int, as name: Callers.FurtherName?, isAlone: Bool = false, _ request: OpenRequest,
+        _ reply: OpenReply
     ) async throws(Failure) {
         let size = try await sizes.asked(listing, index, by: request.caller, isGlance: false)
         let location = try tree.location(of: listing.entries[index])
-        await serveLater(try opened(listing, index, as: name, location, size, request), request, reply)
+        await serveLater(
+            try opened(listing, index, as: name, isAlone: isAlone, location, size, request), request, reply)
     }
 
     /// Opens a picture by its name in a directory of its listing, or by a further name, which starts no preloads.
     private func opened(
-        _ listing: Listing, _ index: Int, as name: Callers.FurtherName?, _ location: PictureLocation,
+        _ listing: Listing, _ index: Int, as name: Callers.FurtherName?, isAlone: Bool = false,
+        _ location: PictureLocation,
         _ size: KnownSize, _ request: OpenRequest
     ) throws(Failure) -> Opened {
         let node = Node.picture(listing, Int32(clamping: index))
@@ -125,7 +129,7 @@ extension RankFileSystem {
             configuration.notesRecent && name != .recent && !listing.key.kind.facts.isSecret
             && Rendition.ofListings.contains(picture.id.rendition)
         let note: @Sendable () -> Void = { [catalog = tree.catalog] in catalog.recents.note(node.path.text) }
-        let isAlone = name != nil || request.isSniffing
+        let isAlone = isAlone || name != nil || request.isSniffing
         let opened = try tree.cache.open(
             picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
             onRead: isNoted ? note : nil)

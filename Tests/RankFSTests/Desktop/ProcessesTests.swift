@@ -54,6 +54,7 @@ import Testing
         (["/lib/libexec/kf6/kioworker", "/lib/qt6/plugins/kf6/kio/thumbnail.so", "thumbnail"], .worker),
         (["/lib/libexec/kf5/kioslave5", "/lib/qt5/plugins/kf5/kio/file.so", "file", "local:/x"], nil),
         (["/usr/bin/gthumb", "/a.jpg"], .strip), (["gthumb"], .strip), (["/opt/gthumb/viewer"], nil), (["/"], nil),
+        (["/usr/bin/pcmanfm-qt", "/mnt"], .window), (["pcmanfm", "/mnt"], nil),
         (["cp", "-s", "256", "thumbnailer"], nil), ([], nil),
     ]) func thumbnailersAreToldByTheirCommandLine(arguments: [String], expected: Thumbnailer?) {
         #expect(Thumbnailer(arguments: arguments) == expected)

@@ -179,12 +179,13 @@ import Testing
         }
     }
 
-    /// UsingItWith: gThumb reads few pictures.
+    /// UsingItWith: gThumb reads few pictures, and PCManFM-Qt hardly any on a busy machine.
     ///
     /// It reads each picture without a thumbnail, one after the other: the first one that it comes to waits for all thumbnails of the
     /// folder. A picture that is here, or on its way, waits for nothing.
-    @Test func aStripOfPicturesWaitsForItsThumbnails() async throws {
-        try await withDay(watches: false, program: "gthumb") { bench, inode in
+    @Test(arguments: ["gthumb", "pcmanfm-qt"])
+    func aStripOfPicturesWaitsForItsThumbnails(_ program: String) async throws {
+        try await withDay(watches: false, program: program) { bench, inode in
             func picture(_ rank: Int) async throws -> UInt64 {
                 try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(rank))").inode
             }
