@@ -34,4 +34,24 @@ import Testing
             #expect(tests.contains { name == String($0) }, "\(row)")
         }
     }
+
+    /// SECURITY.md: each answer to a threat has its suites, or its tests in them.
+    @Test func everyThreatNamesTestsThatExist() throws {
+        let page = Package.root.appending(path: "SECURITY.md")
+        let table = try #require(
+            try String(contentsOf: page, encoding: .utf8).split(separator: "\n## ").first { $0.hasPrefix("Threats") })
+        let rows = table.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| ---") }.dropFirst()
+        #expect(rows.count > 5)
+        let lines = try Package.swiftFiles(below: "Tests").flatMap(\.lines)
+        for row in rows {
+            let names = row.split(separator: "|")[2].split(separator: "`").filter { $0.first?.isUppercase ?? false }
+            #expect(!names.isEmpty, "\(row)")
+            for name in names {
+                let parts = name.split(separator: ".")
+                #expect(lines.contains { $0.contains("struct \(parts[0])") } || parts[0] == "FuzzTests", "\(name)")
+                guard parts.count > 1 else { continue }
+                #expect(lines.contains { $0.contains("func \(parts[1])(") }, "\(name)")
+            }
+        }
+    }
 }
