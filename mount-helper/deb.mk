@@ -1,7 +1,7 @@
 # make deb: a Debian package of what `make build` builds.
 # Included by the Makefile.
 
-DEB_VERSION := $(shell sed -n 's/.*static let text = "\(.*\)"/\1/p' Sources/rankfs/Support/Version.swift)
+DEB_VERSION := $(shell sed -n 's/.*static let text = "\([0-9.]*\)"$$/\1/p' Sources/Sourcing/SourcePlugIn.swift)
 DEB_ARCH    := $(shell dpkg --print-architecture 2>/dev/null)
 DEB         := build/rankfs_$(DEB_VERSION)_$(DEB_ARCH).deb
 DEB_ROOT    := build/deb

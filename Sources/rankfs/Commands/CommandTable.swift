@@ -1,3 +1,5 @@
+import Sourcing
+
 /// The list of all commands, and the command line as a whole.
 enum CommandTable {
     /// All commands, in the order of help.

@@ -4,6 +4,7 @@ import Glibc
 import System
 import RankFS
 import Render
+import Sourcing
 
 /// The findings on the system, and on the mounts that exist.
 extension Finding {

@@ -4,6 +4,7 @@ import Glibc
 import System
 import RankFS
 import Rankings
+import Sourcing
 import Thumbnails
 
 /// Serves one mount in this process, from checking the folder to the clean end.

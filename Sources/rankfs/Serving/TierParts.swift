@@ -4,6 +4,7 @@ import HTTP
 import Tier
 import System
 import Rankings
+import Sourcing
 
 /// The shared tier of a mount, connected according to the settings.
 ///
@@ -91,7 +92,7 @@ struct TierMeans {
         do throws(Failure) {
             transport = try CurlTransport(
                 CurlTransport.Configuration(
-                    limits: HostLimits(connections: Self.connections), userAgent: "rankfs/\(Version.text)",
+                    limits: HostLimits(connections: Self.connections), userAgent: OwnAgent.text,
                     proxy: settings.proxy?.text,
                     hosts: isNamed ? [] : [host], trustedOrigins: isNamed ? [place.origin] : [],
                     connectTimeout: Self.patience, stallTimeout: Self.patience, certificates: settings.certificates))

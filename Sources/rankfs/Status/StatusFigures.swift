@@ -5,6 +5,7 @@ import HTTP
 import ImageCache
 import RankFS
 import Rankings
+import Sourcing
 import Thumbnails
 import Tier
 

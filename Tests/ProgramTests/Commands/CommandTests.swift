@@ -1,3 +1,4 @@
+import Sourcing
 import Testing
 
 @testable import rankfs
