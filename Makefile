@@ -6,6 +6,7 @@
 #   make fuzz     each fuzzing target for FUZZ_SECONDS (600), two at a time
 #   make model    random operations against a mount under random faults: MODEL_OPERATIONS (100000), MODEL_SEED (1),
 #                 MODEL_WIRE (tls, or plain)
+#   make fleet    a fleet that opens a day, simulated: MACHINES=1000 that come within SECONDS_APART=1
 #   make clients  other people's clients against mounts (Tests/Clients/README.md)
 #   make bench    figures of a release build against the embedded origin, beside rclone and httpdirfs where they are
 #                 installed (a quarter of an hour; BENCH="--alone warm" chooses, .build/release/rankfs-bench --help tells)
@@ -43,7 +44,7 @@ DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenvie
                  xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
                  python3-pil python3-nautilus nemo-python python3-caja thunarx-python gir1.2-thunarx-3.0 librsvg2-common rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
 
-.PHONY: demo test check fuzz model clients bench wire render faults soak desktop shuffle twice cold-read install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model fleet clients bench wire render faults soak desktop shuffle twice cold-read install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -76,6 +77,10 @@ model: setup-test build
 	swift build --build-tests
 	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-100000} MODEL_WIRE=$${MODEL_WIRE:-tls} TEST_PROGRAMS=$(CURDIR)/$(BUILD) \
 	    swift test --skip-build --filter ModelTests
+
+fleet: setup-test
+	swift build --build-tests
+	SIMULATED_MACHINES=$${MACHINES:-1000} SIMULATED_SECONDS=$${SECONDS_APART:-1} swift test --skip-build --filter aFleetOfAnySize
 
 # The mount tests run other processes, which this cannot see into; what decodes pictures has no room for a sanitizer.
 tsan: build

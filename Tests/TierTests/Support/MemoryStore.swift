@@ -1,4 +1,5 @@
 import HTTP
+import System
 @testable import Tier
 import Synchronization
 import TestSupport
@@ -96,10 +97,12 @@ final class MemoryStore: Transport {
     func fail(_ fault: (@Sendable (HTTPRequest) -> Fault?)?) { state.withLock { $0.fault = fault } }
 
     /// As a machine sees it whose clock is right, or ahead of it by so many seconds.
-    func store(ahead: Int64 = 0, secret: ObjectSecret? = nil) throws -> ObjectStore {
+    func store(
+        ahead: Int64 = 0, secret: ObjectSecret? = nil, time: TimeSource = .system
+    ) throws -> ObjectStore {
         ObjectStore(
             StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil),
-            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), secret: secret, transport: self
+            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), secret: secret, transport: self, time: time
         ) { [self] in now + ahead }
     }
 
