@@ -19,7 +19,7 @@
 #   make cold-read   the files that run while a picture is read that is not stored, counted by a build with coverage
 #   make twice    two copies of all tests at once, while mounts of others come and go
 #   make install  put the program, the mount helper, units, manual pages and completions in place
-#   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb
+#   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb; make rpm; make dist: a source archive
 
 SHELL   := /bin/bash
 PREFIX  ?= /usr/local
@@ -144,12 +144,12 @@ setup-test:
 clean:
 	rm -rf .build
 
-# Asks apt only for what is missing, so that a prepared machine needs neither network nor root.
+# Asks apt only for what is missing, so that a prepared machine needs neither network nor root; elsewhere the packager brings it.
 define need
 missing=; for package in $(1); do \
     dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; \
 done; \
-if [ -n "$$missing" ]; then \
+if [ -n "$$missing" ] && command -v apt-get >/dev/null; then \
     echo "installing:$$missing"; \
     root=; [ "$$(id -u)" = 0 ] || root=sudo; \
     $$root apt-get update -qq && \
@@ -158,4 +158,4 @@ fi
 endef
 
 include mount-helper/install.mk
-include mount-helper/deb.mk
+include mount-helper/packages.mk

@@ -3,7 +3,7 @@ import Testing
 
 /// What builds and installs the program is no Swift, so no compiler notices when a file that it reads has moved.
 @Suite struct ToolTests {
-    @Test(arguments: ["Makefile", "mount-helper/deb.mk", ".ci/run"])
+    @Test(arguments: ["Makefile", "mount-helper/packages.mk", ".ci/run"])
     func theFilesThatToolsNameAreThere(tool: String) throws {
         let text = try String(contentsOf: Package.root.appending(path: tool), encoding: .utf8)
         for name in text.matches(of: #/(?:Sources|Tests)/[A-Za-z\/+.-]+\.(?:swift|py|md)/#).map({ String($0.output) }) {
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func thePackageHasAVersion() throws {
-        let rules = try String(contentsOf: Package.root.appending(path: "mount-helper/deb.mk"), encoding: .utf8)
+        let rules = try String(contentsOf: Package.root.appending(path: "mount-helper/packages.mk"), encoding: .utf8)
         let source = try #require(rules.firstMatch(of: #/Sources\S+\.swift/#)).output
         let text = try String(contentsOf: Package.root.appending(path: String(source)), encoding: .utf8)
         #expect(text.contains(#/static let text = "\d+\.\d+\.\d+"/#))
