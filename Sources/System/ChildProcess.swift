@@ -11,18 +11,21 @@ package enum ChildProcess {
     ///   - path: The program, without a search.
     ///   - arguments: The arguments, with argument 0.
     ///   - inheriting: Descriptors that become 3, 4 and so on.
+    ///   - output: The descriptor for its standard output; nil for none.
     ///   - errors: The descriptor for its standard error stream; nil for this process's stream.
     ///   - environment: The variables, each `NAME=value`; nil for this process's environment.
     /// - Returns: The process id.
     /// - Throws: The errno of posix_spawn(3).
     package static func start(
-        _ path: String, _ arguments: [String], inheriting: [Int32], errors: Int32? = nil, environment: [String]? = nil
+        _ path: String, _ arguments: [String], inheriting: [Int32], output: Int32? = nil, errors: Int32? = nil,
+        environment: [String]? = nil
     ) throws(SystemError) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        if let output { unsafe posix_spawn_file_actions_adddup2(&actions, output, 1) }
         if let errors { unsafe posix_spawn_file_actions_adddup2(&actions, errors, 2) }
         // Moved to high numbers first, so that no descriptor is overwritten before it is copied.
         let copies = inheriting.map { fcntl($0, F_DUPFD_CLOEXEC, 16) }
@@ -78,28 +81,80 @@ package enum ChildProcess {
 
     /// Runs a program to its end.
     package static func run(_ path: String, _ arguments: [String]) throws(SystemError) -> End {
+        let end = try run(path, arguments, upTo: longestErrors, by: nil) { .errors($0) }
+        return End(status: end.status, errors: String(decoding: end.text, as: UTF8.self))
+    }
+
+    /// Runs a program and returns its standard output; its error output is discarded, and it is ended at a deadline.
+    ///
+    /// - Returns: The exit status, and the beginning of the output.
+    /// - Throws: ETIMEDOUT at the deadline, or the errno of posix_spawn(3).
+    package static func output(
+        of path: String, _ arguments: [String], upTo limit: Int, by deadline: ContinuousClock.Instant
+    ) throws(SystemError) -> (status: Int32?, text: [UInt8]) {
+        try run(path, arguments, upTo: limit, by: deadline) { .output($0) }
+    }
+
+    /// The stream of a program that goes to a descriptor.
+    private enum Stream {
+        case output(Int32)
+        case errors(Int32)
+    }
+
+    private static func run(
+        _ path: String, _ arguments: [String], upTo limit: Int, by deadline: ContinuousClock.Instant?,
+        _ stream: (Int32) -> Stream
+    ) throws(SystemError) -> (status: Int32?, text: [UInt8]) {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { throw .last() }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
-        let process: pid_t
+        let process = try start(path, arguments, writing: stream(ends[1]))
         do throws(SystemError) {
-            process = try start(path, arguments, inheriting: [], errors: ends[1])
+            let text = try read(ends[0], upTo: limit, by: deadline)
+            return (wait(for: process).status, text)
         } catch {
-            close(ends[1])
+            kill(process, SIGKILL)
+            _ = wait(for: process)
             throw error
         }
-        close(ends[1])
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: longestErrors)
-        while true {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(ends[0], $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            // Further output is read and discarded, so that the program can end.
-            text += buffer[..<min(count, longestErrors - text.count)]
+    }
+
+    /// Starts a program with one of its streams, whose descriptor is closed here.
+    private static func start(
+        _ path: String, _ arguments: [String], writing stream: Stream
+    ) throws(SystemError) -> Int32 {
+        switch stream {
+        case .errors(let pipe):
+            defer { close(pipe) }
+            return try start(path, arguments, inheriting: [], errors: pipe)
+        case .output(let pipe):
+            let null = Descriptors.own.open("/dev/null", O_WRONLY)
+            defer { for descriptor in [pipe, null] { close(descriptor) } }
+            return try start(path, arguments, inheriting: [], output: pipe, errors: null)
         }
-        return End(status: wait(for: process).status, errors: String(decoding: text, as: UTF8.self))
+    }
+
+    /// Reads a pipe to its end.
+    private static func read(
+        _ pipe: Int32, upTo limit: Int, by deadline: ContinuousClock.Instant?
+    ) throws(SystemError) -> [UInt8] {
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: limit)
+        while true {
+            var ready = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+            // A minute at most at once, in milliseconds.
+            let left = deadline.map { min(max(ContinuousClock.now.duration(to: $0) / .milliseconds(1), 0), 60_000) }
+            if unsafe poll(&ready, 1, left.map { Int32($0) } ?? -1) == 0 {
+                guard let deadline, ContinuousClock.now >= deadline else { continue }
+                throw SystemError(code: ETIMEDOUT)
+            }
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(pipe, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return text }
+            // Further output is read and discarded, so that the program can end.
+            text += buffer[..<min(count, limit - text.count)]
+        }
     }
 
     /// Waits for a child's end.

@@ -31,7 +31,7 @@ import Testing
         key = try #require(ObjectKey("a"))
         store = ObjectStore(
             StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://nas:1", region: nil),
-            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), transport: transport,
+            keys: KeyRing(try #require(StoreKeys(keyID: "AK", secret: "hidden"))), transport: transport,
             time: TimeSource(clock)
         ) { [wallClock] in wallClock.now }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tier
 
-/// Names, addresses and keys: what users write, and what goes over the wire.
+/// Names and addresses: what users write, and what goes over the wire.
 @Suite struct PlaceTests {
     @Test(
         arguments: [
@@ -35,62 +35,40 @@ import Testing
         #expect(place.url(of: try #require(ObjectKey("a/b"))) == "http://nas:8333/pool/home/a/b")
         #expect(place.region == "us-east-1")
         #expect(
-            place.listURL(below: nil, after: nil) == "http://nas:8333/pool?encoding-type=url&list-type=2&prefix=home%2F"
+            place.listURL(beginning: nil, after: nil)
+                == "http://nas:8333/pool?encoding-type=url&list-type=2&prefix=home%2F"
         )
         #expect(
-            place.listURL(below: ObjectKey("a"), after: "x/y=+")
-                == "http://nas:8333/pool?continuation-token=x%2Fy%3D%2B&encoding-type=url&list-type=2&prefix=home%2Fa%2F"
+            place.listURL(beginning: ObjectKey("a"), after: "x/y=+")
+                == "http://nas:8333/pool?continuation-token=x%2Fy%3D%2B&encoding-type=url&list-type=2&prefix=home%2Fa"
         )
         #expect(place.key(listed: "home/a/b")?.text == "a/b")
         #expect(place.key(listed: "other/a") == nil)
         #expect(place.key(listed: "home/a b") == nil)
     }
 
-    @Test func withoutAnAddressTheStoreIsAmazons() throws {
-        let place = StorePlace(try #require(BucketAddress("s3://pool")), origin: nil, region: "eu-west-1")
-        #expect(place.url(of: try #require(ObjectKey("a"))) == "https://s3.eu-west-1.amazonaws.com/pool/a")
-        #expect(
-            place.listURL(below: nil, after: nil)
-                == "https://s3.eu-west-1.amazonaws.com/pool?encoding-type=url&list-type=2")
-    }
-}
-
-/// Keys of users, and that nothing prints them.
-@Suite struct KeyTests {
-    @Test(arguments: [
-        "[default]\naws_access_key_id = AK\naws_secret_access_key = s3/cr+et==\n",
-        "# mine\r\naws_access_key_id=AK\r\naws_secret_access_key=s3/cr+et==\r\n",
-        "[a]\nAWS_ACCESS_KEY_ID = AK\naws_secret_access_key=\ts3/cr+et== \n[b]\naws_access_key_id=other\n",
-    ])
-    func aFileIsRead(_ text: String) throws {
-        let keys = try #require(StoreKeys(file: Array(text.utf8)))
-        #expect(keys.keyID == "AK")
-        #expect(keys.secret == "s3/cr+et==")
-        #expect(keys.sessionToken == nil)
+    @Test(
+        arguments: [
+            (nil, "pool", nil, "https://pool.s3.eu-west-1.amazonaws.com/a"),
+            (nil, "my.pool", nil, "https://s3.eu-west-1.amazonaws.com/my.pool/a"),
+            (nil, "pool", .path, "https://s3.eu-west-1.amazonaws.com/pool/a"),
+            ("http://nas:1", "pool", nil, "http://nas:1/pool/a"),
+            ("http://nas:1", "pool", .host, "http://pool.nas:1/a"),
+            ("https://s3.eu-west-1.amazonaws.com", "pool", nil, "https://s3.eu-west-1.amazonaws.com/pool/a"),
+        ] as [(String?, String, StorePlace.AddressForm?, String)])
+    func aBucketStandsInTheHostOrInThePath(
+        _ origin: String?, _ bucket: String, _ form: StorePlace.AddressForm?, _ url: String
+    ) throws {
+        let place = StorePlace(
+            try #require(BucketAddress("s3://\(bucket)")), origin: origin, region: "eu-west-1", form: form)
+        #expect(place.url(of: try #require(ObjectKey("a"))) == url)
+        #expect(url.hasPrefix(place.origin + "/"))
+        let list = place.listURL(beginning: nil, after: nil)
+        #expect(list == url.dropLast(url.hasSuffix("/\(bucket)/a") ? 2 : 1) + "?encoding-type=url&list-type=2")
     }
 
-    @Test(arguments: [
-        "", "aws_access_key_id = AK", "aws_access_key_id =\naws_secret_access_key = x",
-        "aws_access_key_id = A K\naws_secret_access_key = x", "aws_access_key_id = A\naws_secret_access_key = \u{e4}",
-    ])
-    func aFileWithoutOneIsRefused(_ text: String) { #expect(StoreKeys(file: Array(text.utf8)) == nil) }
-
-    @Test func variablesAreRead() throws {
-        let keys = try #require(
-            StoreKeys(variables: [
-                "AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "hidden", "AWS_SESSION_TOKEN": "passing",
-            ]))
-        #expect(keys.sessionToken == "passing")
-        #expect(StoreKeys(variables: ["AWS_ACCESS_KEY_ID": "AK"]) == nil)
-    }
-
-    @Test func nothingPrintsASecret() throws {
-        let keys = try #require(StoreKeys(keyID: "AK", secret: "hidden", sessionToken: "passing"))
-        var dumped = ""
-        dump(keys, to: &dumped)
-        dump(keys.signature(for: "r"), to: &dumped)
-        for text in ["\(keys)", String(reflecting: keys), "\(keys.signature(for: "r"))", dumped] {
-            #expect(!text.contains("hidden") && !text.contains("passing"), "\(text)")
-        }
+    @Test func regionsInChinaHaveADomainOfTheirOwn() throws {
+        let place = StorePlace(try #require(BucketAddress("s3://pool")), origin: nil, region: "cn-north-1")
+        #expect(place.origin == "https://pool.s3.cn-north-1.amazonaws.com.cn")
     }
 }

@@ -16,7 +16,8 @@ import Testing
         key = try #require(ObjectKey("pictures/1"))
         store = ObjectStore(
             StorePlace(try #require(BucketAddress("s3://pool/p")), origin: "http://nas:1", region: nil),
-            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden", sessionToken: "passing")), transport: transport)
+            keys: KeyRing(try #require(StoreKeys(keyID: "AK", secret: "hidden", sessionToken: "passing"))),
+            transport: transport)
     }
 
     private var deadline: ContinuousClock.Instant { .now + .seconds(60) }
@@ -76,6 +77,7 @@ import Testing
         (503, "<Code>SlowDown</Code>", .answered(status: 503)), (429, "", .answered(status: 429)), (507, "", .full),
         (400, "<Code>QuotaExceeded</Code>", .full), (301, "", .unreadable("it answered 301")),
         (400, "<Code>a b\nc</Code>", .notTaken("it answered 400")),
+        (400, "<Code>ExpiredToken</Code>", .refused("the session token of the key has ended, or is wrong")),
         (413, "<Code>EntityTooLarge</Code>", .notTaken("it answered 413 (EntityTooLarge)")),
     ])
     func anErrorIsTold(_ status: Int, _ body: String, _ error: Failure) async throws {
@@ -84,6 +86,28 @@ import Testing
         #expect(await failure == error)
         // Asked once: what follows is for others to decide.
         #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [("ExpiredToken", 400, 2), ("InvalidAccessKeyId", 403, 2), ("AccessDenied", 403, 1)])
+    func refusedKeysAreReplacedAndTheRequestIsSentAgain(_ code: String, _ status: Int, _ sent: Int) async throws {
+        let (old, new) = (StoreKeys(keyID: "A", secret: "s", sessionToken: "old"), StoreKeys(keyID: "A", secret: "s"))
+        let (first, second) = (try #require(old), try #require(new))
+        let source = KeyRing.Source(isChanged: { false }) { () throws(Failure) in KeyRing.Loan(second) }
+        let ring = KeyRing(KeyRing.Loan(first), source: source) { 0 }
+        let store = ObjectStore(
+            StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://nas:1", region: nil, owner: "123"),
+            keys: ring, transport: transport)
+        async let failure = store.failure(key, deadline)
+        let request = await answer(status, [], "<Error><Code>\(code)</Code></Error>")
+        #expect(request.headers.contains("x-amz-security-token: old"))
+        #expect(request.headers.contains("x-amz-expected-bucket-owner: 123"))
+        if sent == 2 {
+            let held = await transport.waitForRequest(at: 1)
+            #expect(!held.request.headers.contains { $0.hasPrefix("x-amz-security-token") })
+            held.respond(status: 404)
+        }
+        #expect((await failure == nil) == (sent == 2))
+        #expect(transport.requests.count == sent)
     }
 
     @Test(

@@ -132,7 +132,7 @@ import Testing
         let (transport, clock) = (HeldTransport(), ManualClock())
         let place = StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil)
         let store = ObjectStore(
-            place, keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), transport: transport,
+            place, keys: KeyRing(try #require(StoreKeys(keyID: "AK", secret: "hidden"))), transport: transport,
             time: TimeSource(clock))
         let download = TierDownload(
             length: nil, key: key, secret: secret, time: TimeSource(clock), pace: nil, sink: told.sink)

@@ -22,7 +22,7 @@ import Testing
         let place = StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil)
         store = TierStore(
             ObjectStore(
-                place, keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), transport: transport,
+                place, keys: KeyRing(try #require(StoreKeys(keyID: "AK", secret: "hidden"))), transport: transport,
                 time: TimeSource(clock)), time: TimeSource(clock)
         ) { _ in }
         uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/uploads.sqlite")) { true }

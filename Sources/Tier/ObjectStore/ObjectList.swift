@@ -9,6 +9,8 @@ package struct ObjectList: Hashable, Sendable {
         package var key: ObjectKey
         /// The length in bytes.
         package var size: Int64
+        /// The time of writing by the store's clock, in Unix seconds; nil if the store does not state it.
+        package var written: Int64?
     }
 
     package var entries: [Entry] = []
@@ -23,23 +25,26 @@ extension ObjectStore {
     /// Requests a part of the list of objects: 1000 at most.
     ///
     /// - Parameters:
-    ///   - folder: The common beginning of the keys; nil for all below the prefix.
+    ///   - beginning: The common beginning of the keys, which may end within a name; nil for all below the prefix.
     ///   - token: The token from the part before.
     ///   - deadline: The time at which the request fails.
     /// - Returns: The part, in the order of keys.
     /// - Throws: The reason why the store did not answer with a list.
     package func list(
-        below folder: ObjectKey? = nil, after token: String? = nil, deadline: ContinuousClock.Instant
+        beginning: ObjectKey? = nil, after token: String? = nil, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ObjectList {
         let answer = try await send(
-            request(.get, place.listURL(below: folder, after: token), limit: Self.longestList, deadline: deadline))
+            request(
+                .get, place.listURL(beginning: beginning, after: token), limit: Self.longestList, deadline: deadline))
         guard answer.head.status == 200 else { throw Failure(status: answer.head.status, body: answer.body) }
         guard let found = ObjectListReader.read(answer.body) else {
             throw .unreadable("its list of objects cannot be understood")
         }
         return ObjectList(
             entries: found.entries.compactMap { entry in
-                place.key(listed: entry.key).map { ObjectList.Entry(key: $0, size: entry.size) }
+                place.key(listed: entry.key).map {
+                    ObjectList.Entry(key: $0, size: entry.size, written: entry.written)
+                }
             }, next: found.next)
     }
 }
@@ -47,7 +52,7 @@ extension ObjectStore {
 /// Parser of the answer to ListObjectsV2 (Amazon S3 API Reference).
 final class ObjectListReader {
     struct Answer {
-        var entries: [(key: String, size: Int64)] = []
+        var entries: [(key: String, size: Int64, written: Int64?)] = []
         var next: String?
     }
 
@@ -56,6 +61,7 @@ final class ObjectListReader {
     private var text: [UInt8] = []
     private var key: String?
     private var size: Int64?
+    private var written: Int64?
 
     /// The most bytes of a text; a longer text is no key.
     private static let longestText = 4096
@@ -118,9 +124,10 @@ final class ObjectListReader {
         switch path.dropFirst() {
         case ["Contents", "Key"]: key = value
         case ["Contents", "Size"]: size = Int64(value)
+        case ["Contents", "LastModified"]: written = Timestamp.seconds(value)
         case ["Contents"]:
-            if let key, let size, size >= 0 { answer.entries.append((key, size)) }
-            (key, size) = (nil, nil)
+            if let key, let size, size >= 0 { answer.entries.append((key, size, written)) }
+            (key, size, written) = (nil, nil, nil)
         case ["EncodingType"]: isEncoded = value == "url"
         case ["NextContinuationToken"] where !value.isEmpty: answer.next = value
         default: break

@@ -11,7 +11,7 @@ package import HTTP
 /// A value; any task may call. Cancelling the task cancels the request.
 package struct ObjectStore: Sendable {
     package let place: StorePlace
-    let keys: StoreKeys
+    let keys: KeyRing
     /// The secret of the machines that share the store; nil where every writer is trusted.
     let secret: ObjectSecret?
     package let transport: any Transport
@@ -28,7 +28,7 @@ package struct ObjectStore: Sendable {
     ///   - time: The clock of deadlines.
     ///   - wallClock: Returns this machine's time in Unix seconds, which may be wrong.
     package init(
-        _ place: StorePlace, keys: StoreKeys, secret: ObjectSecret? = nil, transport: any Transport,
+        _ place: StorePlace, keys: KeyRing, secret: ObjectSecret? = nil, transport: any Transport,
         time: TimeSource = .system,
         wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }
     ) {
@@ -143,6 +143,32 @@ package struct ObjectStore: Sendable {
         }
     }
 
+    /// Writes an object anew from itself, within the store: its bytes do not travel, and it is as old as a new one.
+    ///
+    /// - Parameters:
+    ///   - key: Its key.
+    ///   - description: Its metadata, which a copy onto itself must state again (Amazon S3 API Reference, "CopyObject").
+    ///   - deadline: The time at which the request fails.
+    /// - Throws: The reason why the store did not write it.
+    package func renew(
+        _ key: ObjectKey, _ description: ObjectDescription, deadline: ContinuousClock.Instant
+    ) async throws(Failure) {
+        var request = request(.put, place.url(of: key), limit: Self.longestError, deadline: deadline)
+        request.priority = .preload
+        let type = description.mediaType.isEmpty ? ObjectDescription.anyType : description.mediaType
+        request.headers += description.headers(secret) + ["Content-Type: \(type)"]
+        request.headers += ["x-amz-copy-source: \(place.path(of: key))", "x-amz-metadata-directive: REPLACE"]
+        let answer = try await send(request)
+        // An error may come after a status of success.
+        guard answer.head.status == 200, ObjectStore.isCopied(answer.body) else {
+            throw Failure(status: answer.head.status, body: answer.body)
+        }
+    }
+
+    private static func isCopied(_ body: [UInt8]) -> Bool {
+        !String(decoding: body, as: UTF8.self).contains("<Error>")
+    }
+
     /// The store's answer about a written object.
     package struct Written: Sendable {
         package let etag: String?
@@ -165,7 +191,7 @@ package struct ObjectStore: Sendable {
     ) -> HTTPRequest {
         // Some stores require it on every request, and libcurl 7.88 adds it to none.
         var headers = ["x-amz-content-sha256: " + (method == .put ? Self.unsignedContent : Self.hashOfNothing)]
-        if let token = keys.sessionToken { headers.append("x-amz-security-token: \(token)") }
+        if let owner = place.owner { headers.append("x-amz-expected-bucket-owner: \(owner)") }
         var request = HTTPRequest(
             method: method, url: url, headers: headers,
             transferClass: .metadata, deadline: deadline, bodyLimit: max(limit, Self.longestError), purpose: .tier)
@@ -178,24 +204,37 @@ package struct ObjectStore: Sendable {
     /// SHA-256 of no bytes.
     private static let hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-    /// Sends a request, and once more with the store's time if this machine's was refused.
-    ///
-    /// Stores have several words for that, and some have none: the test is whether the store has stated another time.
+    /// Sends a request, and once more with other keys if the store refused those that it was signed with.
     func send(
         _ request: HTTPRequest, urgency: Urgency? = nil, into receiver: (any BodyReceiver)? = nil
     ) async throws(Failure) -> HTTPResponse {
-        let (first, time) = signed(request)
+        let keys = try await keys.current(by: request.deadline)
+        let answer = try await send(request, keys, urgency, receiver)
+        guard (400...403).contains(answer.head.status), Failure.refusesKeys(answer.body),
+            let others = await self.keys.others(than: keys, by: request.deadline)
+        else { return answer }
+        return try await send(request, others, urgency, receiver)
+    }
+
+    /// Sends a request, and once more with the store's time if this machine's was refused.
+    ///
+    /// Stores have several words for that, and some have none: the test is whether the store has stated another time.
+    private func send(
+        _ request: HTTPRequest, _ keys: StoreKeys, _ urgency: Urgency?, _ receiver: (any BodyReceiver)?
+    ) async throws(Failure) -> HTTPResponse {
+        let (first, time) = signed(request, keys)
         let answer = try await client.send(first, urgency: urgency, into: receiver)
         clock.heard(answer.head)
         guard (400...403).contains(answer.head.status), !StoreClock.agree(clock.signing.seconds, time) else {
             return answer
         }
-        return try await client.send(signed(request).request, urgency: urgency, into: receiver)
+        return try await client.send(signed(request, keys).request, urgency: urgency, into: receiver)
     }
 
     /// Signs a request, with libcurl if this machine's clock is right.
-    private func signed(_ request: HTTPRequest) -> (request: HTTPRequest, signed: Int64) {
+    private func signed(_ request: HTTPRequest, _ keys: StoreKeys) -> (request: HTTPRequest, signed: Int64) {
         var request = request
+        if let token = keys.sessionToken { request.headers.append("x-amz-security-token: \(token)") }
         let (time, isOwn) = clock.signing
         if isOwn {
             request.signature = keys.signature(for: place.region)

@@ -16,16 +16,27 @@ extension Failure {
         case (_, "NoSuchBucket"): self = .noBucket
         case (507, _), (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"): self = .full
         case (401, _), (403, _): self = .refused(Self.refusal(code ?? "\(status)"))
+        case (400, let code?) where Self.codesOfKeys.contains(code): self = .refused(Self.refusal(code))
         case (429, _), (500..., _): self = .answered(status: status)
         case (400, _), (411, _), (413, _): self = .notTaken(text)
         default: self = .unreadable(text)
         }
     }
 
+    /// Whether an answer refuses the keys with which its request was signed.
+    static func refusesKeys(_ body: [UInt8]) -> Bool { code(in: body).map(codesOfKeys.contains) ?? false }
+
+    /// The codes that other keys may mend (Amazon S3 API Reference, "Error responses").
+    private static let codesOfKeys: Set = [
+        "ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch", "TokenRefreshRequired",
+    ]
+
     private static func refusal(_ code: String) -> String {
         switch code {
         case "RequestTimeTooSkewed": "its clock and this machine's are more than a day apart; set the clock"
         case "SignatureDoesNotMatch", "InvalidAccessKeyId": "the key or its secret is wrong"
+        case "ExpiredToken", "TokenRefreshRequired", "InvalidToken":
+            "the session token of the key has ended, or is wrong"
         default: "it refused (\(code))"
         }
     }

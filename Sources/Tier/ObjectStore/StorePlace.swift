@@ -1,12 +1,24 @@
 /// The place of objects: a store, a bucket in it, and the common prefix of all keys.
 package struct StorePlace: Hashable, Sendable {
-    /// Scheme, host and port, as in `https://s3.eu-west-1.amazonaws.com`.
+    /// The two forms of an object's address (Amazon S3 User Guide, "Virtual hosting of buckets").
+    package enum AddressForm: Hashable, Sendable {
+        /// The bucket is the first part of the path: the only form that every store of one's own accepts.
+        case path
+        /// The bucket is the first part of the host's name: the form that Amazon recommends.
+        case host
+    }
+
+    /// Scheme, host and port of all addresses, as in `https://pool.s3.eu-west-1.amazonaws.com`.
     package let origin: String
     package let bucket: String
     /// The prefix of all keys; nil for the whole bucket.
     package let prefix: ObjectKey?
     /// The store's name of its region; signatures are made for it.
     package let region: String
+    /// The account that must own the bucket; nil for any.
+    package let owner: String?
+    /// The path of the bucket: empty if its name is a part of the host's.
+    private let path: String
 
     /// The region that stores without regions accept.
     package static let standardRegion = "us-east-1"
@@ -17,31 +29,46 @@ package struct StorePlace: Hashable, Sendable {
     ///   - address: Bucket and prefix.
     ///   - origin: The store; nil for Amazon's in the region.
     ///   - region: Its region; nil for the standard one.
-    package init(_ address: BucketAddress, origin: String?, region: String?) {
+    ///   - form: The form of addresses; nil for the host's where the store is Amazon's and its certificate holds for the name.
+    ///   - owner: The account that must own the bucket; the store refuses requests for another one's.
+    package init(
+        _ address: BucketAddress, origin: String?, region: String?, form: AddressForm? = nil, owner: String? = nil
+    ) {
         bucket = address.bucket
         prefix = address.prefix
         self.region = region ?? Self.standardRegion
-        self.origin = origin ?? "https://s3.\(self.region).amazonaws.com"
+        self.owner = owner
+        let isChinese = self.region.hasPrefix("cn-")
+        let store = origin ?? "https://s3.\(self.region).amazonaws.com" + (isChinese ? ".cn" : "")
+        // A certificate for `*.s3…` holds for one label, without dots (RFC 6125, section 6.4.3).
+        let form = form ?? (origin == nil && !bucket.contains(".") ? .host : .path)
+        switch form {
+        case .path: (self.origin, path) = (store, "/\(bucket)")
+        case .host: (self.origin, path) = (store.replacing("://", with: "://\(bucket).", maxReplacements: 1), "")
+        }
     }
 
     /// The bucket and the prefix, as users write them.
     package var address: String { "s3://\(bucket)" + (prefix.map { "/\($0)" } ?? "") }
 
-    /// The address of an object, with the bucket in the path: the only form that every store accepts.
-    func url(of key: ObjectKey) -> String {
-        "\(origin)/\(bucket)/" + (prefix.map { "\($0)/" } ?? "") + key.text
-    }
+    /// The address of an object.
+    func url(of key: ObjectKey) -> String { origin + (path.isEmpty ? "/" : "\(path)/") + name(of: key) }
+
+    /// The bucket and the name of an object in it.
+    func path(of key: ObjectKey) -> String { "/\(bucket)/" + name(of: key) }
+
+    private func name(of key: ObjectKey) -> String { (prefix.map { "\($0)/" } ?? "") + key.text }
 
     /// The address of a part of the list of objects.
     ///
     /// Names and values are in order and escaped, as the signature requires (AWS Signature Version 4, "canonical query string").
-    func listURL(below folder: ObjectKey?, after token: String?) -> String {
-        let begin = [prefix, folder].compactMap { $0?.text }.joined(separator: "/")
+    func listURL(beginning: ObjectKey?, after token: String?) -> String {
+        let begin = [prefix, beginning].compactMap { $0?.text }.joined(separator: "/")
         var query = token.map { "continuation-token=\(Self.escaped($0))&" } ?? ""
         // A key of another program may have bytes that XML cannot hold.
         query += "encoding-type=url&list-type=2"
-        if !begin.isEmpty { query += "&prefix=\(Self.escaped(begin + "/"))" }
-        return "\(origin)/\(bucket)?\(query)"
+        if !begin.isEmpty { query += "&prefix=\(Self.escaped(beginning == nil ? begin + "/" : begin))" }
+        return "\(origin)\(path.isEmpty ? "/" : path)?\(query)"
     }
 
     /// The key without the prefix; nil for a key that is not below the prefix.

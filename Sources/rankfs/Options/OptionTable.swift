@@ -54,6 +54,10 @@ struct Settings: Hashable, Sendable {
     /// Nil for Amazon's own store in the region.
     var tierURL: OriginURL?
     var tierRegion: String?
+    /// Nil for the form that suits the store.
+    var tierForm: StorePlace.AddressForm?
+    /// The account that must own the bucket.
+    var tierOwner: String?
     /// A file with the key to the store; absolute.
     var tierKeys: String?
     /// A file with the secret of the machines that share the tier; absolute.
@@ -383,7 +387,20 @@ enum OptionTable {
             settings.tierRegion = text
         },
         OptionDefinition(
-            "tier_keys", "FILE", standard: "the AWS variables",
+            "tier_form", "WORD", standard: "auto",
+            help: "where addresses name the bucket: host (Amazon's, by itself), path, or auto",
+            words: [("auto", nil), ("host", .host), ("path", .path)], of: \.tierForm),
+        OptionDefinition(
+            "tier_owner", "NUMBER", standard: "any", help: "the account that must own the bucket, or nothing is sent"
+        ) { settings, text, _ throws(Failure) in
+            // Amazon's numbers of accounts have twelve digits (Amazon S3 User Guide, "Verifying bucket ownership").
+            guard text == "any" || text.utf8.count == 12 && text.utf8.allSatisfy({ (48...57).contains($0) }) else {
+                throw .notTaken("a number of twelve digits, or any")
+            }
+            settings.tierOwner = text == "any" ? nil : text
+        },
+        OptionDefinition(
+            "tier_keys", "FILE", standard: "the places of AWS's tools",
             help: "a file with aws_access_key_id and aws_secret_access_key, which nobody else may read",
             mayBeSecret: true, path: \.tierKeys),
         OptionDefinition(

@@ -1,5 +1,3 @@
-import CLinux
-import Glibc
 import HTTP
 import Tier
 import System
@@ -82,8 +80,8 @@ struct TierMeans {
     /// - Throws: configuration, if there is no key for it.
     init?(_ settings: Settings, home: Home) throws(ProgramError) {
         guard let address = settings.tier else { return nil }
-        let place = StorePlace(address, origin: settings.tierURL?.origin, region: settings.tierRegion)
-        let keys = try TierKeys.read(settings, home)
+        let place = try Self.place(address, settings)
+        let keys = try TierKeys.ring(settings, home)
         let secret = try TierKeys.secret(settings, home)
         risk = secret == nil ? settings.tierURL.flatMap(Self.risk) : nil
         // An origin that the user named may be anywhere, also in the local network.
@@ -104,6 +102,20 @@ struct TierMeans {
         store = ObjectStore(place, keys: keys, secret: secret, transport: RequestQueue(transport))
     }
 
+    private static func place(_ address: BucketAddress, _ settings: Settings) throws(ProgramError) -> StorePlace {
+        if settings.tierForm == .host, let url = settings.tierURL,
+            url.authority.hasPrefix("[") || url.host.allSatisfy({ $0.isNumber || $0 == "." })
+        {
+            throw ProgramError(
+                .configuration,
+                "tier_form=host puts the bucket before the host's name, and \(LogText.escaped(url.origin)) has none; use tier_form=path."
+            )
+        }
+        return StorePlace(
+            address, origin: settings.tierURL?.origin, region: settings.tierRegion, form: settings.tierForm,
+            owner: settings.tierOwner)
+    }
+
     /// The risk of a store without a secret of the machines that share it; nil for one that is on this machine, or encrypted.
     static func risk(of url: OriginURL) -> String? {
         guard url.origin.hasPrefix("http://"), url.host != "localhost", url.host != "::1", !url.host.hasPrefix("127.")
@@ -111,86 +123,5 @@ struct TierMeans {
         return
             "whoever is on the way to \(LogText.escaped(url.origin)) can change what the shared tier shows; name a tier_secret, or "
             + "an https:// store."
-    }
-}
-
-// MARK: - Tier keys
-
-/// The places of the key to the object store, and of the secret of the machines that share it.
-///
-/// They are in files that only the user may read, in systemd's credentials, or in the variables that programs for such stores
-/// have in common; never on the command line.
-enum TierKeys {
-    /// The names of systemd's credentials (`LoadCredential=rankfs-tier:FILE`).
-    static let credentials = (keys: "rankfs-tier", secret: "rankfs-tier-secret")
-    /// Bytes; such files have some hundred.
-    private static let longest = 64 << 10
-
-    /// The first key found: in the file that `tier_keys` names, in systemd's credential, in the variables.
-    ///
-    /// - Throws: configuration, with the error of the first place that applies, or with the places to put a key.
-    static func read(_ settings: Settings, _ home: Home) throws(ProgramError) -> StoreKeys {
-        if let file = file(settings.tierKeys, credentials.keys, home) { return try keys(in: file) }
-        if let keys = StoreKeys(variables: home.variables) { return keys }
-        throw ProgramError(
-            .configuration,
-            "there is no key for the tier; name a file with aws_access_key_id and aws_secret_access_key by tier_keys, "
-                + "or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.")
-    }
-
-    /// The secret in the file that `tier_secret` names, or in systemd's credential; nil if there is none.
-    static func secret(_ settings: Settings, _ home: Home) throws(ProgramError) -> ObjectSecret? {
-        guard let file = file(settings.tierSecret, credentials.secret, home) else { return nil }
-        let name = "the file of the tier's secret \(LogText.escaped(file.path))"
-        let bytes = try bytes(of: file, name)
-        guard let secret = ObjectSecret(Array(bytes.prefix { $0 != 10 && $0 != 13 })) else {
-            throw ProgramError(
-                .configuration,
-                "the first line of \(name) has fewer than \(ObjectSecret.shortest) or more than \(ObjectSecret.longest) bytes; "
-                    + "make one with `head -c 32 /dev/urandom | base64`.")
-        }
-        return secret
-    }
-
-    /// A file with a secret; one that the user names must not be readable by others.
-    private struct SecretFile {
-        let path: String
-        let mustBePrivate: Bool
-    }
-
-    private static func file(_ named: String?, _ credential: String, _ home: Home) -> SecretFile? {
-        if let named { return SecretFile(path: named, mustBePrivate: true) }
-        guard let directory = home.variables["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else { return nil }
-        let path = "\(directory)/\(credential)"
-        return unsafe access(path, F_OK) == 0 ? SecretFile(path: path, mustBePrivate: false) : nil
-    }
-
-    private static func keys(in file: SecretFile) throws(ProgramError) -> StoreKeys {
-        let name = "the file of the tier's key \(LogText.escaped(file.path))"
-        guard let keys = StoreKeys(file: try bytes(of: file, name)) else {
-            throw ProgramError(
-                .configuration,
-                "\(name) holds no key; it needs the lines aws_access_key_id = … and aws_secret_access_key = ….")
-        }
-        return keys
-    }
-
-    private static func bytes(of file: SecretFile, _ name: String) throws(ProgramError) -> [UInt8] {
-        // Without O_NONBLOCK a pipe in place of the file would block the mount.
-        let descriptor = unsafe open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw ProgramError(.configuration, "\(name) cannot be read: \(SystemError(code: errno).text).")
-        }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw ProgramError(.configuration, "\(name) is no file.")
-        }
-        guard !file.mustBePrivate || status.st_mode & 0o077 == 0 else {
-            throw ProgramError(.configuration, "\(name) can be read by others; protect it with `chmod 600`.")
-        }
-        do throws(SystemError) { return try FileBytes.read(descriptor, upTo: longest) } catch {
-            throw ProgramError(.configuration, "\(name) cannot be read: \(error.text).")
-        }
     }
 }

@@ -32,13 +32,13 @@ extension FuzzTarget {
             try hold(answer.next != "", "the end is another part")
             guard let address = BucketAddress("s3://pool/p") else { return }
             let place = StorePlace(address, origin: "http://store", region: nil)
-            for (name, size) in answer.entries {
+            for (name, size, _) in answer.entries {
                 try hold(size >= 0, "a size is negative")
                 guard let key = place.key(listed: name) else { continue }
                 try hold(name == "p/\(key.text)", "\(name) has another name here")
                 try hold(place.url(of: key) == "http://store/pool/\(name)", "\(name) is asked for elsewhere")
             }
-            let next = place.listURL(below: nil, after: answer.next)
+            let next = place.listURL(beginning: nil, after: answer.next)
             try hold(next.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }, "\(next) is no address")
         },
     ]

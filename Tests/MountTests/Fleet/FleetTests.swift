@@ -23,7 +23,7 @@ extension MountSuite {
         private func wrongClock(_ ahead: Int, _ workplace: Workplace) throws -> [String: String] {
             let library = workplace.directory.appending(path: "clock.so").path
             if !FileManager.default.fileExists(atPath: library) {
-                let source = SharedStore.root.appending(path: "Tests/Fleet/clock.c").path
+                let source = OrderedScript.root.appending(path: "Tests/Fleet/clock.c").path
                 let built = try workplace.run("clang", "-shared", "-fPIC", "-O1", "-o", library, source)
                 guard built.status == 0 else { throw Failure("clock.c: \(built.errors)") }
             }

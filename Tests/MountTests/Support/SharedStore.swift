@@ -7,9 +7,7 @@ import TestSupport
 /// Each test has a prefix of its own. The script ends, and the store with it, when this process does.
 final class SharedStore: @unchecked Sendable {
     // @unchecked: mount tests run one after the other, each on one thread.
-    private let process = SpawnedProcess()
-    private let orders = Pipe()
-    private let answers = Pipe()
+    private let script: OrderedScript
     private let port: Int
     let secret: String
     private let key: String
@@ -26,27 +24,18 @@ final class SharedStore: @unchecked Sendable {
 
     private static let one = Mutex<SharedStore?>(nil)
 
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     private init() throws {
         let named =
-            ProcessInfo.processInfo.environment["WEED"] ?? Self.root.appending(path: ".build/store/bin/weed").path
+            ProcessInfo.processInfo.environment["WEED"]
+            ?? OrderedScript.root.appending(path: ".build/store/bin/weed").path
         guard FileManager.default.isExecutableFile(atPath: named) else {
             throw Failure("there is no SeaweedFS at \(named); `make setup-test` installs it, WEED names another one")
         }
         let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-store-\(UUID().uuidString)").path
-        process.executableURL = URL(filePath: "/usr/bin/python3")
-        process.arguments = [
-            Self.root.appending(path: "Tests/Fleet/store.py").path, "--weed", named, "--directory", directory,
-        ]
-        process.standardInput = orders.fileHandleForReading
-        process.standardOutput = answers.fileHandleForWriting
-        try process.run()
-        let line = Self.line(from: answers.fileHandleForReading)
-        guard let told = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
-            let port = told["port"] as? Int, let key = told["key"] as? String, let secret = told["secret"] as? String
-        else { throw Failure("store.py did not start: \(line)") }
+        script = try OrderedScript("store.py", ["--weed", named, "--directory", directory])
+        guard let port = script.greeting["port"] as? Int, let key = script.greeting["key"] as? String,
+            let secret = script.greeting["secret"] as? String
+        else { throw Failure("store.py did not start") }
         (self.port, self.key, self.secret) = (port, key, secret)
     }
 
@@ -64,24 +53,52 @@ final class SharedStore: @unchecked Sendable {
 
     /// Breaks requests whose `METHOD PATH` begins so, a regular expression; nil mends all.
     func fail(_ fault: String?, _ match: String = "") throws {
-        try tell(["fault": fault ?? NSNull(), "match": match])
+        try script.tell(["fault": fault ?? NSNull(), "match": match])
     }
 
-    func stop() throws { try tell(["stop": true]) }
+    func stop() throws { try script.tell(["stop": true]) }
 
-    func start() throws { try tell(["start": true]) }
+    func start() throws { try script.tell(["start": true]) }
 
     /// How many requests passed the relay that begin so.
     func count(_ match: String) throws -> Int {
-        Int(try tell(["count": match])) ?? 0
+        Int(try script.tell(["count": match])) ?? 0
+    }
+}
+
+/// A program of `Tests/Fleet` that takes orders as lines of JSON, answers each with a line, and ends with this process.
+final class OrderedScript: @unchecked Sendable {
+    // @unchecked: mount tests run one after the other, each on one thread.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private let process = SpawnedProcess()
+    private let orders = Pipe()
+    private let answers = Pipe()
+    private let name: String
+    /// Its first line.
+    let greeting: [String: Any]
+
+    init(_ name: String, _ arguments: [String] = []) throws {
+        self.name = name
+        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.arguments = [Self.root.appending(path: "Tests/Fleet/\(name)").path] + arguments
+        process.standardInput = orders.fileHandleForReading
+        process.standardOutput = answers.fileHandleForWriting
+        try process.run()
+        let line = Self.line(from: answers.fileHandleForReading)
+        greeting = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
     }
 
+    /// Closes its input, with which it ends.
+    func end() { try? orders.fileHandleForWriting.close() }
+
     @discardableResult
-    private func tell(_ order: [String: Any]) throws -> String {
+    func tell(_ order: [String: Any]) throws -> String {
         let data = try JSONSerialization.data(withJSONObject: order)
         try orders.fileHandleForWriting.write(contentsOf: data + Data("\n".utf8))
         let line = Self.line(from: answers.fileHandleForReading)
-        guard !line.isEmpty else { throw Failure("store.py has ended") }
+        guard !line.isEmpty else { throw Failure("\(name) has ended") }
         return line
     }
 

@@ -40,6 +40,8 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("tier", "s3://pool/home", "pool", { $0.tier?.bucket == "pool" && $0.tier?.prefix?.text == "home" }),
     ("tier_url", "http://127.0.0.1:8333", "http://127.0.0.1/path", { $0.tierURL?.text == "http://127.0.0.1:8333" }),
     ("tier_region", "eu-west-1", "Earth", { $0.tierRegion == "eu-west-1" }),
+    ("tier_form", "host", "bucket", { $0.tierForm == .host }),
+    ("tier_owner", "123456789012", "me", { $0.tierOwner == "123456789012" }),
     ("tier_keys", "/k", "", { $0.tierKeys == "/k" }), ("tier_secret", "/s", "", { $0.tierSecret == "/s" }),
     ("tier_write", "off", "maybe", { !$0.writesToTier }),
     ("tier_private", "on", "maybe", { $0.sharesPrivate }),

@@ -102,7 +102,8 @@ final class MemoryStore: Transport {
     ) throws -> ObjectStore {
         ObjectStore(
             StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil),
-            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), secret: secret, transport: self, time: time
+            keys: KeyRing(try #require(StoreKeys(keyID: "AK", secret: "hidden"))), secret: secret, transport: self,
+            time: time
         ) { [self] in now + ahead }
     }
 
