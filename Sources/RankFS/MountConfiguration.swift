@@ -27,6 +27,8 @@ package struct MountConfiguration: Sendable {
     package var bridge: (@Sendable (_ webPage: String) -> Bridge?)?
     /// Whether the pictures of a listing concern its reader alone, and are not shared with other machines.
     package var isPrivate: @Sendable (ListingKey) -> Bool = { _ in false }
+    /// The shared tier; nil if nothing is shared.
+    package var sharedTier: SharedTier?
     /// Further files of `/.rankfs` or the root, with contents that only the program knows.
     package var helpers: [HelperFile] = []
     /// The whole text of `/.rankfs/version`, including its newline.
@@ -76,6 +78,20 @@ package struct MountConfiguration: Sendable {
 
     /// time(2).
     package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
+}
+
+/// The removal of objects from the shared tier; each function returns the number of objects removed.
+package struct SharedTier: Sendable {
+    package typealias Removal<Content> = @Sendable (Content) async throws(Failure) -> Int
+
+    let forgetPictures: Removal<[PictureID]>
+    /// Removes the documents of a listing, not its pictures.
+    let forgetListing: Removal<ListingKey>
+
+    package init(forgetPictures: @escaping Removal<[PictureID]>, forgetListing: @escaping Removal<ListingKey>) {
+        self.forgetPictures = forgetPictures
+        self.forgetListing = forgetListing
+    }
 }
 
 // MARK: - Files and links from outside

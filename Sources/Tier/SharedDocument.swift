@@ -379,9 +379,20 @@ final class SharedDocuments: Sendable {
     /// The present instant of the clock that measures waits for the object store.
     var now: ContinuousClock.Instant { store.time.now() }
 
+    /// Returns the key of a document; nil for a name that no key can have.
+    func key(_ parts: [String]) -> ObjectKey? { ObjectKey(["documents", service] + parts) }
+
+    /// Drops a document that the object store has no more from memory.
+    func drop(_ key: ObjectKey) {
+        shelf.withLock { shelf in
+            shelf.order.removeAll { $0 == key }
+            shelf.documents[key] = nil
+        }
+    }
+
     /// Returns a document; nil for a name that no key can have.
     func document(_ parts: [String]) -> SharedDocument? {
-        guard let key = ObjectKey(["documents", service] + parts) else { return nil }
+        guard let key = key(parts) else { return nil }
         return shelf.withLock { shelf in
             shelf.order.removeAll { $0 == key }
             shelf.order.append(key)

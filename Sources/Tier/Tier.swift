@@ -16,8 +16,10 @@ internal import Synchronization
 package final class Tier: Sendable {
     /// The settings of a tier.
     package struct Configuration: Sendable {
-        /// The name of the service and of its chosen variant, in characters of keys.
+        /// The name of the service and of its chosen variant, in characters of keys; documents are stored under it.
         package var service: String
+        /// The name of the service, whose pictures are the same whatever is chosen of them.
+        package var pictures: String
         /// The directory of the list of uploads.
         package var directory: String
         /// Whether answers for signed-in users are shared with the same user's machines.
@@ -30,11 +32,12 @@ package final class Tier: Sendable {
         package var owner: String
 
         package init(
-            service: String, directory: String, sharesPrivate: Bool, mayWrite: Bool = true,
+            service: String, pictures: String, directory: String, sharesPrivate: Bool, mayWrite: Bool = true,
             maySpend: @escaping @Sendable () -> Bool,
             owner: String
         ) {
             self.service = service
+            self.pictures = pictures
             self.directory = directory
             self.sharesPrivate = sharesPrivate
             self.mayWrite = mayWrite
@@ -56,8 +59,8 @@ package final class Tier: Sendable {
         package var counts: TierCounts
     }
 
-    private let configuration: Configuration
-    private let store: TierStore
+    let configuration: Configuration
+    let store: TierStore
     private let leases: Leases
     private let documents: SharedDocuments
     private let uploads: Uploads
@@ -86,7 +89,7 @@ package final class Tier: Sendable {
 
     /// The pictures in the object store.
     package var pictures: any PictureTier {
-        TierPictures(store, leases: leases, service: configuration.service, uploads: uploads)
+        TierPictures(store, leases: leases, service: configuration.pictures, uploads: uploads)
     }
 
     /// Returns the sizes of pictures in the object store.
@@ -111,7 +114,7 @@ package final class Tier: Sendable {
     }
 
     /// Returns the documents of answers for an audience; nil for a user's own unless the configuration shares them.
-    private func documents(for audience: AnswerAudience) -> SharedDocuments? {
+    func documents(for audience: AnswerAudience) -> SharedDocuments? {
         guard case .user(let user) = audience else { return documents }
         guard configuration.sharesPrivate else { return nil }
         return ofUsers.withLock { ofUsers in

@@ -159,6 +159,68 @@ package struct TierInspection: Sendable {
         }
     }
 
+    // MARK: - Room
+
+    /// The result of making room.
+    package struct Trimming: Hashable, Sendable {
+        package var removed = Tally()
+        package var kept = Tally()
+        /// The pictures that could not be removed; they are not counted as removed.
+        package var failures: [Mistake] = []
+
+        package init() {}
+    }
+
+    /// Removes the pictures that were written longest ago, until the others have at most so many bytes.
+    ///
+    /// A picture that is read a week after it was written is written anew (`TierStore.renew`), so these are those that were read
+    /// longest ago, to a week. A picture whose time the store does not state stays.
+    ///
+    /// - Parameters:
+    ///   - most: The bytes that may stay.
+    ///   - isRemoving: Whether pictures are removed, or only counted.
+    /// - Returns: The pictures that were removed, and those that stay.
+    /// - Throws: The error of a store that did not list its objects.
+    package func trim(keeping most: Int64, isRemoving: Bool) async throws(Failure) -> Trimming {
+        var pictures: [ObjectList.Entry] = []
+        try await forEach { entries in
+            pictures += entries.filter { if case .picture = ObjectKind($0.key) { true } else { false } }
+        }
+        var found = Trimming()
+        var surplus: [ObjectList.Entry] = []
+        for entry in pictures.sorted(by: { ($0.written ?? .max, $0.key.text) > ($1.written ?? .max, $1.key.text) }) {
+            let fits = entry.size <= most && found.kept.bytes <= most - entry.size
+            if entry.written == nil || surplus.isEmpty && fits {
+                found.kept.add(entry)
+            } else {
+                surplus.append(entry)
+            }
+        }
+        for start in stride(from: 0, to: surplus.count, by: Self.atOnce) {
+            let part = surplus[start..<min(start + Self.atOnce, surplus.count)]
+            let ends = await withTaskGroup(of: (ObjectList.Entry, Failure?).self) { group in
+                for entry in part { group.addTask { (entry, isRemoving ? await removal(of: entry) : nil) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            for (entry, failure) in ends {
+                guard let failure else {
+                    found.removed.add(entry)
+                    continue
+                }
+                found.failures.append(Mistake(key: entry.key.text, reason: failure.cause))
+                if found.failures.count >= Self.mostFailures { throw failure }
+            }
+        }
+        return found
+    }
+
+    private func removal(of entry: ObjectList.Entry) async -> Failure? {
+        do throws(Failure) {
+            try await store.delete(entry.key, deadline: time.now() + Self.patience)
+            return nil
+        } catch { return error }
+    }
+
     private func forEach(
         _ take: ([ObjectList.Entry]) async throws(Failure) -> Void
     ) async throws(Failure) {

@@ -53,7 +53,7 @@ final class TierPictures: PictureTier {
 
     /// Returns the key of a picture: different for different bytes, and spread so that no folder of a store has too many.
     func key(of picture: PictureID) -> ObjectKey? {
-        ObjectKey(["pictures", service, ObjectKind.folder(of: picture.work), picture.key])
+        ObjectKind.key(of: picture, service: service)
     }
 
     func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {
@@ -153,6 +153,9 @@ final class TierPictures: PictureTier {
                 let outcome = await download.run(on: store.store, urgency: urgency, deadline: deadline)
                 state.withLock { _ = $0.downloads.removeValue(forKey: ObjectIdentifier(download)) }
                 if case .failed(let error) = outcome { throw error }
+                if case .whole = outcome, let old = download.old {
+                    Task { [store] in await store.renew(key, old.description, if: old.etag) }
+                }
                 return outcome
             }
         } catch { return .failed(error) }
@@ -284,6 +287,8 @@ final class TierDownload: BodyReceiver {
 
     fileprivate struct State: Sendable {
         var description: ObjectDescription?
+        /// The ETag of an object that is so old that it is to be written anew.
+        var oldTag: String?
         var digests: BlockDigests?
         var received: Int64 = 0
         /// Whether the request has left the transport's request queue.
@@ -361,6 +366,14 @@ final class TierDownload: BodyReceiver {
         return outcome(ended, result)
     }
 
+    /// The description and the ETag of an object that is to be written anew; nil for a newer one.
+    var old: (description: ObjectDescription, etag: String)? {
+        state.withLock { state in
+            guard let description = state.description, let etag = state.oldTag else { return nil }
+            return (description, etag)
+        }
+    }
+
     /// Gives the download up if it has not had its turn.
     func withdraw() {
         if state.withLock({ !$0.isSent }) { end(.withdrawn) }
@@ -412,6 +425,7 @@ final class TierDownload: BodyReceiver {
             switch provenance {
             case .ours(let description):
                 state.description = description
+                state.oldTag = ObjectDescription.tag(of: head, from: TierStore.renewedAfter, secret)
                 state.digests = BlockDigests(length: description.length)
                 if description.key != key.text {
                     state.end = .wrong

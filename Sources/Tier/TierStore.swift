@@ -15,6 +15,8 @@ final class TierStore: Sendable {
     static let writePatience = Duration.seconds(30)
     /// The pause after a first answer that there are too many requests; it doubles each time, and differs by half between machines.
     static let pause = Duration.milliseconds(100)
+    /// The age in seconds from which on a picture that is read is written anew.
+    static let renewedAfter: Int64 = 7 * 86_400
     /// The most bytes of a document; rankfs writes no larger one.
     static let longestDocument: Int64 = 8 << 20
     /// The most bytes of a document's text.
@@ -30,6 +32,8 @@ final class TierStore: Sendable {
     private let counts = Mutex(TierCounts())
     /// Whether the store supports conditions, as far as its answers show.
     private let conditions = Mutex(true)
+    /// Whether the store can write objects anew from themselves, as far as its answers show.
+    private let renews = Mutex(true)
     private let report: @Sendable (TierEvent) -> Void
 
     /// - Parameters:
@@ -161,6 +165,18 @@ final class TierStore: Sendable {
     func delete(_ key: ObjectKey) async {
         _ = await ask(.write) { deadline async throws(Failure) in
             try await store.delete(key, deadline: deadline)
+        }
+    }
+
+    /// Writes an old picture anew within the store, so that its age is the time since it was read, to `renewedAfter`.
+    ///
+    /// A failure is ignored; a store that cannot do it is not asked again.
+    func renew(_ key: ObjectKey, _ description: ObjectDescription, if etag: String) async {
+        guard takesWrites, renews.withLock({ $0 }) else { return }
+        do throws(Failure) {
+            try await store.renew(key, description, if: etag, deadline: time.now() + Self.writePatience)
+        } catch {
+            if error != .timedOut, error != .cancelled, !error.isTooMany { renews.withLock { $0 = false } }
         }
     }
 
@@ -474,6 +490,11 @@ enum ObjectKind: Hashable, Sendable {
         case "leases" where Self.isLease(Array(parts.dropFirst())): self = .lease
         default: return nil
         }
+    }
+
+    /// Returns the key of a service's picture.
+    static func key(of picture: PictureID, service: String) -> ObjectKey? {
+        ObjectKey(["pictures", service, folder(of: picture.work), picture.key])
     }
 
     /// Returns the folder of a work's pictures: there are so many folders that none of them has too many pictures.

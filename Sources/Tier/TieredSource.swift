@@ -183,6 +183,9 @@ extension SharedDocuments {
     /// Returns the document of a day's first pages and of the sizes of its pictures.
     func sizes(of listing: ListingKey) -> SharedDocument? { Self.place(of: listing).flatMap { document($0) } }
 
+    /// Returns the key of a listing's first document; those of further pages begin with it.
+    func key(of listing: ListingKey) -> ObjectKey? { Self.place(of: listing).flatMap { key($0) } }
+
     /// Returns the name of a listing's document.
     ///
     /// No name is the folder of another one: stores that keep objects as files do not take both.

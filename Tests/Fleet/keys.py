@@ -162,6 +162,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         copied = '<CopyObjectResult/>' if self.headers.get('x-amz-copy-source') else ''
         etag = f'"{hashlib.md5(body).hexdigest()}"'
         if self.headers.get('x-amz-copy-source'):
+            if self.headers.get('x-amz-copy-source-if-match') != dict(old[1])['ETag'] if old else True:
+                return self.fail(412, 'PreconditionFailed')
             if self.headers['x-amz-copy-source'] != f'/{BUCKET}/{key}' or not old or body:
                 return self.fail(400, 'InvalidRequest')
             body = old[0]

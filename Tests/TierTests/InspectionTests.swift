@@ -66,6 +66,44 @@ import Testing
         #expect(memory.keys("").count == 3)
     }
 
+    /// Of four pictures of ten bytes, one of which has no time.
+    @Test(arguments: [(0, 1), (19, 1), (20, 2), (39, 3), (40, 4), (Int64.max, 4)])
+    func roomIsMadeByTheOldestFirst(_ most: Int64, _ kept: Int) async throws {
+        let keys = (5...8).map { "pictures/pixiv/61/97_p0_regular_\($0)" }
+        let times = [5: "2024-01-02T00:00:00.000Z", 6: "2024-01-01T00:00:00.000Z", 7: "2024-01-03T00:00:00Z"]
+        for key in keys + [Self.document] { try await put(key) }
+        let entries = zip(5..., keys).map { number, key in
+            let time = times[number].map { "<LastModified>\($0)</LastModified>" } ?? ""
+            return "<Contents><Key>\(key)</Key>\(time)<Size>10</Size></Contents>"
+        }
+        let more =
+            "<Contents><Key>\(Self.document)</Key><LastModified>2020-01-01T00:00:00Z</LastModified><Size>10</Size></Contents>"
+        memory.fail {
+            guard $0.url.contains("?encoding-type=url&list-type") else { return nil }
+            return .status(200, "<ListBucketResult>\(entries.joined())\(more)</ListBucketResult>")
+        }
+        let looked = try await TierInspection(memory.store()).trim(keeping: most, isRemoving: false)
+        #expect(memory.count("DELETE") == 0)
+        let found = try await TierInspection(memory.store()).trim(keeping: most, isRemoving: true)
+        #expect(found == looked && found.failures.isEmpty)
+        #expect(found.kept.objects == kept && found.removed.objects == 4 - kept)
+        let stay = [keys[3], keys[2], keys[0], keys[1]].prefix(kept)
+        #expect(memory.keys("pictures") == stay.sorted())
+        #expect(memory.keys("documents").count == 1)
+    }
+
+    @Test func whatCannotBeRemovedIsTold() async throws {
+        try await put(Self.picture)
+        let text =
+            "<Contents><Key>\(Self.picture)</Key><LastModified>2024-01-01T00:00:00Z</LastModified><Size>1</Size></Contents>"
+        memory.fail {
+            $0.method == .delete ? .status(403, "") : .status(200, "<ListBucketResult>\(text)</ListBucketResult>")
+        }
+        let found = try await TierInspection(memory.store()).trim(keeping: 0, isRemoving: true)
+        #expect(found.failures == [.init(key: Self.picture, reason: "it refused (403)")])
+        #expect(found.removed.objects == 0)
+    }
+
     @Test func whatCannotBeReadIsToldAndTheOthersAreLookedAt() async throws {
         for number in 0..<20 { try await put("documents/pixiv/works/\(number)") }
         listing { $0.url.hasSuffix("/works/7") ? .status(500, "") : nil }

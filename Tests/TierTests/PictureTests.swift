@@ -100,6 +100,45 @@ import Testing
         #expect(second.store.figures.misses == 0)
     }
 
+    @Test(arguments: [(TierStore.renewedAfter - 1, 0), (TierStore.renewedAfter, 1)])
+    func aPictureThatIsReadIsAsOldAsItsLastReadingToAWeek(_ age: Int64, _ renewals: Int) async throws {
+        let key = "pictures/pixiv/61/\(picture.key)"
+        memory.add(key, bytes)
+        memory.pass(age)
+        let machine = try machine("first")
+        for _ in 0..<2 {
+            #expect(await fetch(machine) == bytes)
+            while memory.count("PUT \(key) 200") < renewals { await Task.yield() }
+        }
+        #expect(memory.count("PUT") == renewals)
+        #expect(memory.object(key)?.bytes == bytes)
+    }
+
+    /// The proof of the others would be lost.
+    @Test func aMachineWithoutTheSecretLeavesTheAgeAsItIs() async throws {
+        let secret = try #require(ObjectSecret([UInt8](repeating: 1, count: 16)))
+        memory.add("pictures/pixiv/61/\(picture.key)", bytes, secret: secret)
+        memory.pass(TierStore.renewedAfter)
+        #expect(await fetch(try machine("stranger")) == bytes)
+        #expect(await fetch(try machine("first", secret: secret)) == bytes)
+        // The one with the secret comes later, and is the only one.
+        while memory.count("PUT") == 0 { await Task.yield() }
+        #expect(memory.count("PUT") == 1)
+        #expect(await fetch(try machine("second", secret: secret)) == bytes)
+    }
+
+    @Test func aStoreThatCannotCopyIsAskedOnce() async throws {
+        memory.add("pictures/pixiv/61/\(picture.key)", bytes)
+        memory.pass(TierStore.renewedAfter)
+        memory.fail { $0.method == .put ? .status(501, "") : nil }
+        let machine = try machine("first")
+        let key = try #require(machine.pictures.key(of: picture))
+        let description = ObjectDescription(mediaType: "image/jpeg", of: bytes, key: key)
+        for _ in 0..<2 { await machine.store.renew(key, description, if: "\"1\"") }
+        #expect(memory.count("PUT") == 1)
+        #expect(machine.store.rests(.write) == nil)
+    }
+
     @Test func aPictureThatTheStoreRefusesHoldsUpNoOther() async throws {
         let path = "\(folder.path)/picture"
         try Data(bytes).write(to: URL(filePath: path))

@@ -164,12 +164,44 @@ import Testing
         #expect(service.asked == 1)
     }
 
+    @Test func whatIsForgottenIsRemovedAndNothingBesideIt() async throws {
+        let folder = try PictureTests.LeftFolder()
+        let tier = try Tier(
+            Tier.Configuration(
+                service: "pixiv-rating", pictures: "pixiv", directory: folder.path, sharesPrivate: false,
+                maySpend: { true },
+                owner: "machine"),
+            store: try memory.store(), time: TimeSource(clock)
+        ) { _ in }
+        let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
+        let days = "documents/pixiv-rating/days/daily/"
+        let kept = [
+            "pictures/pixiv/61/97_p0_regular_50", "\(days)\(Day(ordinal: day.ordinal + 1))",
+            "documents/pixiv/days/daily/\(day)",
+        ]
+        let meant = ["pictures/pixiv/61/97_p0_regular_5", "\(days)\(day)", "\(days)\(day)-11"]
+        for key in kept + meant { memory.add(key, [1]) }
+        memory.fail { request in
+            guard request.url.contains("?encoding-type=url&list-type") else { return nil }
+            // A list by a beginning has more than is meant.
+            let entries = (kept + meant).map { "<Contents><Key>\($0)</Key><Size>1</Size></Contents>" }.joined()
+            return .status(200, "<ListBucketResult>\(entries)</ListBucketResult>")
+        }
+        #expect(try await tier.forget([picture]) == 1)
+        #expect(try await tier.forget(.ranking(.daily, day), of: service) == 2)
+        #expect(memory.keys("") == kept.sorted())
+        memory.fail { _ in .status(403, "<Code>AccessDenied</Code>") }
+        await #expect(throws: Failure.self) { try await tier.forget([picture]) }
+        try await clock.passing { await tier.close() }
+    }
+
     @Test func sizesOfWhatOneIsShownAreOnesOwn() async throws {
         let store = try memory.store()
         let folder = try PictureTests.LeftFolder()
         let tier = try Tier(
             Tier.Configuration(
-                service: "pixiv", directory: folder.path, sharesPrivate: false, maySpend: { true }, owner: "machine"),
+                service: "pixiv", pictures: "pixiv", directory: folder.path, sharesPrivate: false, maySpend: { true },
+                owner: "machine"),
             store: store, time: TimeSource(clock)
         ) { _ in }
         let sizes = tier.sizes(of: service.description, signIn: { [service] in service.signIn })

@@ -21,6 +21,7 @@ extension RankFileSystem {
                     self.perform(command, on: try await self.pictures(of: node), openers: node.kind == .file ? 1 : 0)
                 case .refresh: try await self.refresh(node, inode: request.inode)
                 case .forget: try await self.forget(node, inode: request.inode)
+                case .unshare: try await self.unshare(node, inode: request.inode)
                 }
             reply.result(Int32(clamping: count), output: [])
         }
@@ -40,7 +41,7 @@ extension RankFileSystem {
         case .pin: pictures.forEach { tree.cache.setPinned(true, $0) }
         case .unpin: pictures.forEach { tree.cache.setPinned(false, $0) }
         case .evict: return pictures.reduce(0) { tree.cache.evict($1, openers: openers) ? $0 + 1 : $0 }
-        case .refresh, .forget: break
+        case .refresh, .forget, .unshare: break
         }
         return pictures.count
     }
@@ -61,6 +62,21 @@ extension RankFileSystem {
         let isKnown = tree.catalog.listings.forget(key)
         invalidate(directory, inode: inode)
         return isKnown ? 1 : 0
+    }
+
+    /// Removes from the shared tier what it holds of a path, and drops what is stored of it here; returns the objects removed.
+    private func unshare(_ node: Node, inode: UInt64) async throws(Failure) -> Int {
+        guard let tier = configuration.sharedTier else { throw .noSuchCommand }
+        if case .picture = node {
+            let pictures = try await pictures(of: node)
+            let removed = try await tier.forgetPictures(pictures)
+            _ = perform(.evict, on: pictures, openers: 1)
+            return removed
+        }
+        guard let key = try await pictureListing(of: node)?.currentKey(in: tree) else { return 0 }
+        let removed = try await tier.forgetListing(key)
+        _ = try await refresh(node, inode: inode)
+        return removed
     }
 
     /// The node as a directory of pictures; nil if it is none.
@@ -84,7 +100,7 @@ extension MountCommand {
         switch (self, node) {
         case (.refresh, .directory(let directory)): directory.isRefreshable
         case (_, .directory(let directory)): directory.listing?.showsPictures == true
-        case (.pin, .picture), (.unpin, .picture), (.evict, .picture): true
+        case (.pin, .picture), (.unpin, .picture), (.evict, .picture), (.unshare, .picture): true
         case (_, .picture), (_, .file), (_, .link): false
         }
     }
@@ -106,4 +122,6 @@ package enum MountCommand: UInt32, Sendable, CaseIterable {
     case refresh = 0x5204
     /// Drops a listing, as if it had never been requested.
     case forget = 0x5205
+    /// Removes from the shared tier what it holds of a picture or of a listing, and requests it from the service again.
+    case unshare = 0x5206
 }

@@ -53,6 +53,14 @@ package struct ObjectDescription: Hashable, Sendable {
         return fields.map { "\(Self.prefix)\($0): \($1)" }
     }
 
+    /// Returns the ETag of an object of at least an age in seconds, which may be written anew; nil for any other one.
+    ///
+    /// Without the secret of its proof, which would be lost, an object stays as it is.
+    static func tag(of head: HTTPAnswer, from age: Int64, _ secret: ObjectSecret?) -> String? {
+        guard let found = head.age, found >= age, secret != nil || head[prefix + "proof"] == nil else { return nil }
+        return head.etag
+    }
+
     fileprivate static let prefix = "x-amz-meta-rankfs-"
 
     /// The bytes that a text of hexadecimal digits stands for; nil for any other text.

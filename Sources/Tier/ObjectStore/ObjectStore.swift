@@ -148,17 +148,20 @@ package struct ObjectStore: Sendable {
     /// - Parameters:
     ///   - key: Its key.
     ///   - description: Its metadata, which a copy onto itself must state again (Amazon S3 API Reference, "CopyObject").
+    ///   - etag: The ETag of the object that they describe; another one stays as it is.
     ///   - deadline: The time at which the request fails.
     /// - Throws: The reason why the store did not write it.
     package func renew(
-        _ key: ObjectKey, _ description: ObjectDescription, deadline: ContinuousClock.Instant
+        _ key: ObjectKey, _ description: ObjectDescription, if etag: String, deadline: ContinuousClock.Instant
     ) async throws(Failure) {
         var request = request(.put, place.url(of: key), limit: Self.longestError, deadline: deadline)
         request.priority = .preload
         let type = description.mediaType.isEmpty ? ObjectDescription.anyType : description.mediaType
         request.headers += description.headers(secret) + ["Content-Type: \(type)"]
         request.headers += ["x-amz-copy-source: \(place.path(of: key))", "x-amz-metadata-directive: REPLACE"]
+        request.headers.append("x-amz-copy-source-if-match: \(etag)")
         let answer = try await send(request)
+        if answer.head.status == 412 { return }
         // An error may come after a status of success.
         guard answer.head.status == 200, ObjectStore.isCopied(answer.body) else {
             throw Failure(status: answer.head.status, body: answer.body)

@@ -28,8 +28,11 @@ struct ActCommand: Command {
             "Drops a listing, as if it had never been opened: a past search, an author."),
     ]
 
+    /// `rankfs tier forget`, which the command `tier` describes.
+    static let onTier = definition(.unshare, summary: nil, "")
+
     private static func definition(
-        _ command: MountCommand, summary: String, _ details: String
+        _ command: MountCommand, summary: String?, _ details: String
     ) -> CommandDefinition {
         CommandDefinition(
             command.name, "PATH…", summary: summary,
@@ -79,6 +82,8 @@ struct ActCommand: Command {
         var done = 0
         /// The pinned pictures that could not be downloaded.
         var failed = 0
+        /// The documents of listings that were removed from the shared tier.
+        var documents = 0
     }
 
     /// Applies the command to one path, or to every entry below a directory that the command does not apply to.
@@ -86,7 +91,12 @@ struct ActCommand: Command {
         _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout Tally
     ) throws(ProgramError) {
         do throws(SystemError) {
-            tally.done += try ask(command, path)
+            let count = try ask(command, path)
+            if command == .unshare, (try? LocalFiles.isDirectory(path)) == true {
+                tally.documents += count
+            } else {
+                tally.done += count
+            }
         } catch {
             guard error.code == ENOTTY, let entries = try? MountedFiles.list(path) else {
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error)).")
@@ -139,7 +149,7 @@ struct ActCommand: Command {
 
 extension MountCommand {
     /// Whether the command applies to a picture.
-    fileprivate var isForPictures: Bool { self == .pin || self == .unpin || self == .evict }
+    fileprivate var isForPictures: Bool { self == .pin || self == .unpin || self == .evict || self == .unshare }
 
     /// The name on the command line.
     var name: String {
@@ -149,6 +159,7 @@ extension MountCommand {
         case .evict: "evict"
         case .refresh: "refresh"
         case .forget: "forget"
+        case .unshare: "tier forget"
         }
     }
 
@@ -163,6 +174,8 @@ extension MountCommand {
         case .evict: "dropped \(Counted.text(count, "stored picture"))"
         case .refresh: "refreshed \(Counted.text(count, "listing"))"
         case .forget: "forgot \(Counted.text(count, "listing"))"
+        case .unshare:
+            "removed from the tier: \(Counted.text(count, "picture")), \(Counted.text(tally.documents, "document"))"
         }
     }
 
@@ -172,6 +185,7 @@ extension MountCommand {
         return switch self {
         case .pin, .unpin, .evict: "it is no picture and no directory of pictures; name one of those"
         case .refresh, .forget: "it is no listing; name a day, an author, a work or a search"
+        case .unshare: "it is no picture and no listing; name a picture, a day, an author or a work"
         }
     }
 }

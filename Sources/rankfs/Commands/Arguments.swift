@@ -61,7 +61,7 @@ struct Arguments {
             guard name == word else { return false }
             flags.insert(name)
         } else if name == word {
-            guard let value = words.popFirst() else { throw ProgramError(.usage, "\(name) needs a folder behind it.") }
+            guard let value = words.popFirst() else { throw ProgramError(.usage, "\(name) needs a value behind it.") }
             values[name] = value
         } else {
             values[name] = String(word.dropFirst(name.count + 1))

@@ -68,6 +68,7 @@ struct Synopsis: Hashable, Sendable {
         case "MOUNTPOINT": ["mount", "demo"].contains(command) ? .folder : .mounted
         case "DIR", "FOLDER": .folder
         case "COMMAND": .command
+        case "SIZE": .words([])
         default: .file
         }
     }

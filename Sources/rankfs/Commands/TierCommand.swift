@@ -8,23 +8,31 @@ import Tier
 enum TierCommand: Command {
     case info(MountRequest)
     case verify(MountRequest, isRemoving: Bool)
+    case trim(MountRequest, keeping: Int64, isRemoving: Bool)
     case warm(FetchCommand)
+    case forget(ActCommand)
 
     static let definition = CommandDefinition(
-        "tier", "info|verify|warm [SOURCE | PATH…] [--dry-run] [-o OPTION,…]", brief: "info|verify|warm [PATH…]",
-        summary: "what machines share: look at, check or fill it",
+        "tier", "info|verify|trim|warm|forget [SOURCE | PATH…] [--dry-run] [--keep SIZE] [-o OPTION,…]",
+        brief: "info|verify|trim|warm|forget …",
+        summary: "what machines share: look at, check, shrink, fill or mend it",
         details: """
               info [SOURCE]     prints what is on the shared tier, whichever machine brought it there
               verify [SOURCE]   reads every picture and document there, and removes what does not have the bytes that were written;
                                 objects that rankfs did not write are left alone; with --dry-run nothing is removed
+              trim [SOURCE] --keep SIZE
+                                removes the pictures there that were read longest ago, to a week, until those that stay take at most
+                                SIZE; with --dry-run nothing is removed
               warm PATH…        reads what PATH names from a mount with a tier, as `rankfs fetch` does, and waits until it is on the tier:
                                 a day, or a month as ranking/daily/2024-01-01..2024-01-31
+              forget PATH…      removes what is there of a picture, or the names and sizes there of a day, an author or a work, and has
+                                the mount that PATH lies in ask the service again
 
             The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys.
             warm tells how many pictures it brought, how many were there, and how many files were not looked for: what the mount had
             stored before is not brought there. `rankfs evict` it first.
-            Exit status: 0 done and all was right, 1 verify removed something or could not read all, or warm could not bring all, 64 usage,
-            69 the store cannot be asked, 78 configuration.
+            Exit status: 0 done and all was right, 1 verify removed something or could not read all, trim could not remove all, or warm
+            could not bring all, 64 usage, 69 the store cannot be asked, 78 configuration.
             """
     ) { words, definition throws(ProgramError) in
         if words.first == "warm" {
@@ -35,6 +43,10 @@ enum TierCommand: Command {
             }
             return TierCommand.warm(fetch)
         }
+        if words.first == "forget" {
+            let parsed = try ActCommand.onTier.parse(words.dropFirst())
+            return (parsed as? ActCommand).map { TierCommand.forget($0) } ?? PrintedText(text: definition.help)
+        }
         let arguments = try Arguments(words, of: definition.synopsis, short: [:])
         return arguments.wantsHelp ? PrintedText(text: definition.help) : try inspection(arguments)
     }
@@ -43,12 +55,20 @@ enum TierCommand: Command {
         let positions = arguments.positions
         var request = arguments.request
         if positions.count == 2 { request.source = try SourceName(argument: positions[1]) }
-        switch (positions.first, positions.count) {
-        case ("info", 1...2): return .info(request)
-        case ("verify", 1...2): return .verify(request, isRemoving: !arguments.flags.contains("--dry-run"))
+        let isRemoving = !arguments.flags.contains("--dry-run")
+        let size = arguments.values["--keep"]
+        switch (positions.first, positions.count, size) {
+        case ("info", 1...2, nil): return .info(request)
+        case ("verify", 1...2, nil): return .verify(request, isRemoving: isRemoving)
+        case ("trim", 1...2, let size?):
+            do throws(Failure) {
+                return .trim(request, keeping: try ValueParsers.size(size, in: 0...(1 << 60)), isRemoving: isRemoving)
+            } catch { throw ProgramError(.usage, "--keep needs \(error.cause).") }
         default:
             throw ProgramError(
-                .usage, "say what to do: rankfs tier info|verify [SOURCE] [-o OPTIONS], or rankfs tier warm PATH….")
+                .usage,
+                "say what to do: rankfs tier info|verify [SOURCE] [-o OPTIONS], rankfs tier trim --keep SIZE, or rankfs tier "
+                    + "warm|forget PATH….")
         }
     }
 
@@ -65,7 +85,12 @@ enum TierCommand: Command {
         switch self {
         case .info(let request): Output.print(Self.text(of: try Self.survey(request)))
         case .verify(let request, let isRemoving): try Self.check(request, isRemoving: isRemoving)
+        case .trim(let request, let size, let isRemoving):
+            try Self.makeRoom(request, keeping: size, isRemoving: isRemoving)
         case .warm(let fetch): try Self.fill(fetch)
+        case .forget(let act):
+            _ = try Self.sharing(act.paths)
+            try act.run()
         }
     }
 
@@ -84,6 +109,14 @@ enum TierCommand: Command {
         guard found.mistakes.isEmpty, found.failures.isEmpty, found.stopped == nil else {
             throw ProgramError(.incomplete, "")
         }
+    }
+
+    private static func makeRoom(_ request: MountRequest, keeping size: Int64, isRemoving: Bool) throws(ProgramError) {
+        let found = try ask(request) { (store) async throws(Failure) in
+            try await TierInspection(store).trim(keeping: size, isRemoving: isRemoving)
+        }
+        Output.print(text(of: found, removed: isRemoving))
+        guard found.failures.isEmpty else { throw ProgramError(.incomplete, "") }
     }
 
     /// Sends a request to the store that the settings name; blocks, so it is not for tasks.
@@ -117,11 +150,7 @@ enum TierCommand: Command {
 
     /// Reads the named paths from a mount, and waits until no upload to the tier is left.
     private static func fill(_ fetch: FetchCommand) throws(ProgramError) {
-        let mount = try FetchCommand.mount(of: fetch.paths)
-        guard let before = try tier(of: mount) else {
-            throw ProgramError(
-                .usage, "\(LogText.escaped(mount)) shares nothing; mount it with -o tier=s3://BUCKET/PREFIX.")
-        }
+        let (mount, before) = try sharing(fetch.paths)
         let files = try fetch.fetch()
         if fetch.dryRun { return }
         let after = try settled(mount, before)
@@ -133,6 +162,16 @@ enum TierCommand: Command {
                 "\(Counted.text(result.dropped, "picture")) could not be brought to the tier: the store does not take them, which "
                     + "the mount's log says, or they left the cache before their turn.")
         }
+    }
+
+    /// The mount that contains all paths, and its figures; it must have a tier.
+    private static func sharing(_ paths: [String]) throws(ProgramError) -> (mount: String, figures: StatusDocument) {
+        let mount = try FetchCommand.mount(of: paths)
+        guard let figures = try tier(of: mount) else {
+            throw ProgramError(
+                .usage, "\(LogText.escaped(mount)) shares nothing; mount it with -o tier=s3://BUCKET/PREFIX.")
+        }
+        return (mount, figures)
     }
 
     /// Waits until no upload is waiting.
@@ -224,6 +263,14 @@ enum TierCommand: Command {
                 "stopped    " + LogText.escaped(reason, limit: LogText.longestLine) + "; not everything was looked at")
         }
         return lines.joined(separator: "\n")
+    }
+
+    static func text(of found: TierInspection.Trimming, removed: Bool = true) -> String {
+        let lines = [
+            (removed ? "removed    " : "too much   ") + text(found.removed, "picture"),
+            "stays      " + text(found.kept, "picture"),
+        ]
+        return (lines + self.lines("not removed ", found.failures)).joined(separator: "\n")
     }
 
     private static func lines(_ word: String, _ mistakes: [TierInspection.Mistake]) -> [String] {

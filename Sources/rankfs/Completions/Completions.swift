@@ -95,6 +95,7 @@ private struct Line {
     /// The values of a flag or an option that begin with a text.
     private func values(of name: String, _ text: String, after head: String) -> [Completions.Candidate] {
         if let flag = synopsis.flags.first(where: { $0.name == name }), let value = flag.value {
+            if case .words(let words) = value { return words.map { .init(word: head + $0) } }
             return paths(text, foldersOnly: value == .folder, after: head)
         }
         guard synopsis.takesOptions, let option = option(name) else { return [] }

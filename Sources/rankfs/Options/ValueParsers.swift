@@ -129,6 +129,9 @@ struct OriginURL: Hashable, Sendable {
         return String(authority.prefix { $0 != ":" })
     }
 
+    /// The path, without a trailing slash; empty for the origin itself.
+    var path: Substring { text.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" } }
+
     /// Whether the text contains a user name, and so perhaps a password.
     let hasUserInfo: Bool
 

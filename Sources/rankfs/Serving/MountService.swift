@@ -118,6 +118,7 @@ struct MountService {
         configuration.isOffline = settings.isOffline
         configuration.bridge = { Bridges.bridge(to: $0, from: request.source, MountTable.current()) }
         configuration.isPrivate = parts.isPrivate
+        configuration.sharedTier = parts.sharedTier
         configuration.volumeName = "Rankings (\(request.source.rawValue))"
         configuration.thumbnails = thumbnails
         configuration.giveMemoryBack = FreeMemory.giveBack

@@ -122,6 +122,15 @@ final class Parts: Sendable {
         Self.frontSentence(host, pause, settings, source: name)
     }
 
+    /// What the file system removes from the shared tier; nil if nothing is shared.
+    var sharedTier: SharedTier? {
+        tier.map { [source] parts in
+            SharedTier(
+                forgetPictures: { (pictures) async throws(Failure) in try await parts.tier.forget(pictures) },
+                forgetListing: { (listing) async throws(Failure) in try await parts.tier.forget(listing, of: source) })
+        }
+    }
+
     /// Whether a listing's pictures stay off the shared tier: the user's own listings, and those that need signing in.
     var isPrivate: @Sendable (ListingKey) -> Bool {
         guard !settings.sharesPrivate else { return { _ in false } }

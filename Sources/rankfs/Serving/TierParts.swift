@@ -27,7 +27,8 @@ final class TierParts: Sendable {
     ) throws(ProgramError) -> TierParts? {
         guard !settings.isOffline, let means = try TierMeans(settings, home: home) else { return nil }
         let configuration = Tier.Configuration(
-            service: service(source, settings, choices), directory: place.catalog,
+            service: service(source, settings, choices), pictures: service(source, settings, [:]),
+            directory: place.catalog,
             sharesPrivate: settings.sharesPrivate, mayWrite: settings.writesToTier, maySpend: maySpend,
             owner: ChanceName.make())
         if let risk = means.risk { log.warning(risk) }
@@ -40,9 +41,13 @@ final class TierParts: Sendable {
         }
     }
 
-    /// The name of the service in object keys; it differs wherever the listed works differ.
+    /// The name of the service in object keys; it differs wherever the listed works differ, and without choices wherever pictures do.
     static func service(_ source: SourceName, _ settings: Settings, _ choices: [String: String]) -> String {
-        let origin = settings.apiURL.map { "-" + $0.authority } ?? ""
+        let origin =
+            settings.apiURL.map { url in
+                // Paths have characters that keys lack.
+                url.path.isEmpty ? "-\(url.authority)" : "-\(url.authority)-\(XXH3.hex(Array(url.path.utf8)))"
+            } ?? ""
         let chosen = SourceChoices.text(choices, of: source)
         let name = source.description.name + origin + (chosen.isEmpty ? "" : "-" + chosen)
         return String(

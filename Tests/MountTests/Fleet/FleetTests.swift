@@ -316,6 +316,41 @@ extension MountSuite {
             }
         }
 
+        @Test func whatIsForgottenIsAskedOfTheServiceAnew() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let prefix = prefix()
+                let rankfs = "\(Workplace.programs)/rankfs"
+                let first = try machine("first", workplace, origin, store, prefix: prefix, options: ["prefetch=0"])
+                let seen = try read(first)
+                try settle(first, uploads: Self.pictures)
+                let name = try #require(seen.keys.first)
+                let path = "\(first.day())/\(name)"
+                let before = asked(origin).count
+                let forgotten = try workplace.run(rankfs, "tier", "forget", path)
+                #expect(forgotten.status == 0, "\(forgotten.errors)")
+                #expect(forgotten.output == "removed from the tier: 1 picture, 0 documents\n")
+                // It is neither there nor here.
+                #expect(
+                    try workplace.run(rankfs, "tier", "forget", path).output.hasPrefix(
+                        "removed from the tier: 0 pictures"))
+                #expect(try MountTests.read(path).get() == seen[name])
+                let requests = asked(origin).dropFirst(before)
+                #expect(requests.allSatisfy(\.isPicture) && Set(requests.map(\.path)).count == 1, "\(requests)")
+                try settle(first, uploads: Self.pictures + 1)
+
+                let pages = { self.asked(origin).count { $0.path.hasPrefix("/ranking.php") } }
+                let known = pages()
+                let day = try workplace.run(rankfs, "tier", "forget", first.day())
+                #expect(day.output == "removed from the tier: 0 pictures, 1 document\n", "\(day.output)\(day.errors)")
+                #expect(pages() > known)
+                #expect(try read(first) == seen)
+                let alone = try Mount(workplace, of: origin, named: "alone")
+                let refused = try workplace.run(rankfs, "tier", "forget", alone.day())
+                #expect(refused.status == 64 && refused.errors.contains("tier="), "\(refused.errors)")
+            }
+        }
+
         @Test func theSecretIsNowhere() async throws {
             try await withWorkplace { workplace in
                 let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())

@@ -71,6 +71,46 @@ extension MountSuite {
             }
         }
 
+        /// `LastModified` of a store that makes all objects older, by weeks that no test waits for.
+        @Test func whatWasReadLongestAgoMakesRoom() async throws {
+            try await withWorkplace { workplace in
+                defer { script.end() }
+                let origin = try OriginProcess(workplace)
+                let keys = workplace.directory.appending(path: "keys").path
+                try (set("AK1", nil), write(lines("AK1"), to: keys))
+                let options = "tier=s3://pool/home,tier_url=http://127.0.0.1:\(port),tier_keys=\(keys)"
+                func machine(_ name: String) throws -> Mount {
+                    let cache = workplace.directory.appending(path: "cache-\(name)").path
+                    return try Mount(
+                        workplace, of: origin, options: ["prefetch=0", "cache_dir=\(cache)", options], named: name)
+                }
+                let first = try machine("first")
+                for index in 0...2 { try bring(index, first) }
+                #expect(first.unmount())
+                try script.tell(["age": 8 * 86_400])
+                let second = try machine("second")
+                let name = try second.readable(second.day())[1]
+                let picture = try MountTests.read("\(second.day())/\(name)").get()
+                // It is copied onto itself there.
+                #expect(poll(upTo: 20) { (try? count("PUT .*home/pictures.* 200$")) == 4 })
+                try script.tell(["age": 3600])
+                let rankfs = "\(Workplace.programs)/rankfs"
+                let trim = { (more: [String]) in
+                    try workplace.run([rankfs, "tier", "trim", "--keep", "\(picture.count)", "-o", options] + more)
+                }
+                let looked = try trim(["--dry-run"])
+                #expect(
+                    looked.output.hasPrefix("too much   2 pictures") && looked.output.contains("stays      1 picture,"))
+                #expect(try trim([]).output.hasPrefix("removed    2 pictures"))
+                let again = try trim([])
+                #expect(again.status == 0 && again.output.hasPrefix("removed    0 pictures"), "\(again)")
+                let third = try machine("third")
+                let before = origin.requests.count
+                #expect(try MountTests.read("\(third.day())/\(name)").get() == picture)
+                #expect(origin.requests.dropFirst(before).allSatisfy { !$0.isPicture || $0.method != "GET" })
+            }
+        }
+
         @Test func aProgramGivesKeysThatEnd() async throws {
             try await withWorkplace { workplace in
                 defer { script.end() }

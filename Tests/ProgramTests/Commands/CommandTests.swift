@@ -52,6 +52,13 @@ func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.
         #expect(try parsed(["pin", "a", "--", "-b"]) == ActCommand(command: .pin, paths: ["a", "-b"]))
         #expect(try parsed(["tier", "verify"]) == TierCommand.verify(MountRequest(), isRemoving: true))
         #expect(try parsed(["tier", "verify", "--dry-run"]) == TierCommand.verify(MountRequest(), isRemoving: false))
+        #expect(
+            try parsed(["tier", "trim", "--keep", "2G", "--dry-run"])
+                == TierCommand.trim(MountRequest(), keeping: 2 << 30, isRemoving: false))
+        #expect(
+            try parsed(["tier", "forget", "a", "b"])
+                == TierCommand.forget(ActCommand(command: .unshare, paths: ["a", "b"])))
+        #expect(try parsed(["tier", "forget", "--help"]) == help("tier"))
         #expect(try parsed(["tier", "warm", "a", "-n"]) == TierCommand.warm(FetchCommand(paths: ["a"], dryRun: true)))
     }
 
@@ -61,7 +68,9 @@ func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.
         ["mount", "--ready-fd", "3", "/m"], ["mount", "--ready-fd=1", "/m"], ["demo", "a", "b"], ["unmount"],
         ["unmount", "a", "b"], ["unmount", "-x", "a"], ["status", "a", "b"], ["cache"], ["cache", "clean"],
         ["cache", "clear", "pixiv", "demo"], ["pin"], ["pin", ""], ["pin", "a", "--json"], ["status", "--json=yes"],
-        ["tier"], ["tier", "warm"], ["tier", "warm", "a", "--to", "b"], ["tier", "verify", "a"], ["help", "nonsense"],
+        ["tier"], ["tier", "warm"], ["tier", "warm", "a", "--to", "b"], ["tier", "verify", "a"],
+        ["tier", "trim"], ["tier", "trim", "--keep", "all"], ["tier", "info", "--keep", "1G"], ["tier", "forget"],
+        ["help", "nonsense"],
         ["-o", "x"], ["mount-guard"], ["demo", "-o", "setuid=root"], ["login", "-o", "remount"],
     ])
     func wrongLinesAreUsageErrors(_ words: [String]) {

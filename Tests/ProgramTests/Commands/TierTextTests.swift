@@ -1,3 +1,4 @@
+import RankFS
 import Rankings
 import Testing
 @testable import Tier
@@ -31,6 +32,43 @@ import Testing
         // A mount that was made anew meanwhile, or is of an older version.
         let anew = TierCommand.Warming(files(5), before: before, after: figures(dropped: nil))
         #expect(anew.uploads == 0 && anew.unasked == 5)
+    }
+
+    @Test func whatWasRemovedIsTold() {
+        var found = TierInspection.Trimming()
+        (found.removed.objects, found.removed.bytes) = (2, 3 << 20)
+        found.failures = [.init(key: "pictures/a", reason: "it refused (403)")]
+        #expect(
+            TierCommand.text(of: found, removed: false) == """
+                too much   2 pictures, 3M
+                stays      0 pictures
+                not removed pictures/a: it refused (403)
+                """)
+        #expect(TierCommand.text(of: found).hasPrefix("removed    2 pictures"))
+        let tally = ActCommand.Tally(done: 1, documents: 2)
+        #expect(MountCommand.unshare.outcome(tally) == "removed from the tier: 1 picture, 2 documents")
+    }
+
+    /// Documents are stored under the name of what is chosen, pictures are not; existing names stay.
+    @Test(
+        arguments: [
+            (nil, "danbooru"), ("http://127.0.0.1:8080", "danbooru-127.0.0.1_8080"),
+            ("http://127.0.0.1:8080/", "danbooru-127.0.0.1_8080"),
+        ] as [(String?, String)])
+    func namesOfServicesStay(_ url: String?, _ name: String) throws {
+        var settings = Settings()
+        settings.apiURL = try url.map { try OriginURL($0) }
+        let source = try SourceName(argument: "danbooru")
+        #expect(TierParts.service(source, settings, [:]) == name)
+        #expect(TierParts.service(source, settings, ["rating": "explicit"]) == name + "-rating_explicit")
+        var inner = settings
+        inner.apiURL = try OriginURL("http://127.0.0.1:8080/Inner/one")
+        let found = TierParts.service(source, inner, [:])
+        #expect(
+            found.hasPrefix("danbooru-127.0.0.1_8080-")
+                && found.utf8.count == "danbooru-127.0.0.1_8080-".utf8.count + 16)
+        inner.apiURL = try OriginURL("http://127.0.0.1:8080/inner/one")
+        #expect(TierParts.service(source, inner, [:]) != found)
     }
 
     @Test func whatWasVerifiedIsTold() {

@@ -109,6 +109,11 @@ final class Workbench: Sendable {
         configuration.isOffline = wishes.isOffline
         if let now = wishes.monotonicNow { configuration.monotonicNow = now }
         configuration.thumbnails = wishes.thumbnails
+        configuration.sharedTier = SharedTier { (pictures) async throws(Failure) in
+            pictures.count
+        } forgetListing: { (_) async throws(Failure) in
+            3
+        }
         if let processes = wishes.processes { configuration.processes = processes }
         fileSystem = RankFileSystem(
             configuration, source: wishes.other?.source ?? source, catalog: catalog, cache: cache, renderer: renderer)

@@ -188,8 +188,10 @@ final class MemoryStore: Transport {
                 let parts = line.split(separator: ":", maxSplits: 1)
                 return (name: String(parts[0]), value: String(parts[1].dropFirst()))
             }
+            if let etag = header("x-amz-copy-source-if-match"), old?.etag != etag { return (412, [date], []) }
+            let copied = header("x-amz-copy-source") == "/pool/\(key)" ? old?.bytes ?? [] : []
             state.objects[key] = Object(
-                bytes: request.content.map(Self.bytes) ?? [], headers: metadata, etag: "\"\(state.version)\"",
+                bytes: request.content.map(Self.bytes) ?? copied, headers: metadata, etag: "\"\(state.version)\"",
                 modified: state.now)
             return (200, [date, (name: "etag", value: "\"\(state.version)\"")], [])
         case .delete:
