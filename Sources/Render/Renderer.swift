@@ -45,9 +45,16 @@ package final class Renderer: Rendering {
             let milliseconds = Int(clamping: Int64(duration / .milliseconds(1)) + 1)
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: work)
         }
+        /// The measures that must be in force; without them nothing is decoded.
+        package var required: Protection
+        /// Called once if a required measure is not in force, with the error that jobs get.
+        package var report: @Sendable (MediaError) -> Void = { _ in }
         var limits = RenderPlan.Limits()
 
-        package init(program: @escaping @Sendable () throws(MediaError) -> String, atOnce: Int) {
+        package init(
+            required: Protection = .calls, program: @escaping @Sendable () throws(MediaError) -> String, atOnce: Int
+        ) {
+            self.required = required
             self.program = program
             // At least two, so that an animation leaves room for thumbnails; more than four do not help readers.
             limits.atOnce = min(max(atOnce, 2), 4)
@@ -66,10 +73,14 @@ package final class Renderer: Rendering {
         var lastJob = 0
         /// The living processes, by the plan's numbers.
         var processes: [Int: RenderProcess] = [:]
+        /// Whether a process lacked a required measure: the next one would lack it too.
+        var isUnconfined = false
     }
 
     /// The name of the program.
     package static let program = RenderProcess.program
+    /// The descriptor of the program's end of the pipe with which it ends.
+    package static let lifeline: Int32 = 4
 
     private let configuration: Configuration
     private let queue = DispatchQueue(label: "rankfs.render", qos: .userInitiated, attributes: .concurrent)
@@ -105,6 +116,9 @@ package final class Renderer: Rendering {
         }
         perform(actions)
     }
+
+    /// Whether jobs may be done, as far as the processes started so far show.
+    package var mayDecode: Bool { state.withLock { !$0.isUnconfined } }
 
     /// Starts a process and returns its protection.
     ///
@@ -165,8 +179,28 @@ package final class Renderer: Rendering {
 
     private func start(_ worker: Int) throws(MediaError) -> RenderProcess? {
         let process = try RenderProcess(configuration.program())
+        let missing = configuration.required.subtracting(process.protection)
+        guard missing.isEmpty else {
+            process.end()
+            let error = MediaError.unconfined(missing)
+            let isFirst = state.withLock { state in
+                defer { state.isUnconfined = true }
+                return !state.isUnconfined
+            }
+            if isFirst { configuration.report(error) }
+            throw error
+        }
         state.withLock { $0.processes[worker] = process }
         return process
+    }
+}
+
+extension MediaError {
+    /// The system lacks measures without which nothing may be decoded.
+    fileprivate static func unconfined(_ missing: Protection) -> MediaError {
+        .unavailable(
+            "the system does not confine it (no \(missing.names.joined(separator: ", "))); decode all the same with "
+                + "decoding=unconfined")
     }
 }
 
@@ -182,24 +216,36 @@ final class RenderProcess: Sendable {
     let protection: Protection
     let process: Int32
     private let channel: Channel
+    /// The end of a pipe, with which the process ends if this one is killed in the middle of a job.
+    private let life: OpenFile
 
     static let program = "rankfs-render"
     /// The time limit of its start, enough for a busy machine.
     private static let startPatience: Duration = .seconds(20)
     /// Starts it and waits until it is ready.
     ///
-    /// It has the socket, `/dev/null` and nothing else: no environment, no other descriptor.
+    /// It has the socket, the pipe, `/dev/null` and nothing else: no environment, no other descriptor.
     init(_ path: String) throws(MediaError) {
         let other: Channel
         do throws(SystemError) {
             (channel, other) = try Channel.pair()
         } catch { throw .unavailable("no socket can be made: \(error.text)") }
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else {
+            let error = SystemError.last()
+            for channel in [channel, other] { channel.close() }
+            throw .unavailable("no pipe can be made: \(error.text)")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let lifeline = OpenFile(owning: ends[0])
+        life = OpenFile(owning: ends[1])
         do throws(SystemError) {
             defer { other.close() }
             let null = Descriptors.own.open("/dev/null", O_RDWR)
             defer { close(null) }
             process = try ChildProcess.start(
-                path, [Self.program], inheriting: [other.descriptor], errors: null, environment: [])
+                path, [Self.program], inheriting: [other.descriptor, lifeline.descriptor], errors: null, environment: []
+            )
         } catch {
             channel.close()
             throw .unavailable("\(path): \(error.text)")

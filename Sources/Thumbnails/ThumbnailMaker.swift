@@ -29,6 +29,8 @@ package final class ThumbnailMaker: Sendable {
     private struct Known {
         /// Thumbnails that were found valid.
         var valid: Set<Thumbnail> = []
+        /// Addresses of previews at which the renderer's process ended once.
+        var lost: Set<String> = []
         /// Addresses that had no usable preview.
         var useless: Set<String> = []
         /// Addresses of previews that the user's own store did not take.
@@ -133,7 +135,9 @@ package final class ThumbnailMaker: Sendable {
             switch error {
             // The preview is not at fault.
             case .unavailable, .cancelled: return Asked()
-            // The same preview would end the renderer's process again.
+            // The process may have been killed for another reason; a preview that ends it twice is at fault.
+            case .lost where isFirstLoss(of: job):
+                return Asked(outcome: .made(files: 0, bytes: preview.count))
             case .lost, .archive, .picture, .animation, .tooLarge, .noMemory: return Asked(outcome: refuse(job))
             }
         }
@@ -144,6 +148,13 @@ package final class ThumbnailMaker: Sendable {
         let sizes = ThumbnailSize.allCases
         let files = try await renderer.files(.thumbnails(preview: preview, edges: sizes.map(\.edge)))
         return Images(uniqueKeysWithValues: zip(sizes, files))
+    }
+
+    private func isFirstLoss(of job: ThumbnailJob) -> Bool {
+        known.withLock { known in
+            defer { known.note(job.preview.url, in: \.lost) }
+            return !known.lost.contains(job.preview.url)
+        }
     }
 
     private func refuse(_ job: ThumbnailJob) -> Outcome {

@@ -13,7 +13,7 @@ enum Confinement {
     private static let memory: rlim_t = 1 << 30
     /// The most seconds of processor time in all: the longest job may take ten minutes.
     private static let time: rlim_t = 900
-    /// The socket, three times /dev/null, and the file of a job.
+    /// The socket, the pipe, three times /dev/null, and the file of a job.
     private static let descriptors: rlim_t = 8
 
     /// Takes all steps; the process must have one thread.

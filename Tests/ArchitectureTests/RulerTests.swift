@@ -43,6 +43,7 @@ import Testing
         (14, "tier: a store without encryption and without a secret is a risk that the log names"),
         (481, "tier: keys that change, end, or come from a program or a role; addresses by the host's name; an owner"),
         (225, "tier: what is there of a path is removed; the age of pictures is that of their reading, and makes room"),
+        (83, "render: nothing is decoded unconfined unless an option says so; a process of it ends with the mount's"),
         (5, "unmount: a mount that is in use for a moment is no error"),
         (17, "desktop: PCManFM-Qt's thread waits for thumbnails on a busy machine, and starts no preloads"),
     ]

@@ -73,7 +73,8 @@ import Testing
         #expect(status.contains("NoNewPrivs:\t1\n") && status.contains("CapEff:\t0000000000000000\n"))
         #expect(status.contains("Threads:\t1\n"))
         #expect(try Data(contentsOf: URL(filePath: "\(place)/environ")).isEmpty)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(place)/fd").sorted() == ["0", "1", "2", "3"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: "\(place)/fd").sorted() == ["0", "1", "2", "3", "4"])
         for stream in 0...2 {
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(place)/fd/\(stream)") == "/dev/null")
         }
@@ -162,6 +163,34 @@ import Testing
         let found = await error(renderer, thumbnails)
         #expect(found == .lost(reason) || found == .lost("ended at it"), "\(String(describing: found))")
         #expect(renderer.processes.isEmpty)
+    }
+
+    @Test func whereNothingConfinesItNothingIsDecoded() async throws {
+        let message = Protection.all.subtracting(.calls).greeting
+        let impostor = try ImpostorProgram("pass", greeting: [UInt8(message.count), 0, 0, 0] + message)
+        defer { impostor.remove() }
+        let path = impostor.path
+        let reports = Mutex(0)
+        var configuration = Renderer.Configuration(program: { path }, atOnce: 2)
+        configuration.report = { error in
+            #expect(error.text.contains("no filtered system calls") && error.text.contains("decoding=unconfined"))
+            reports.withLock { $0 += 1 }
+        }
+        let renderer = Renderer(configuration)
+        #expect(renderer.mayDecode)
+        for _ in 0..<2 {
+            guard case .unavailable(let reason)? = await error(renderer, thumbnails) else {
+                Issue.record("it was given a job")
+                break
+            }
+            #expect(reason.contains("no filtered system calls"))
+        }
+        #expect(reports.withLock { $0 } == 1 && !renderer.mayDecode && renderer.processes.isEmpty)
+        renderer.close()
+        // It is given the job, of which it knows nothing.
+        let other = Renderer(.init(required: [], program: { path }, atOnce: 2))
+        #expect(await error(other, thumbnails) == .lost("ended at it"))
+        other.close()
     }
 
     @Test func whatIsNoRendererIsSaidSo() async throws {

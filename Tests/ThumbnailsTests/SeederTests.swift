@@ -5,6 +5,7 @@ import Sourcing
 import Media
 import Rankings
 import Render
+import Synchronization
 import TestSupport
 import Testing
 
@@ -30,14 +31,14 @@ import Testing
         for path in [directory.path, ledger.path] { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    func seeder(in place: String? = nil) -> ThumbnailSeeder {
+    func seeder(in place: String? = nil, drawing: (any Rendering)? = nil) -> ThumbnailSeeder {
         let time = TimeSource(clock)
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
         let shelves = ThumbnailDirectory(path: place ?? directory.path, ledger: ledger)
         let home = HomeThumbnails(user: 1000, directory: shelves, mountPoint: "/m n")
         let maker = ThumbnailMaker(
-            home: home, shelf: shelf.shelf, host: ImageHost(client, time: time), renderer: renderer)
+            home: home, shelf: shelf.shelf, host: ImageHost(client, time: time), renderer: drawing ?? renderer)
         return ThumbnailSeeder(maker: maker, time: time, report: { _ in })
     }
 
@@ -102,6 +103,40 @@ import Testing
         // Nor does another process, which only has the files.
         await self.seeder().seed("day", jobs(3))
         #expect(transport.requests.count == 3)
+    }
+
+    /// A renderer whose process is killed at so many jobs.
+    private final class Losing: Rendering {
+        private let losses: Mutex<Int>
+        private let renderer: Renderer
+
+        init(_ losses: Int, _ renderer: Renderer) {
+            self.losses = Mutex(losses)
+            self.renderer = renderer
+        }
+
+        func perform(_ job: RenderJob, with descriptor: Int32?) async throws(MediaError) -> RenderAnswer {
+            let isLost = losses.withLock { losses in
+                losses -= 1
+                return losses >= 0
+            }
+            if isLost { throw .lost("ended at it") }
+            return try await renderer.perform(job, with: descriptor)
+        }
+    }
+
+    /// Whatever killed it may be over; a preview at which it ends twice is at fault.
+    @Test(arguments: [(1, 2), (2, 0)])
+    func aPreviewWhoseDecoderWasKilledIsTriedOnceMore(_ losses: Int, _ files: Int) async {
+        let seeder = seeder(drawing: Losing(losses, renderer))
+        for look in 0..<2 {
+            async let seeding: Void = seeder.seed("day", jobs(1))
+            await answer(look + 1, from: look)
+            await seeding
+        }
+        await seeder.seed("day", jobs(1))
+        #expect(transport.requests.count == 2)
+        #expect(seeder.figures.files == files)
     }
 
     @Test func whatIsValidStaysWhoeverMadeIt() async throws {

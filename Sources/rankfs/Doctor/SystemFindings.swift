@@ -66,16 +66,26 @@ extension Finding {
 
     /// The finding on the protection of the process that decodes pictures.
     ///
-    /// - Parameter look: The protection on this system, or the error that prevents decoding.
+    /// - Parameters:
+    ///   - look: The protection on this system, or the error that prevents decoding.
+    ///   - decoding: Where pictures may be decoded.
     /// - Returns: One line on the protection in force.
-    static func decoding(_ look: Result<Protection, MediaError>) -> Finding {
+    static func decoding(_ look: Result<Protection, MediaError>, _ decoding: Decoding) -> Finding {
         switch look {
+        case _ where decoding == .off:
+            return .ok("decoding", "there are no thumbnails and animations, for decoding=off.")
         case .failure(let error):
             return .wrong("decoding", "there will be no thumbnails and animations: \(error.text).")
         case .success(let protection):
             let missing = Protection.all.subtracting(protection)
             let there = "pictures are decoded with \(list(protection.names))"
             guard !missing.isEmpty else { return .ok("decoding", "\(there).") }
+            if decoding == .confined, missing.contains(.calls) {
+                return .wrong(
+                    "decoding",
+                    "there will be no thumbnails and animations: this kernel or container does not filter system calls; allow it to "
+                        + "(seccomp), or decode all the same with decoding=unconfined.")
+            }
             return .note("decoding", "\(there); this kernel or container does not allow \(list(missing.names)).")
         }
     }
@@ -174,7 +184,9 @@ extension Finding {
                 kernel: text("/proc/sys/kernel/osrelease").map { String($0.prefix { $0 != "\n" }) } ?? "unknown",
                 library: FuseLibrary.version),
             decoding(
-                Result { () throws(MediaError) in try Renderer.look(at: Renderer.Configuration.standard.program()) }),
+                Result { () throws(MediaError) in
+                    try Renderer.look(at: Renderer.Configuration.standard(.unconfined).program())
+                }, context.settings.decoding),
             locate(configuration: text("/etc/updatedb.conf")),
         ].compactMap { $0 } + indexers(running: programs())
     }

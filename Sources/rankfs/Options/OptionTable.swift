@@ -24,6 +24,8 @@ struct Settings: Hashable, Sendable {
     var sharesAll = false
     /// Whether file managers that open a directory find thumbnails.
     var makesThumbnails = true
+    /// The processes in which pictures may be decoded.
+    var decoding = Decoding.confined
     /// Entries of a ranking shown; nil for all.
     var top: Int?
     /// Recent days that a mode lists.
@@ -69,6 +71,15 @@ struct Settings: Hashable, Sendable {
     var logLevel: LogLevel = .info
     /// The log file besides the standard error stream; nil for the default.
     var logFile: String?
+}
+
+/// The processes in which thumbnails and animations may be made of pictures from outside.
+enum Decoding: String, Hashable, Sendable, CaseIterable {
+    /// Those whose system calls the kernel filters.
+    case confined
+    /// Any; the measures that the system has are taken all the same.
+    case unconfined
+    case off
 }
 
 /// One option: its name serves `--cache-size`, `-o cache_size=`, `cache_size =` in the file and `RANKFS_CACHE_SIZE`.
@@ -281,6 +292,10 @@ enum OptionTable {
             "thumbnails", "WORD", standard: "on",
             help: "whether file managers find thumbnails, made from small previews: on or off",
             words: onOff, of: \.makesThumbnails),
+        OptionDefinition(
+            "decoding", "WORD", standard: "confined",
+            help: "where pictures are decoded: confined, with filtered system calls or not at all, unconfined, or off",
+            words: Decoding.allCases.map { ($0.rawValue, $0) }, of: \.decoding),
     ]
 
     private static let network: [OptionDefinition] = [

@@ -67,7 +67,7 @@ final class Parts: Sendable {
             settings, source: name, origin: origin?.url, network: bound,
             observer: RequestObservers(health: health, log: TransferLog(log)))
         isOffline = settings.isOffline
-        renderer = Renderer(.standard)
+        renderer = Renderer(.standard(settings.decoding) { log.warning("nothing is decoded: \($0.text)") })
         let meter = MeteredNetwork(settings.metered) { isMetered in
             log.info(
                 isMetered ? "the network is metered: nothing is downloaded ahead" : "the network is metered no longer")
@@ -321,13 +321,19 @@ enum Bridges {
 
 extension Renderer.Configuration {
     /// `rankfs-render` as installed with this program, in as many processes as there are processors.
-    static var standard: Renderer.Configuration {
-        Renderer.Configuration(
+    static func standard(
+        _ decoding: Decoding, report: @escaping @Sendable (MediaError) -> Void = { _ in }
+    ) -> Renderer.Configuration {
+        var configuration = Renderer.Configuration(
+            required: decoding == .confined ? .calls : [],
             program: { () throws(MediaError) in
+                guard decoding != .off else { throw .unavailable("decoding=off") }
                 do throws(ProgramError) { return try CompanionProgram.path(of: Renderer.program) } catch {
                     throw .unavailable(error.message)
                 }
             }, atOnce: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        configuration.report = report
+        return configuration
     }
 }
 
@@ -338,7 +344,7 @@ extension ThumbnailSeeder {
     ///
     /// The home is that of the mounting user, and other users' desktops do not read it; shared thumbnails are for all users.
     init?(_ settings: Settings, home: Home, place: CachePlace, mountPoint: String, parts: Parts, log: Log) {
-        guard settings.makesThumbnails else { return nil }
+        guard settings.makesThumbnails, settings.decoding != .off else { return nil }
         let store = home.thumbnailDirectory.map { directory in
             HomeThumbnails(
                 user: geteuid(),
@@ -353,6 +359,8 @@ extension ThumbnailSeeder {
         self.init(
             maker: ThumbnailMaker(
                 home: store, shelf: shelf, host: parts.images, renderer: parts.renderer),
-            mayAsk: parts.maySpend, report: { log.debug($0) })
+            // Previews that nothing may decode are not downloaded.
+            mayAsk: { [maySpend = parts.maySpend, renderer = parts.renderer] in maySpend() && renderer.mayDecode },
+            report: { log.debug($0) })
     }
 }

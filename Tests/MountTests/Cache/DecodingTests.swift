@@ -44,6 +44,73 @@ extension MountSuite {
             }
         }
 
+        private static func isConfined(_ process: Int32) -> Bool {
+            let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+            return status?.contains("Seccomp:\t2") ?? false
+        }
+
+        /// Whether a process has memory: one that is gone, or left for its new parent to take note of, has none (proc(5)).
+        private static func isAlive(_ process: Int32) -> Bool {
+            (try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline")))?.isEmpty == false
+        }
+
+        @Test func itEndsWithAMountThatIsKilled() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let film = "\(mount.path)/works/\(Works.animation)/ugoira.webp"
+                let reader = try workplace.start("/usr/bin/timeout", ["60", "cat", film])
+                let isReady = poll(upTo: 30) { renderers(mount).contains(where: Self.isConfined) }
+                // Ready for jobs, of which a stopped one does not end.
+                let found = renderers(mount).filter(Self.isConfined)
+                for process in found { kill(process, SIGSTOP) }
+                mount.killHard()
+                let areGone = poll(upTo: 10) { !found.contains(where: Self.isAlive) }
+                #expect(isReady && areGone)
+                for process in found where !areGone { kill(process, SIGKILL) }
+                _ = reader.wait(upTo: 10)
+            }
+        }
+
+        /// A program in the place of `rankfs-render` that the kernel does not confine.
+        @Test(arguments: [("confined", true), ("unconfined", false), ("off", false)])
+        func whereNothingConfinesItNothingIsDecoded(_ decoding: String, _ isTold: Bool) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let program = workplace.directory.appending(path: "rankfs").path
+                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
+                let script = """
+                    #!/usr/bin/python3 -IS
+                    import socket, struct
+                    s = socket.socket(fileno=3)
+                    s.sendall(struct.pack('<Iqq', 16, 0x726b0001, 0))
+                    s.recv(1)
+                    """
+                let renderer = workplace.directory.appending(path: "rankfs-render").path
+                try Data(script.utf8).write(to: URL(filePath: renderer))
+                chmod(renderer, 0o755)
+                let folder = try workplace.folder("mount")
+                let cache = workplace.directory.appending(path: "cache").path
+                workplace.willMount(at: folder)
+                let child = try workplace.start(
+                    program,
+                    [
+                        "mount", "-f", "pixiv", folder, "-o",
+                        "\(origin.mountOptions),cache_dir=\(cache),rate=1000,decoding=\(decoding)",
+                    ])
+                #expect(poll { Workplace.isMounted(folder) }, "\(child.errorText)")
+                let work = "\(folder)/works/\(Works.animation)"
+                for _ in 0..<2 { #expect(throws: (any Error).self) { try read("\(work)/ugoira.mkv").get() } }
+                let word = decoding == "off" ? "decoding=off" : isTold ? "decoding=unconfined" : "ended at it"
+                #expect(poll { child.errorText.contains(word) }, "\(child.errorText)")
+                let lines = child.errorText.split(separator: "\n").filter { $0.contains("nothing is decoded:") }
+                #expect(lines.count == (isTold ? 1 : 0), "\(child.errorText)")
+                #expect(try read("\(work)/p0.jpg").get().starts(with: [0xff, 0xd8]))
+                let doctor = try workplace.run(program, "doctor", "-o", "\(origin.mountOptions),decoding=\(decoding)")
+                #expect(doctor.output.contains(decoding == "off" ? "for decoding=off" : "filter"), "\(doctor.output)")
+            }
+        }
+
         @Test func withoutItEverythingElseWorks() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

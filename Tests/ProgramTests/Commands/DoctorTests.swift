@@ -42,11 +42,14 @@ import Testing
         #expect(Finding.allowOther(isWanted: false, isAllowed: false, isRoot: false) == nil)
         #expect(Finding.allowOther(isWanted: true, isAllowed: false, isRoot: true) == nil)
         expect(.versions(kernel: "6.1", library: "3.14"), .ok, "6.1", "3.14")
-        expect(.decoding(.success(.all)), .ok, "filtered system calls", "an empty root directory")
+        expect(.decoding(.success(.all), .confined), .ok, "filtered system calls", "an empty root directory")
         expect(
-            .decoding(.success([.calls, .limits])), .note, "filtered system calls", "does not allow a user namespace")
-        expect(.decoding(.success([])), .note, "with nothing;", "filtered system calls")
-        expect(.decoding(.failure(.unavailable("it is missing"))), .wrong, "it is missing")
+            .decoding(.success([.calls, .limits]), .confined), .note, "filtered system calls",
+            "does not allow a user namespace")
+        expect(.decoding(.success([]), .unconfined), .note, "with nothing;", "filtered system calls")
+        expect(.decoding(.success([.limits]), .confined), .wrong, "seccomp", "decoding=unconfined")
+        expect(.decoding(.failure(.unavailable("it is missing")), .confined), .wrong, "it is missing")
+        expect(.decoding(.failure(.unavailable("it is missing")), .off), .ok, "decoding=off")
     }
 
     @Test(arguments: [

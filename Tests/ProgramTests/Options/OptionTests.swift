@@ -26,6 +26,7 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("recent", "off", "maybe", { !$0.notesRecent }),
     ("share", "all", "everything", { $0.sharesAll }),
     ("thumbnails", "off", "large", { !$0.makesThumbnails }),
+    ("decoding", "unconfined", "on", { $0.decoding == .unconfined }),
     ("metered", "no", "maybe", { $0.metered == .no }),
     ("offline", "on", "yes", { $0.isOffline }),
     ("proxy", "socks5h://127.0.0.1:9050", "gopher://h", { $0.proxy?.text == "socks5h://127.0.0.1:9050" }),
