@@ -149,7 +149,7 @@ let package = Package(
             resources: [.copy("Payloads")]),
         tests("ObjectStoreTests", ["Tier", "HTTP", "Rankings", "TestSupport"]),
         tests(
-            "TierTests", ["Tier", "HTTP", "Rankings", "System", "TestSupport"]),
+            "TierTests", ["Tier", "HTTP", "Rankings", "Sourcing", "System", "TestSupport"]),
         tests("ImageHostTests", ["Sourcing", "Rankings", "HTTP", "TestSupport"]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "Sourcing", "System", "TestSupport"]),
         tests(

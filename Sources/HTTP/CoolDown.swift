@@ -131,7 +131,7 @@ struct CoolDown {
     }
 
     /// Begins a cool-down of so many seconds unless the present one lasts as long; returns its end, nil if nothing changed.
-    private mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
+    mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
         let pause = min(seconds, Self.longest)
         let (end, overflows) = wall.addingReportingOverflow(pause)
         guard pause > 0, !overflows, pause > secondsLeft(wall) else { return nil }
@@ -203,6 +203,13 @@ package struct HostPause: Hashable, Sendable {
 }
 
 // MARK: - Services
+
+/// The part of a host that a cool-down closes.
+package enum HostPart: String, Sendable {
+    /// All requests but those to the service's interface.
+    case host
+    case interface
+}
 
 /// The rate limit of a service's interface.
 package struct RequestRate: Sendable {
@@ -305,6 +312,11 @@ struct ServiceLine {
     /// - Returns: The end of a cool-down that this outcome began or extended, in Unix seconds.
     mutating func settle(_ ticket: CoolDown.Ticket, _ verdict: AnswerVerdict, wall: Int64) -> Int64? {
         coolDown.settle(ticket, verdict, wall: wall)
+    }
+
+    /// Begins a cool-down that the service requested of another machine; returns its end, nil if nothing changed.
+    mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
+        coolDown.close(forSeconds: seconds, wall: wall)
     }
 
     /// Gives back the token of a request that did not reach the service.

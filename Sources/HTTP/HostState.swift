@@ -217,6 +217,16 @@ struct HostState {
         return service?.settle(turn, verdict, wall: wall)
     }
 
+    /// Begins a cool-down that the host, or its interface, requested of another machine.
+    mutating func close(_ part: HostPart, forSeconds seconds: Int64, wall: Int64) {
+        switch part {
+        case .host: _ = coolDown.close(forSeconds: seconds, wall: wall)
+        case .interface:
+            service = service ?? ServiceLine(rate)
+            _ = service?.close(forSeconds: seconds, wall: wall)
+        }
+    }
+
     /// Records that a request did not reach the service's interface.
     mutating func giveBack(_ id: Int, wall: Int64) {
         guard let turn = running[id]?.turn else { return }

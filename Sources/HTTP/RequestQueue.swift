@@ -23,7 +23,7 @@ package final class RequestQueue: Transport {
         /// The host requested a pause of so many seconds.
         case limited(host: String, seconds: Int64)
         /// The service accepts no queries until then, in Unix seconds.
-        case serviceClosed(until: Int64)
+        case serviceClosed(host: String, until: Int64)
         /// The front of the host turned a request away: a sentence.
         case turnedAway(String)
         /// The host accepts requests again after a refusal of its front.
@@ -140,11 +140,7 @@ package final class RequestQueue: Transport {
         let request = change(host) { state, now, _ in
             if let means { state.take(means) }
             if state.hosts.count >= Self.hostsLimit { state.hosts = state.hosts.filter { !$0.value.isIdle } }
-            if state.hosts[host] == nil {
-                state.hosts[host] = HostState(
-                    limits, isSecure: transfer.request.url.hasPrefix("https:"),
-                    burst: rules == nil ? HostState.most : HostState.few, rate: rate)
-            }
+            state.hosts[host] = state.hosts[host] ?? newHost(transfer.request.url.hasPrefix("https:"))
             state.nextID += 1
             let request = QueuedRequest(state.nextID, host: host, transfer, since: now, in: self)
             state.requests[request.id] = request
@@ -152,6 +148,18 @@ package final class RequestQueue: Transport {
             return request
         }
         transfer.carry { [self] _ in ownerChanged(request) }
+    }
+
+    /// Begins a pause that a part of a host requested of another machine, unless a longer one is under way; no news is reported.
+    package func pause(_ host: String, _ part: HostPart, forSeconds seconds: Int64) {
+        change(host) { state, _, wall in
+            if state.hosts.count < Self.hostsLimit { state.hosts[host] = state.hosts[host] ?? newHost() }
+            state.hosts[host]?.close(part, forSeconds: seconds, wall: wall)
+        }
+    }
+
+    private func newHost(_ isSecure: Bool = true) -> HostState {
+        HostState(limits, isSecure: isSecure, burst: rules == nil ? HostState.most : HostState.few, rate: rate)
     }
 
     /// The host of a URL in lower case, with the port if the URL names one: `images.example`.
@@ -203,7 +211,7 @@ package final class RequestQueue: Transport {
         let end = change(request.host) { state, _, wall in
             state.hosts[request.host]?.judge(request.id, verdict, wall: wall)
         }
-        if let end { report(.serviceClosed(until: end)) }
+        if let end { report(.serviceClosed(host: request.host, until: end)) }
     }
 
     private func verdict(on head: HTTPAnswer, _ request: HTTPRequest) -> AnswerVerdict {

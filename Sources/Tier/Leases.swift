@@ -32,10 +32,14 @@ final class Leases: Sendable {
 
     /// The longest lease in seconds, whatever length it declares.
     static let longest: Int64 = 60
+    /// The intervals at which pauses are read while answers are requested, and while pictures are.
+    static let pauseIntervals = (answers: Duration.milliseconds(500), pictures: Duration.seconds(5))
     /// The time in which a machine that cannot hold a lease waits for another machine to get it.
     static let aboutTo = Duration.milliseconds(50)
 
     private let store: TierStore
+    /// Begins to read the pauses of the service's hosts, unless that was done within an interval; called before requests go to them.
+    let readPauses: @Sendable (_ interval: Duration) -> Task<Void, Never>?
     /// The identifier of this run on this machine, which distinguishes it from all others.
     private let owner: String
     /// The times at which other machines' leases were first seen, for stores that declare no times.
@@ -49,8 +53,12 @@ final class Leases: Sendable {
     /// The number of leases above which ended ones are removed.
     private static let mostSeen = 256
 
-    init(_ store: TierStore, owner: String) {
+    init(
+        _ store: TierStore, owner: String,
+        readPauses: @escaping @Sendable (_ interval: Duration) -> Task<Void, Never>? = { _ in nil }
+    ) {
         self.store = store
+        self.readPauses = readPauses
         self.owner = owner
     }
 
@@ -149,5 +157,63 @@ final class Leases: Sendable {
         case .notTaken, .failed(.refused), .failed(.full), .unasked: .refused
         case .failed: .failed
         }
+    }
+}
+
+// MARK: - Age
+
+/// The times for which an answer to another machine is fresh.
+enum AnswerAge {
+    /// The seconds after its publication in which a day may still be corrected.
+    static let moving: Int64 = 3600
+    /// The seconds after which a changeable answer is requested again.
+    static let changing: Int64 = 600
+    /// The seconds for which the newest day is fresh: the next one may be late.
+    static let newest: Int64 = 300
+    /// The seconds for which profiles of authors are fresh: as long as a mount keeps them.
+    static let profile: Int64 = 6 * 3600
+    /// The seconds for which records of works are fresh.
+    static let record: Int64 = 30 * 86_400
+    /// The most seconds by which the object store's clock may differ between answers, as different machines read it.
+    static let apart: Int64 = 60
+
+    /// Returns whether a part of a listing, as requested at `asked`, is still fresh at `now`; a list is for as long as a mount
+    /// keeps it.
+    static func isFresh(
+        _ listing: ListingKey, _ days: (RankingMode) -> RankingDays, asked: Int64, now: Int64
+    ) -> Bool {
+        switch listing.kind.facts.freshness {
+        case .calendar: listing.ranking.map { isFresh($0.day, days($0.mode), asked: asked, now: now) } ?? false
+        case .seconds(let seconds): holds(asked, seconds, now)
+        }
+    }
+
+    /// Returns whether the ranking of a day, as requested at `asked`, is still fresh at `now`.
+    static func isFresh(_ day: Day, _ days: RankingDays, asked: Int64, now: Int64) -> Bool {
+        guard !isFuture(asked, now) else { return false }
+        let published = days.published(day)
+        let isQuiet = asked >= published + moving || holds(asked, changing, now)
+        guard case .settles(let age, let interval) = days.change else { return isQuiet }
+        let (settled, overflows) = published.addingReportingOverflow(age)
+        guard !overflows, now >= settled else { return isQuiet }
+        return asked >= settled && holds(asked, interval, now)
+    }
+
+    /// Returns whether fewer than `seconds` have passed; a time in the future is not fresh, so that no answer is kept for years.
+    static func holds(_ asked: Int64, _ seconds: Int64, _ now: Int64) -> Bool {
+        let (passed, overflows) = now.subtractingReportingOverflow(asked)
+        return !isFuture(asked, now) && !overflows && passed < seconds
+    }
+
+    /// Returns whether a time is in the future, by more than the clocks may differ.
+    static func isFuture(_ asked: Int64, _ now: Int64) -> Bool {
+        let (ahead, overflows) = asked.subtractingReportingOverflow(now)
+        return asked > now && (overflows || ahead > apart)
+    }
+
+    /// Returns the newest day that a service can have published at a time: it may be a day ahead of its own calendar.
+    static func newestDay(_ days: RankingDays, at now: Int64) -> Day {
+        let (tomorrow, overflows) = now.addingReportingOverflow(86_400)
+        return days.newest(at: overflows ? now : tomorrow)
     }
 }

@@ -9,6 +9,9 @@ import Synchronization
 /// service; the others read the object again at short intervals until the part has come. A machine that has waited as long as an
 /// answer takes sends its own request, so that a machine that died, or one with a low rate limit, delays no other.
 ///
+/// An object store that takes longer than the service (`TierStore.late`) delays nobody: the request goes to the service beside the one
+/// to the store, and the store's answer serves the parts that are still missing when it comes.
+///
 /// ## Concurrency
 ///
 /// An actor; waits for the network do not block other calls.
@@ -27,6 +30,10 @@ actor SharedDocument {
     static let leaseSeconds: Int64 = 10
     /// The time limit of a closing machine's wait for its last answers to be written.
     static let lastPatience = Duration.seconds(1)
+    /// The time after which the lease is requested beside a read of the object that is still in progress.
+    static let apart = Duration.milliseconds(50)
+    /// The age at which a read of the object is too old to begin with.
+    static let recent = Duration.milliseconds(100)
     /// The shortest time for which answers are collected before they are written together.
     static let gathering = Duration.milliseconds(25)
     /// The number of times a document is read and written again if other machines change it at the same moment.
@@ -38,6 +45,8 @@ actor SharedDocument {
     private var parts: [String: DocumentPart] = [:]
     /// Parts that this machine requested and that are not in the object store yet.
     private var unwritten: Set<String> = []
+    /// Answers that came before the object store's clock was known.
+    private var undated: [String: JSONText] = [:]
     private var etag: String?
     private var isOfLaterVersion = false
     /// Whether the object store rejects this document; then it is read, and not written.
@@ -48,14 +57,15 @@ actor SharedDocument {
     private var changed: ContinuousClock.Instant?
     /// The time of the last request to the object store for the document.
     private var looked: ContinuousClock.Instant?
-    private var looking: Task<Void, Never>?
+    private var looking: (task: Task<Void, Never>, began: ContinuousClock.Instant)?
     private var lease: Leases.Lease?
+    /// The time since which a read of the object shows what the previous holder of the lease has stored.
     private var claimed: ContinuousClock.Instant?
     /// The last time at which another machine had the lease.
     private var declined: ContinuousClock.Instant?
     private var claiming: Task<Bool, Never>?
-    /// The number of requests to the service in progress.
-    private var asking = 0
+    /// The number of calls that may need the lease.
+    private var calls = 0
     private var writing: Task<Void, Never>?
     private var releasing: Task<Void, Never>?
 
@@ -70,75 +80,82 @@ actor SharedDocument {
     /// - Parameters:
     ///   - name: The name of the part.
     ///   - isFresh: Returns whether an answer given at one time is still fresh now, both by the object store's clock.
-    ///   - isPossible: Returns whether the service can have given an answer, now by the object store's clock; others are ignored.
+    ///   - isPossible: Returns whether the service can have given an answer, and gives it still, by the same clock; others are ignored.
     ///   - mayKeep: Returns whether the service's answer, once it has come, belongs in this document.
     ///   - ask: Sends the request to the service.
     /// - Returns: The service's answer, to this machine or to another.
     /// - Throws: The service's error.
     func value<Value: Codable & Sendable>(
         _ name: String, isFresh: @Sendable (_ asked: Int64, _ now: Int64) -> Bool,
-        isPossible: @Sendable (_ value: Value, _ now: Int64) -> Bool = { _, _ in true },
+        isPossible: @Sendable (_ value: Value, _ asked: Int64, _ now: Int64) -> Bool = { _, _, _ in true },
         mayKeep: @Sendable () -> Bool = { true },
         ask: @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         if RequestSharing.isRefused { return try await renewed(name, mayKeep, ask) }
+        calls += 1
+        defer {
+            calls -= 1
+            giveLeaseBack()
+        }
+        var known: Value? = await known(name, isFresh, isPossible)
+        if known == nil {
+            let (began, led) = (store.time.now(), holdsLease)
+            let pauses = follows ? nil : leases.readPauses(Leases.pauseIntervals.answers)
+            known = await shared(name, isFresh, isPossible)
+            // It has come with the answers about the document and the lease.
+            if known == nil, !led { _ = await pauses?.value(until: began + store.late, store.time) }
+        }
+        if let known {
+            store.count { $0.answersShared += 1 }
+            return known
+        }
+        guard !Task.isCancelled else { throw .cancelled }
+        store.count { $0.answersAsked += 1 }
+        let began = store.time.now()
+        let value = try await ask()
+        store.serviceAnswered(after: store.time.now() - began)
+        if mayKeep() { keep(name, value) }
+        return value
+    }
+
+    /// Returns an answer that another machine has stored or stores now; nil if this machine is to request it.
+    private func shared<Value: Decodable & Sendable>(
+        _ name: String, _ isFresh: (Int64, Int64) -> Bool, _ isPossible: (Value, Int64, Int64) -> Bool
+    ) async -> Value? {
         let began = store.time.now()
         let patience = Self.patience + store.spread(Self.patience / 8)
-        await look(since: nil, until: began + patience)
+        guard follows ? true : await lookAndClaim(since: holdsLease ? nil : began - Self.recent) else { return nil }
         while !isOfLaterVersion, store.rests(.read) == nil {
             let end = min(max(began, changed ?? began) + patience, began + Self.longestPatience)
-            guard store.time.now() < end else { break }
-            if let value: Value = await known(name, isFresh, isPossible) {
-                store.count { $0.answersShared += 1 }
-                return value
-            }
+            guard store.time.now() < end else { return nil }
+            if let value: Value = await known(name, isFresh, isPossible) { return value }
             if await leads(until: end) {
                 // The previous holder of the lease may have stored an answer meanwhile.
-                await look(since: claimed, until: end)
-                if let value: Value = await known(name, isFresh, isPossible) {
-                    store.count { $0.answersShared += 1 }
-                    giveLeaseBack()
-                    return value
-                }
-                break
+                guard await look(since: claimed) else { return nil }
+                return await known(name, isFresh, isPossible)
             }
-            guard store.rests(.read) == nil else { break }
+            guard store.rests(.read) == nil else { return nil }
             let isFirst = store.time.now() - began < .seconds(1)
             let interval = isFirst ? Self.intervals.first : Self.intervals.later
-            do { try await store.time.sleep(interval) } catch { throw .cancelled }
-            await look(since: store.time.now() - interval, until: end)
+            do { try await store.time.sleep(interval) } catch { return nil }
+            _ = await look(since: store.time.now() - interval, within: end - store.time.now())
         }
-        guard !Task.isCancelled else {
-            giveLeaseBack()
-            throw .cancelled
-        }
-        store.count { $0.answersAsked += 1 }
-        asking += 1
-        do throws(Failure) {
-            let value = try await ask()
-            asking -= 1
-            if mayKeep() { keep(name, value) } else { giveLeaseBack() }
-            return value
-        } catch {
-            asking -= 1
-            giveLeaseBack()
-            throw error
-        }
+        return nil
     }
 
     /// Returns an answer of the document from the parts already read.
     private func known<Value: Decodable & Sendable>(
-        _ name: String, _ isFresh: (Int64, Int64) -> Bool, _ isPossible: (Value, Int64) -> Bool
+        _ name: String, _ isFresh: (Int64, Int64) -> Bool, _ isPossible: (Value, Int64, Int64) -> Bool
     ) async -> Value? {
-        guard let part = parts[name], let now = store.now, isFresh(part.asked, now),
+        guard !isOfLaterVersion, let part = parts[name], let now = store.now, isFresh(part.asked, now),
             let value: Value = await part.decoded()
         else { return nil }
-        return isPossible(value, now) ? value : nil
+        return isPossible(value, part.asked, now) ? value : nil
     }
 
     /// Returns numbers of the document that never change; nil for each other part.
     func numbers(_ names: [String]) async -> [Int64?] {
-        await look(since: nil, until: store.time.now() + Self.patience)
+        _ = await look(since: nil)
         guard !isOfLaterVersion else { return names.map { _ in nil } }
         let found = names.map { parts[$0]?.number }
         let count = found.count { $0 != nil }
@@ -146,26 +163,44 @@ actor SharedDocument {
         return found
     }
 
+    /// Reads the document anew and returns all of its parts.
+    func partsNow() async -> [String: DocumentPart] {
+        _ = await look(since: store.time.now(), within: TierStore.patience)
+        return isOfLaterVersion ? [:] : parts
+    }
+
     // MARK: - Reading
 
-    /// Reads the document unless it was read since `moment`, or ever if that is nil; waits until `end` at most.
-    private func look(since moment: ContinuousClock.Instant?, until end: ContinuousClock.Instant) async {
-        if let looking {
-            _ = await looking.value(until: end, store.time)
-            return
-        }
-        if let looked, moment.map({ looked >= $0 }) ?? true { return }
-        let task = Task {
-            await read()
-            looking = nil
-        }
-        looking = task
-        _ = await task.value(until: end, store.time)
+    /// Reads the document unless it was read since `moment`, or ever if that is nil.
+    ///
+    /// - Parameters:
+    ///   - moment: The earliest time of a read that is recent enough.
+    ///   - limit: The time limit from the beginning of the read; nil for that of a reader, after which the service is quicker.
+    /// - Returns: Whether the document has been read in time.
+    private func look(since moment: ContinuousClock.Instant?, within limit: Duration? = nil) async -> Bool {
+        if let looked, moment.map({ looked >= $0 }) ?? true { return store.late > .zero }
+        let now = store.time.now()
+        let task = looking?.task ?? Task { await read() }
+        let began = looking?.began ?? now
+        looking = (task, began)
+        let end = began + (limit ?? store.late)
+        return now < end ? await task.value(until: end, store.time) != nil : false
+    }
+
+    /// Reads the document like `look`, and requests the lease at the same time if the answer takes longer than a moment: at a distant
+    /// store the service's request would otherwise wait for two answers in a row.
+    private func lookAndClaim(since moment: ContinuousClock.Instant?) async -> Bool {
+        if await look(since: moment, within: min(Self.apart, store.late)) { return true }
+        guard store.rests(.read) == nil, store.late > .zero else { return false }
+        if !holdsLease { _ = claim() }
+        return await look(since: moment)
     }
 
     private func read() async {
         let moment = store.time.now()
+        defer { looking = nil }
         guard let found = await store.get(key, unless: etag) else { return }
+        store.documentCame(after: store.time.now() - moment)
         looked = moment
         guard case .object(let object) = found else {
             if case .absent = found { etag = nil }
@@ -219,7 +254,7 @@ actor SharedDocument {
         let value = try await ask()
         store.count { $0.answersAsked += 1 }
         guard mayKeep() else { return value }
-        await look(since: store.time.now(), until: store.time.now() + Self.patience)
+        if store.now == nil { _ = await look(since: nil, within: Self.patience) }
         if let now = store.now {
             let kind = Self.kind(of: name)
             voidBefore[kind] = now
@@ -229,43 +264,53 @@ actor SharedDocument {
         return value
     }
 
+    /// Whether another machine had the lease a moment ago, and its answers come from the store in time.
+    private var follows: Bool {
+        let now = store.time.now()
+        return store.late > .zero && declined.map { now - $0 < Self.claimInterval * 2 } ?? false
+    }
+
+    /// Whether this machine has the lease.
+    private var holdsLease: Bool { lease.map { store.time.now() < $0.ends } ?? false }
+
     /// Returns whether this machine has the lease, or gets it now.
     private func leads(until end: ContinuousClock.Instant) async -> Bool {
+        if holdsLease { return true }
+        return await claim()?.value(until: end, store.time) ?? false
+    }
+
+    /// The request for the lease in progress, or a new one; nil if another machine had the lease a moment ago.
+    private func claim() -> Task<Bool, Never>? {
+        if let claiming { return claiming }
         let now = store.time.now()
-        if let lease, now < lease.ends { return true }
-        if let declined, claiming == nil, now - declined < Self.claimInterval { return false }
-        let task = claiming ?? Task { await claim() }
+        if let declined, now - declined < Self.claimInterval { return nil }
+        // A read that is still in progress shows what the previous holder of the lease has stored.
+        claimed = looking?.began ?? now
+        let task = Task {
+            defer { claiming = nil }
+            switch await leases.claim(key, seconds: Self.leaseSeconds) {
+            case .held(let lease):
+                self.lease = lease
+                declined = nil
+                // It may have come too late.
+                giveLeaseBack()
+                return true
+            case .taken:
+                lease = nil
+                declined = now
+                return false
+            case .awaited: return false
+            // A machine that cannot request a lease works without one.
+            case .unknown: return true
+            }
+        }
         claiming = task
-        if let leads = await task.value(until: end, store.time) { return leads }
-        // A lease that arrives too late is given back.
-        Task {
-            _ = await task.value
-            giveLeaseBack()
-        }
-        return false
+        return task
     }
 
-    private func claim() async -> Bool {
-        defer { claiming = nil }
-        claimed = store.time.now()
-        switch await leases.claim(key, seconds: Self.leaseSeconds) {
-        case .held(let lease):
-            self.lease = lease
-            declined = nil
-            return true
-        case .taken:
-            lease = nil
-            declined = claimed
-            return false
-        case .awaited: return false
-        // A machine that cannot request a lease works without one.
-        case .unknown: return true
-        }
-    }
-
-    /// Gives the lease back, unless requests or writes are in progress here.
+    /// Gives the lease back, unless calls or writes are in progress here.
     private func giveLeaseBack() {
-        guard let lease, asking == 0, writing == nil else { return }
+        guard let lease, calls == 0, writing == nil else { return }
         self.lease = nil
         releasing = Task { [leases] in await leases.release(lease) }
     }
@@ -273,23 +318,33 @@ actor SharedDocument {
     // MARK: - Writing
 
     /// Adds an answer that came with another request.
-    func offer(_ name: String, _ value: some Codable & Sendable) async {
-        await look(since: nil, until: store.time.now() + Self.patience)
-        keep(name, value)
-    }
+    func offer(_ name: String, _ value: some Codable & Sendable) { keep(name, value) }
 
     private func keep(_ name: String, _ value: some Encodable) {
-        guard !isOfLaterVersion, let text = try? JSONText(value), let now = store.now else { return }
-        parts[name] = DocumentPart(name, asked: now, value: text)
-        unwritten.insert(name)
-        guard writing == nil else { return }
-        writing = Task { await writeAll() }
+        guard !isOfLaterVersion, let text = try? JSONText(value) else { return }
+        undated[name] = text
+        date()
+        if writing == nil { writing = Task { await writeAll() } }
+    }
+
+    /// Gives the collected answers their time, once the object store has declared its own.
+    private func date() {
+        guard let now = store.now else { return }
+        for (name, text) in undated {
+            parts[name] = DocumentPart(name, asked: now, value: text)
+            unwritten.insert(name)
+        }
+        undated = [:]
     }
 
     /// Writes the collected parts until no new one comes, then gives the lease back.
     private func writeAll() async {
         var pause = Self.gathering
-        while !unwritten.isEmpty || asking > 0, !Task.isCancelled {
+        // The object as it is now is the condition of the write.
+        _ = await look(since: nil, within: TierStore.patience)
+        date()
+        undated = [:]
+        while !unwritten.isEmpty || calls > 0 && store.takesWrites, !Task.isCancelled {
             try? await store.time.sleep(pause)
             guard !unwritten.isEmpty else { continue }
             let began = store.time.now()
@@ -497,62 +552,4 @@ enum DocumentText {
 
     private static let value = Array(",\"value\":".utf8)
     private static let closing = Array("}".utf8)
-}
-
-// MARK: - Age
-
-/// The times for which an answer to another machine is fresh.
-enum AnswerAge {
-    /// The seconds after its publication in which a day may still be corrected.
-    static let moving: Int64 = 3600
-    /// The seconds after which a changeable answer is requested again.
-    static let changing: Int64 = 600
-    /// The seconds for which the newest day is fresh: the next one may be late.
-    static let newest: Int64 = 300
-    /// The seconds for which profiles of authors are fresh: as long as a mount keeps them.
-    static let profile: Int64 = 6 * 3600
-    /// The seconds for which records of works are fresh.
-    static let record: Int64 = 30 * 86_400
-    /// The most seconds by which the object store's clock may differ between answers, as different machines read it.
-    static let apart: Int64 = 60
-
-    /// Returns whether a part of a listing, as requested at `asked`, is still fresh at `now`; a list is for as long as a mount
-    /// keeps it.
-    static func isFresh(
-        _ listing: ListingKey, _ days: (RankingMode) -> RankingDays, asked: Int64, now: Int64
-    ) -> Bool {
-        switch listing.kind.facts.freshness {
-        case .calendar: listing.ranking.map { isFresh($0.day, days($0.mode), asked: asked, now: now) } ?? false
-        case .seconds(let seconds): holds(asked, seconds, now)
-        }
-    }
-
-    /// Returns whether the ranking of a day, as requested at `asked`, is still fresh at `now`.
-    static func isFresh(_ day: Day, _ days: RankingDays, asked: Int64, now: Int64) -> Bool {
-        guard !isFuture(asked, now) else { return false }
-        let published = days.published(day)
-        let isQuiet = asked >= published + moving || holds(asked, changing, now)
-        guard case .settles(let age, let interval) = days.change else { return isQuiet }
-        let (settled, overflows) = published.addingReportingOverflow(age)
-        guard !overflows, now >= settled else { return isQuiet }
-        return asked >= settled && holds(asked, interval, now)
-    }
-
-    /// Returns whether fewer than `seconds` have passed; a time in the future is not fresh, so that no answer is kept for years.
-    static func holds(_ asked: Int64, _ seconds: Int64, _ now: Int64) -> Bool {
-        let (passed, overflows) = now.subtractingReportingOverflow(asked)
-        return !isFuture(asked, now) && !overflows && passed < seconds
-    }
-
-    /// Returns whether a time is in the future, by more than the clocks may differ.
-    static func isFuture(_ asked: Int64, _ now: Int64) -> Bool {
-        let (ahead, overflows) = asked.subtractingReportingOverflow(now)
-        return asked > now && (overflows || ahead > apart)
-    }
-
-    /// Returns the newest day that a service can have published at a time: it may be a day ahead of its own calendar.
-    static func newestDay(_ days: RankingDays, at now: Int64) -> Day {
-        let (tomorrow, overflows) = now.addingReportingOverflow(86_400)
-        return days.newest(at: overflows ? now : tomorrow)
-    }
 }

@@ -201,6 +201,7 @@ final class TierPictures: PictureTier {
         let interval = wait.readSince == nil ? Self.intervals.2 : Self.intervals.1
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now { return interval }
         wait.claimed = now
+        _ = leases.readPauses(Leases.pauseIntervals.pictures)
         // A machine whose uploads may not use the network would keep the others waiting.
         let claim = await leases.claim(
             key, seconds: Self.leaseSeconds, queue: uploads.delay, mayHold: uploads.areWelcome)
@@ -514,8 +515,6 @@ final class TierPace: Sendable {
     static let slowest: Int64 = 512 << 10
     /// The time at the start of a download in which the pace is not checked, and the interval of later checks.
     static let grace = Duration.seconds(1)
-    /// The limits of the wait for a first byte, and the wait before the image host has answered once.
-    static let firstBytes = (least: Duration.milliseconds(250), most: TierStore.patience, usual: Duration.seconds(1))
     /// The least bytes of an answer by which a pace is measured.
     private static let measurable: Int64 = 64 << 10
 
@@ -531,7 +530,7 @@ final class TierPace: Sendable {
         var credit: Double = 0
         var at: ContinuousClock.Instant?
         /// The time to the first byte of the image host's answers, and the bytes a second of each after it, as averages.
-        var hostFirst: Duration?
+        var hostFirst = UsualAnswer()
         var hostPace: Double?
 
         mutating func pass(_ now: ContinuousClock.Instant) {
@@ -545,10 +544,7 @@ final class TierPace: Sendable {
     private let state = Mutex(State())
 
     /// The longest wait for the first byte of a download.
-    var firstByte: Duration {
-        let limits = Self.firstBytes
-        return state.withLock { $0.hostFirst }.map { min(max($0 * 2, limits.least), limits.most) } ?? limits.usual
-    }
+    var firstByte: Duration { state.withLock { $0.hostFirst.late } }
 
     /// Takes note of an answer of the image host.
     ///
@@ -558,7 +554,7 @@ final class TierPace: Sendable {
     ///   - duration: The time from there to the end.
     func learn(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {
         state.withLock { state in
-            state.hostFirst = state.hostFirst.map { ($0 * 3 + firstAfter) / 4 } ?? firstAfter
+            state.hostFirst.learn(firstAfter)
             guard bytes >= Self.measurable, duration > .zero else { return }
             let pace = Double(bytes) / (duration / .seconds(1))
             state.hostPace = state.hostPace.map { ($0 * 3 + pace) / 4 } ?? pace

@@ -30,6 +30,8 @@ final class TierStore: Sendable {
     private let chance: @Sendable () -> Double
     private let health = Mutex(TierHealth())
     private let counts = Mutex(TierCounts())
+    /// The usual answers of the service, and of the store about documents.
+    private let answers = Mutex((service: UsualAnswer(usual: .milliseconds(250)), store: UsualAnswer()))
     /// Whether the store supports conditions, as far as its answers show.
     private let conditions = Mutex(true)
     /// Whether the store can write objects anew from themselves, as far as its answers show.
@@ -77,6 +79,23 @@ final class TierStore: Sendable {
 
     /// Whether the store supports conditions, as far as its answers show.
     var hasConditions: Bool { conditions.withLock { $0 } }
+
+    // MARK: - Answer times
+
+    /// The time for which a reader waits for a document: none where the store usually takes longer than the service, and as long as the
+    /// service takes before the store has answered once.
+    var late: Duration {
+        answers.withLock { answers in
+            guard let usual = answers.store.usual else { return answers.service.late }
+            return usual > answers.service.late ? .zero : Self.patience
+        }
+    }
+
+    /// Takes note of an answer of the service.
+    func serviceAnswered(after duration: Duration) { answers.withLock { $0.service.learn(duration) } }
+
+    /// Takes note of a read of a document.
+    func documentCame(after duration: Duration) { answers.withLock { $0.store.learn(duration) } }
 
     // MARK: - Requests
 
@@ -189,6 +208,8 @@ final class TierStore: Sendable {
         do throws(Failure) {
             let deadline = time.now() + patience
             let answer = try await repeated(until: deadline) { () async throws(Failure) in try await send(deadline) }
+            let duration = time.now() - deadline + patience
+            count { $0.answered(in: duration) }
             ended(use)
             return .success(answer)
         } catch {
@@ -282,6 +303,8 @@ package enum TierEvent: Hashable, Sendable {
     case picturesRest(reason: String)
     /// The store takes no uploads for a while.
     case readOnly(reason: String)
+    /// A host requested a pause of another machine, which this machine keeps too.
+    case pauses(host: String, seconds: Int64)
     /// An object does not have the bytes that were written; it is replaced as soon as it has been downloaded.
     case wrongObject(String)
     /// The store rejects a picture, which is not tried again.
@@ -311,6 +334,35 @@ package struct TierCounts: Hashable, Sendable {
     package var dropped = 0
     package var receivedBytes: Int64 = 0
     package var sentBytes: Int64 = 0
+    /// The answers about documents and leases within each of `answerTimes` and not within the one before, and the later ones.
+    package private(set) var answers = [0, 0, 0, 0]
+    /// The time of all those answers together.
+    package private(set) var answersTook = Duration.zero
+
+    /// The limits by which the answers of a store are counted, in milliseconds.
+    package static let answerTimes: [Int64] = [50, 250, 1000]
+
+    fileprivate mutating func answered(in duration: Duration) {
+        answersTook += duration
+        answers[Self.answerTimes.firstIndex { duration <= .milliseconds($0) } ?? Self.answerTimes.count] += 1
+    }
+}
+
+/// The usual time to an answer; from that of the service follows when an answer of the store is late.
+struct UsualAnswer: Sendable {
+    /// The limits of the time for an answer, and the time before the service has answered once.
+    static let limits = (least: Duration.milliseconds(250), most: TierStore.patience, unknown: Duration.seconds(1))
+
+    /// The average; nil before the first answer.
+    var usual: Duration?
+
+    /// Takes note of an answer.
+    mutating func learn(_ duration: Duration) { usual = usual.map { ($0 * 3 + duration) / 4 } ?? duration }
+
+    /// The time after which an answer of the store is late, by the service's usual answer: twice that.
+    var late: Duration {
+        usual.map { min(max($0 * 2, Self.limits.least), Self.limits.most) } ?? Self.limits.unknown
+    }
 }
 
 // MARK: - Health
@@ -481,6 +533,9 @@ enum ObjectKind: Hashable, Sendable {
     case document(String)
     case lease
 
+    /// The folder of the services' pauses, below `leases/`: they live as long as leases.
+    static let pauses = "pauses"
+
     /// Parses a key; nil for a key that rankfs does not write.
     init?(_ key: ObjectKey) {
         let parts = key.text.split(separator: "/").map(String.init)
@@ -524,12 +579,12 @@ enum ObjectKind: Hashable, Sendable {
         rest.isEmpty || rest.first == "-" && (isNumber(rest.dropFirst()) || isHash(rest.dropFirst()))
     }
 
-    /// Returns whether a path below `leases/` is the key of the lease's object, or an examination of the store.
+    /// Returns whether a path below `leases/` is the key of the lease's object, a document of pauses, or an examination of the store.
     private static func isLease(_ parts: [String]) -> Bool {
         switch parts.first {
         case "pictures": isPicture(parts)
         case "documents": isDocument(parts)
-        case "examination": parts.count == 2
+        case "examination", pauses: parts.count == 2
         default: false
         }
     }

@@ -94,7 +94,7 @@ struct TieredSource: RankingSource {
         let told = ToldPage()
         let ordinal = try await newest.value("day") { asked, now in
             AnswerAge.holds(asked, AnswerAge.newest, now)
-        } isPossible: { ordinal, now in
+        } isPossible: { ordinal, _, now in
             (days.first...max(days.first, AnswerAge.newestDay(days, at: now))).contains(Day(ordinal: ordinal))
         } mayKeep: {
             stillHolds(share)
@@ -284,6 +284,9 @@ extension Work {
 struct TierSizes: SharedSizes {
     let documents: @Sendable (ListingKey) -> SharedDocument?
 
+    /// The size of a picture that the image host does not have.
+    private static let absent: Int64 = 0
+
     func known(of pictures: [PictureID], in listing: ListingKey) async -> [Int64] {
         guard let document = documents(listing) else { return pictures.map { _ in 0 } }
         return await document.numbers(pictures.map { "size/\($0.key)" }).map { size in
@@ -300,15 +303,18 @@ struct TierSizes: SharedSizes {
     ) async -> PictureSize {
         guard let document = documents(listing) else { return await ask() }
         do throws(Failure) {
-            // A picture that is uploaded again has a new identifier.
-            let size = try await document.value("size/\(picture.key)", isFresh: { _, _ in true }) {
-                () async throws(Failure) -> Int64 in
+            // A picture that is uploaded again has a new identifier; one that is not there may come back.
+            let size = try await document.value("size/\(picture.key)", isFresh: { _, _ in true }) { size, asked, now in
+                size != Self.absent || AnswerAge.holds(asked, AnswerAge.changing, now)
+            } ask: { () async throws(Failure) -> Int64 in
                 switch await ask() {
                 case .size(let size): return size
                 case .notTold: throw .pastTheEnd
+                case .failed(.notFound): return Self.absent
                 case .failed(let error): throw error
                 }
             }
+            if size == Self.absent { return .failed(.notFound) }
             return (1...PictureLimits.largest).contains(size) ? .size(size) : await ask()
         } catch {
             return error == .pastTheEnd ? .notTold : .failed(error)

@@ -46,6 +46,11 @@ import Testing
         (83, "render: nothing is decoded unconfined unless an option says so; a process of it ends with the mount's"),
         (5, "unmount: a mount that is in use for a moment is no error"),
         (17, "desktop: PCManFM-Qt's thread waits for thumbnails on a busy machine, and starts no preloads"),
+        (
+            170,
+            "tier: a store that is further away than the service delays nobody, a pause is one of all machines, pictures that are gone, "
+                + "the times of the store's answers"
+        ),
     ]
 
     /// The same for what is no part of the product.

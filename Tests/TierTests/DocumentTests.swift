@@ -206,25 +206,6 @@ import Testing
         #expect(clock.now - began < SharedDocument.patience * 1.25 + .seconds(1))
     }
 
-    @Test func aStoreThatTakesItsTimeCostsPatienceAndNoMore() async throws {
-        // A document, a lease and the document again, each as late as it may be.
-        memory.answer(after: .milliseconds(1900), by: clock)
-        let (document, store) = try machine("1")
-        let began = clock.now
-        let told = try await passing {
-            try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
-        }
-        #expect(told == "asked")
-        // Three answers in a row would take longer than that.
-        #expect(clock.now - began < SharedDocument.patience + .seconds(1))
-        #expect(store.rests(.read) == nil)
-        // The lease that came too late is given back.
-        try await passing {
-            await document.settle()
-            while !memory.keys("leases").isEmpty || memory.count("DELETE leases") == 0 { await Task.yield() }
-        }
-    }
-
     @Test func numbersAreKnownWithoutAsking() async throws {
         let (first, _) = try machine("1")
         try await passing {
@@ -472,10 +453,12 @@ import Testing
         let before = memory.log.count
         let (second, troubled) = try machine("2")
         _ = try await passing {
-            try await second.value("b", isFresh: { _, _ in true }) { () -> String in "asked" }
+            let told = try await second.value("b", isFresh: { _, _ in true }) { () -> String in "asked" }
+            while troubled.rests(.read) == nil { await Task.yield() }
+            return told
         }
-        #expect(troubled.rests(.read) != nil)
-        #expect(memory.log.count - before <= 8)
+        // The object and the lease, less often each time.
+        #expect(memory.log.count - before <= 14)
     }
 
     @Test(arguments: [403, 500])

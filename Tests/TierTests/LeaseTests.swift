@@ -1,4 +1,5 @@
 import HTTP
+import Synchronization
 @testable import Tier
 import TestSupport
 import Testing
@@ -54,5 +55,112 @@ import Testing
         let renewed = try #require(await claim(first))
         #expect(renewed.ends == clock.now + .seconds(10))
         #expect(await claim(try machine("other")) == nil)
+    }
+}
+
+/// Pauses that the service requested of one machine, and that others keep.
+@Suite(.timeLimit(.minutes(1))) struct PauseTests {
+    private let memory = MemoryStore()
+    private let clock = ManualClock()
+
+    private struct Machine {
+        let pauses: SharedPauses
+        let document: SharedDocument
+        let queue: RequestQueue
+
+        /// The seconds until the end of the interface's pause.
+        var left: Int64? { queue.service.closedUntil }
+    }
+
+    private func machine(secret: ObjectSecret? = nil) throws -> Machine {
+        let store = TierStore(try memory.store(secret: secret), time: TimeSource(clock), chance: { 0.5 }) { _ in }
+        let key = try #require(ObjectKey("leases/pauses/pixiv"))
+        #expect(ObjectKind(key) == .lease)
+        let document = SharedDocument(key, store: store, leases: Leases(store, owner: "machine"))
+        let start = clock.now
+        var rules = RequestQueue.Rules(wallClock: { [clock] in (clock.now - start).components.seconds })
+        rules.time = TimeSource(clock)
+        let machine = Machine(
+            pauses: SharedPauses(document, store: store), document: document, queue: RequestQueue(memory, rules: rules))
+        machine.pauses.follow(machine.queue)
+        return machine
+    }
+
+    /// Stores a pause.
+    private func store(_ machine: Machine, seconds: Int64) async throws {
+        let before = memory.count("PUT leases/pauses")
+        try await clock.passing {
+            machine.pauses.store("api.example", .interface, seconds: seconds)
+            while memory.count("PUT leases/pauses") == before { await Task.yield() }
+            await machine.document.settle()
+        }
+    }
+
+    /// Reads the pauses, whatever their interval.
+    private func read(_ machine: Machine) async {
+        await machine.pauses.read(every: .zero)?.value
+    }
+
+    @Test func aPauseOfOneMachineIsOneOfAll() async throws {
+        let (first, second) = (try machine(), try machine())
+        try await store(first, seconds: 30)
+        memory.pass(10)
+        await read(second)
+        // By the store's clock, and a moment more, so that not all go on at once.
+        #expect(try (20...24).contains(#require(second.left)))
+        #expect(second.queue.pauses.isEmpty)
+        // It is known; nothing is begun anew, nor by the machine that stored it.
+        let end = second.left
+        await read(second)
+        await read(first)
+        #expect(second.left == end && first.left == nil)
+        // One that has ended is none.
+        let third = try machine()
+        memory.pass(21)
+        await read(third)
+        #expect(third.left == nil)
+    }
+
+    @Test func whoWaitsLearnsThatThePauseGoesOn() async throws {
+        let (first, second) = (try machine(), try machine())
+        try await store(first, seconds: 30)
+        await read(second)
+        let end = try #require(second.left)
+        memory.pass(30)
+        try await store(first, seconds: 60)
+        try await clock.passing(by: .milliseconds(500)) {
+            while second.left.map({ $0 <= end }) ?? true { await Task.yield() }
+        }
+        #expect(try #require(second.left) > end)
+    }
+
+    @Test func theIntervalLimitsTheReads() async throws {
+        let machine = try machine()
+        await read(machine)
+        #expect(machine.pauses.read(every: .seconds(1)) == nil)
+        #expect(memory.count("GET leases/pauses") == 1)
+    }
+
+    @Test func nobodyStopsOthersForLong() async throws {
+        let (stranger, machine) = (try machine(), try machine())
+        try await clock.passing {
+            await stranger.document.offer("interface/api.example", Int64.max)
+            await stranger.document.offer("interface/other.example", Int64.min)
+            await stranger.document.offer("nonsense", 60 as Int64)
+            await stranger.document.settle()
+        }
+        await read(machine)
+        #expect(try #require(machine.left) <= SharedPauses.longest * 5 / 4 + 2)
+    }
+
+    @Test func withASecretAPauseOfStrangersIsNone() async throws {
+        let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
+        try await store(try machine(), seconds: 60)
+        let machine = try machine(secret: secret)
+        await read(machine)
+        #expect(machine.left == nil)
+        try await store(try self.machine(secret: secret), seconds: 60)
+        await read(machine)
+        #expect(machine.left != nil)
     }
 }

@@ -78,7 +78,7 @@ import Testing
             let held = await transport.waitForRequest(at: number)
             held.begin()
             await clock.waitForSleepers(1)
-            clock.advance(by: TierPace.firstBytes.usual)
+            clock.advance(by: UsualAnswer.limits.unknown)
             #expect(await !found.value)
         }
         #expect(store.rests(.picture) != nil)
@@ -88,13 +88,13 @@ import Testing
 
     @Test func aFirstByteMayTakeAsLongAsThatOfTheHost() {
         let pace = TierPace()
-        #expect(pace.firstByte == TierPace.firstBytes.usual)
+        #expect(pace.firstByte == UsualAnswer.limits.unknown)
         pace.learn(1 << 20, firstAfter: .milliseconds(20), in: .milliseconds(100))
-        #expect(pace.firstByte == TierPace.firstBytes.least)
+        #expect(pace.firstByte == UsualAnswer.limits.least)
         for _ in 0..<40 { pace.learn(1 << 20, firstAfter: .milliseconds(600), in: .milliseconds(100)) }
         #expect(pace.firstByte > .milliseconds(1100) && pace.firstByte <= .milliseconds(1200))
         for _ in 0..<40 { pace.learn(1 << 20, firstAfter: .seconds(60), in: .milliseconds(100)) }
-        #expect(pace.firstByte == TierPace.firstBytes.most)
+        #expect(pace.firstByte == UsualAnswer.limits.most)
     }
 
     @Test func besideASlowHostLessIsEnough() {
@@ -128,7 +128,7 @@ import Testing
         #expect(held.body([7]))
         if standsStill {
             await clock.waitForSleepers(1)
-            clock.advance(by: TierPace.firstBytes.usual)
+            clock.advance(by: UsualAnswer.limits.unknown)
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(4))
         } else {

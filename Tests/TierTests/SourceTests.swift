@@ -1,6 +1,7 @@
 import HTTP
 @testable import Tier
 import Rankings
+import Sourcing
 import Synchronization
 import TestSupport
 import Testing
@@ -193,6 +194,30 @@ import Testing
         memory.fail { _ in .status(403, "<Code>AccessDenied</Code>") }
         await #expect(throws: Failure.self) { try await tier.forget([picture]) }
         try await clock.passing { await tier.close() }
+    }
+
+    @Test func aPictureThatIsNotThereIsAskedForOnceInTenMinutes() async throws {
+        let picture = PictureID(work: WorkID(rawValue: 1), page: 0, rendition: .regular, uploaded: 5)
+        let asked = Mutex(0)
+        let answers = try await clock.passing { [memory, day] in
+            var answers: [PictureSize] = []
+            for seconds in [0 as Int64, 10, AnswerAge.changing] {
+                memory.pass(seconds)
+                let machine = try machine()
+                let sizes = TierSizes { machine.shared.sizes(of: $0) }
+                // It is no size that a listing can show.
+                #expect(await sizes.known(of: [picture], in: .ranking(.daily, day)) == [0])
+                answers.append(
+                    await sizes.size(of: picture, in: .ranking(.daily, day)) {
+                        asked.withLock { $0 += 1 }
+                        return asked.withLock { $0 } == 1 ? .failed(.notFound) : .size(7)
+                    })
+                await machine.close()
+            }
+            return answers
+        }
+        #expect(answers == [.failed(.notFound), .failed(.notFound), .size(7)])
+        #expect(asked.withLock { $0 } == 2)
     }
 
     @Test func sizesOfWhatOneIsShownAreOnesOwn() async throws {

@@ -82,12 +82,15 @@ final class Parts: Sendable {
         let means = FollowedMeans(
             agent: settings.userAgent, standard: name.description.access.userAgent, path: home.configurationFile,
             sessions: sessions, site: settings.apiURL?.text ?? name.description.access.apiURL)
+        tier = try TierParts.make(
+            settings, source: name, choices: choices, place: place, home: home, maySpend: maySpend, log: log)
         queue = Self.makeQueue(
             transport, settings, source: name, isDemo: origin != nil, place: place, pauses: place.storedHostPauses(),
             means: { means.look() },
-            report: { news, pauses in
+            report: { [tier] news, pauses in
                 place.store(hostPauses: pauses)
                 log.record(news)
+                tier?.tier.note(news, wall: WallClock.now())
                 if case .turnedAway(let sentence) = news {
                     notices.show(.turnedAway(service: name.description.title, sentence: sentence))
                 }
@@ -100,8 +103,7 @@ final class Parts: Sendable {
                 send: { request throws(Failure) in try await client.send(request) },
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: WallClock.now))
-        tier = try TierParts.make(
-            settings, source: name, choices: choices, place: place, home: home, maySpend: maySpend, log: log)
+        tier?.tier.pause(queue)
         source = tier?.tier.sharing(service) ?? service
         images = ImageHost(network)
         cache = try Self.openCache(
@@ -182,7 +184,7 @@ final class Parts: Sendable {
         rules.means = means
         rules.explain = { frontSentence($0, $1, settings, source: source) }
         rules.report = { news, pauses in
-            if case .serviceClosed(let end) = news { place.store(coolDown: end) }
+            if case .serviceClosed(_, let end) = news { place.store(coolDown: end) }
             report(news, pauses)
         }
         return RequestQueue(transport, rules: rules)

@@ -38,7 +38,7 @@ extension Log {
             warning(
                 "the image host asks to be left alone for \(DisplayText.duration(seconds)); until then only stored "
                     + "pictures can be read")
-        case .serviceClosed(let end):
+        case .serviceClosed(_, let end):
             warning(
                 "the service asks to be left alone until \(LogOutput.timestamp(end)); until then only stored listings can be "
                     + "read")
@@ -77,6 +77,10 @@ extension Log {
             warning("the shared tier is left alone for a while, for \(reason); the service is asked instead")
         case .picturesRest(let reason):
             warning("no picture is taken from the shared tier for a while, for \(reason); the service is asked instead")
+        case .pauses(let host, let seconds):
+            warning(
+                "\(LogText.escaped(host)) asked another machine to be left alone; this one asks nothing there for "
+                    + DisplayText.duration(seconds))
         case .readOnly(let reason):
             warning("nothing is brought to the shared tier for a while, for \(reason); what is there is read")
         case .wrongObject(let key):

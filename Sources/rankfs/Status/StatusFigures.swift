@@ -350,7 +350,20 @@ extension StatusFigure {
             .metric(#"rankfs_tier_requests_total{kind="read"}"#, "Requests to the object store."),
         .whole("tier.writes") { $0.mount.parts.tier?.requests.write }
             .metric(#"rankfs_tier_requests_total{kind="write"}"#, ""),
+        latency(0), latency(1), latency(2), latency(3),
+        .whole("tier.latency.milliseconds") { $0.tier.map { Int64($0.counts.answersTook / .milliseconds(1)) } }
+            .metric("rankfs_tier_latency_milliseconds_total", "The time of all those answers together."),
     ]
+
+    /// The answers of the store about documents and leases within one of the limits, and not within the one before.
+    private static func latency(_ index: Int) -> Self {
+        let limits = TierCounts.answerTimes
+        let name = index < limits.count ? "\(limits[index])" : "more"
+        return .whole("tier.latency.\(name)") { $0.tier?.counts.answers[index] }
+            .metric(
+                "rankfs_tier_latency_total{milliseconds=\"\(name)\"}",
+                "Answers of the store about documents and leases, by the time within which they came.")
+    }
 
     // MARK: Requests
 

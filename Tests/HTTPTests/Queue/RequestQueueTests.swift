@@ -27,7 +27,7 @@ struct RequestQueueTests {
         rules.time = TimeSource(clock)
         if let rate { rules.rate = rate }
         rules.report = { news, all in
-            if case .serviceClosed(let end) = news { return closings.ofService.withLock { $0.append(end) } }
+            if case .serviceClosed(_, let end) = news { return closings.ofService.withLock { $0.append(end) } }
             closings.all.withLock { $0.append(all.mapValues(\.end)) }
         }
         return RequestQueue(inner, rules: rules)
@@ -95,6 +95,36 @@ struct RequestQueueTests {
         await inner.waitForRequest(at: 0).respond(status: 429)
         #expect(await question.end().head?.status == 429)
         #expect(inner.requests.count == 1)
+    }
+
+    @Test func aPauseOfAnotherMachineIsKeptAndReportedByNobody() async {
+        let queue = queue()
+        queue.pause("i.example", .host, forSeconds: 4)
+        #expect(queue.closedUntil == ["i.example": 1004])
+        // A shorter one changes nothing.
+        queue.pause("i.example", .host, forSeconds: 2)
+        #expect(queue.closedUntil == ["i.example": 1004])
+        #expect(queue.service.closedUntil == nil)
+        queue.pause("i.example", .interface, forSeconds: 9)
+        #expect(queue.service.closedUntil == 1009)
+        let recorders = [RequestPurpose.size, .api].map { purpose in
+            let recorder = Recorder()
+            _ = queue.start(request("\(purpose)", purpose: purpose), sink: recorder)
+            return recorder
+        }
+        #expect(inner.requests.isEmpty)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(4))
+        await inner.waitForRequest(at: 0).respond(status: 200)
+        #expect(Kind(await recorders[0].end().result) == .success)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(5))
+        await inner.waitForRequest(at: 1).respond(status: 200)
+        #expect(Kind(await recorders[1].end().result) == .success)
+        #expect(closings.all.withLock(\.isEmpty) && closings.ofService.withLock(\.isEmpty))
+        // Names from outside do not fill the memory.
+        for number in 0..<1000 { queue.pause("\(number).example", .host, forSeconds: 100) }
+        #expect(queue.pauses.count < 100)
     }
 
     @Test func aLongPauseEndsWhatWasRefused() async {

@@ -169,6 +169,31 @@ extension MountSuite {
             ("silent", "GET .*pictures"), ("500", "GET .*documents"),
         ]
 
+        @Test func aPauseThatTheServiceWantsIsOneOfAll() async throws {
+            try await withWorkplace { workplace in
+                let script = workplace.directory.appending(path: "faults").path
+                let rule =
+                    #"{"action":"status","status":429,"retry_after":"6","path":"\#(Service.pixiv.lists)","count":1}"#
+                try (rule + "\n").write(toFile: script, atomically: true, encoding: .utf8)
+                let (origin, store) = (
+                    try OriginProcess(workplace, ["--faults", script]), try SharedStore.running()
+                )
+                let prefix = prefix()
+                let first = try machine("first", workplace, origin, store, prefix: prefix)
+                let refused = try workplace.run("ls", first.day())
+                #expect(refused.status != 0)
+                // The lease, its end, and the pause.
+                #expect(poll(upTo: 20) { (try? number("writes", first)) ?? 0 >= 3 })
+                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                #expect(try second.names(second.day()).count > 40)
+                let asked = origin.apiRequests
+                let next = try #require(asked.dropFirst().first)
+                // Six seconds, less what whole seconds may hide.
+                #expect(next.t - asked[0].end >= 4000, "the next request came after \(next.t - asked[0].end) ms")
+                #expect(first.unmount() && second.unmount())
+            }
+        }
+
         @Test(arguments: faults)
         func whateverTheStoreDoesTheServiceAnswers(_ fault: String, _ match: String) async throws {
             try await withWorkplace { workplace in

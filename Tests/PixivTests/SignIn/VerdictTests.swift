@@ -49,7 +49,7 @@ struct VerdictTests {
             var rules = RequestQueue.Rules(wallClock: { now })
             rules.rate = RequestRate(burst: 40, perSecond: 1, closedUntil: closedUntil)
             rules.report = { news, _ in
-                if case .serviceClosed(let end) = news { stored.withLock { $0 = end } }
+                if case .serviceClosed(_, let end) = news { stored.withLock { $0 = end } }
             }
             let client = HTTPClient(transport: RequestQueue(transport, rules: rules))
             return PixivSource(
