@@ -11,6 +11,8 @@ import Synchronization
 final class TierStore: Sendable {
     /// The time limit of an answer: after that the request goes to the service.
     static let patience = Duration.seconds(2)
+    /// The least usual time of a distant store's answers: a near one needs nearly as long on a busy machine.
+    static let distant = Duration.milliseconds(500)
     /// The time limit of a write for which nothing waits, in addition to the time for its bytes.
     static let writePatience = Duration.seconds(30)
     /// The pause after a first answer that there are too many requests; it doubles each time, and differs by half between machines.
@@ -31,7 +33,7 @@ final class TierStore: Sendable {
     private let health = Mutex(TierHealth())
     private let counts = Mutex(TierCounts())
     /// The usual answers of the service, and of the store about documents.
-    private let answers = Mutex((service: UsualAnswer(usual: .milliseconds(250)), store: UsualAnswer()))
+    private let answers = Mutex((service: UsualAnswer(usual: .milliseconds(500)), store: UsualAnswer()))
     /// Whether the store supports conditions, as far as its answers show.
     private let conditions = Mutex(true)
     /// Whether the store can write objects anew from themselves, as far as its answers show.
@@ -87,7 +89,7 @@ final class TierStore: Sendable {
     var late: Duration {
         answers.withLock { answers in
             guard let usual = answers.store.usual else { return answers.service.late }
-            return usual > answers.service.late ? .zero : Self.patience
+            return usual > max(answers.service.late, Self.distant) ? .zero : Self.patience
         }
     }
 

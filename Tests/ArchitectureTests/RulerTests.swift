@@ -47,7 +47,7 @@ import Testing
         (5, "unmount: a mount that is in use for a moment is no error"),
         (17, "desktop: PCManFM-Qt's thread waits for thumbnails on a busy machine, and starts no preloads"),
         (
-            170,
+            175,
             "tier: a store that is further away than the service delays nobody, a pause is one of all machines, pictures that are gone, "
                 + "the times of the store's answers"
         ),
