@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import Rankings
+import Sourcing
 import System
 import Tier
 
@@ -105,7 +106,7 @@ enum RoleKeys {
     ) throws(Failure) -> KeyRing.Loan {
         let transport = try CurlTransport(
             CurlTransport.Configuration(
-                limits: HostLimits(connections: 1), userAgent: "rankfs/\(Version.text)", proxy: nil, hosts: [],
+                limits: HostLimits(connections: 1), userAgent: OwnAgent.text, proxy: nil, hosts: [],
                 trustedOrigins: [service.origin], connectTimeout: patience.connecting, stallTimeout: patience.answer))
         defer { transport.shutdown() }
         let client = HTTPClient(transport: transport, policy: .once)
