@@ -22,8 +22,10 @@ actor SharedDocument {
     static let patience = Duration.seconds(6)
     /// The time limit of a wait in which other machines bring answers, including all requests to the object store meanwhile.
     static let longestPatience = Duration.seconds(12)
-    /// The interval at which a waiting machine reads the object, at first and later.
-    static let intervals = (first: Duration.milliseconds(100), later: Duration.milliseconds(300))
+    /// The interval at which a waiting machine reads the object, at first, later, and while the store has too many requests.
+    static let intervals = (
+        first: Duration.milliseconds(100), later: Duration.milliseconds(300), busy: Duration.seconds(2)
+    )
     /// The interval at which a waiting machine tries to get the lease.
     static let claimInterval = Duration.milliseconds(500)
     /// The length of a document's lease in seconds; a machine renews it while it has requests to send.
@@ -64,6 +66,8 @@ actor SharedDocument {
     /// The last time at which another machine had the lease.
     private var declined: ContinuousClock.Instant?
     private var claiming: Task<Bool, Never>?
+    /// The time at which a wait for a store with too many requests was given up; further calls do not wait as long again.
+    private var gaveUp: ContinuousClock.Instant?
     /// The number of calls that may need the lease.
     private var calls = 0
     private var writing: Task<Void, Never>?
@@ -124,10 +128,17 @@ actor SharedDocument {
     ) async -> Value? {
         let began = store.time.now()
         let patience = Self.patience + store.spread(Self.patience / 8)
-        guard follows ? true : await lookAndClaim(since: holdsLease ? nil : began - Self.recent) else { return nil }
+        if !follows, await !lookAndClaim(since: holdsLease ? nil : began - Self.recent), !store.isBusy { return nil }
         while !isOfLaterVersion, store.rests(.read) == nil {
-            let end = min(max(began, changed ?? began) + patience, began + Self.longestPatience)
-            guard store.time.now() < end else { return nil }
+            let last = began + Self.longestPatience
+            let isBusy = store.isBusy
+            let end = isBusy ? last : min(max(began, changed ?? began) + patience, last)
+            let now = store.time.now()
+            if isBusy, let gaveUp, now - gaveUp < TierHealth.firstRest { return nil }
+            guard now < end else {
+                if isBusy { gaveUp = now }
+                return nil
+            }
             if let value: Value = await known(name, isFresh, isPossible) { return value }
             if await leads(until: end) {
                 // The previous holder of the lease may have stored an answer meanwhile.
@@ -136,7 +147,9 @@ actor SharedDocument {
             }
             guard store.rests(.read) == nil else { return nil }
             let isFirst = store.time.now() - began < .seconds(1)
-            let interval = isFirst ? Self.intervals.first : Self.intervals.later
+            let interval =
+                store.isBusy
+                ? store.spread(Self.intervals.busy) : isFirst ? Self.intervals.first : Self.intervals.later
             do { try await store.time.sleep(interval) } catch { return nil }
             _ = await look(since: store.time.now() - interval, within: end - store.time.now())
         }
@@ -200,7 +213,7 @@ actor SharedDocument {
         let moment = store.time.now()
         defer { looking = nil }
         guard let found = await store.get(key, unless: etag) else { return }
-        store.documentCame(after: store.time.now() - moment)
+        if !store.isBusy { store.documentCame(after: store.time.now() - moment) }
         looked = moment
         guard case .object(let object) = found else {
             if case .absent = found { etag = nil }
@@ -283,7 +296,10 @@ actor SharedDocument {
     private func claim() -> Task<Bool, Never>? {
         if let claiming { return claiming }
         let now = store.time.now()
-        if let declined, now - declined < Self.claimInterval { return nil }
+        let isBusy = store.isBusy
+        if let declined, now - declined < (isBusy ? Self.intervals.busy : Self.claimInterval) { return nil }
+        // Each request counts then, and those that read the document have one too many already.
+        if isBusy, looked.map({ now - $0 > Self.intervals.busy }) ?? true { return nil }
         // A read that is still in progress shows what the previous holder of the lease has stored.
         claimed = looking?.began ?? now
         let task = Task {
@@ -300,6 +316,9 @@ actor SharedDocument {
                 declined = now
                 return false
             case .awaited: return false
+            case .unknown where store.isBusy:
+                declined = now
+                return false
             // A machine that cannot request a lease works without one.
             case .unknown: return true
             }

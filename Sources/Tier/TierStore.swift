@@ -15,8 +15,6 @@ final class TierStore: Sendable {
     static let distant = Duration.milliseconds(500)
     /// The time limit of a write for which nothing waits, in addition to the time for its bytes.
     static let writePatience = Duration.seconds(30)
-    /// The pause after a first answer that there are too many requests; it doubles each time, and differs by half between machines.
-    static let pause = Duration.milliseconds(100)
     /// The age in seconds from which on a picture that is read is written anew.
     static let renewedAfter: Int64 = 7 * 86_400
     /// The most bytes of a document; rankfs writes no larger one.
@@ -221,18 +219,18 @@ final class TierStore: Sendable {
     }
 
     /// Sends a request, and again after pauses as long as the store answers that there are too many (Amazon S3 User Guide,
-    /// "Optimizing performance": 503 SlowDown).
+    /// "Optimizing performance": 503 SlowDown); the pauses differ by half between machines.
     func repeated<Answer: Sendable>(
         until deadline: ContinuousClock.Instant, _ send: () async throws(Failure) -> Answer
     ) async throws(Failure) -> Answer {
-        var pause = Self.pause
         while true {
             do throws(Failure) { return try await send() } catch {
-                let wait = spread(pause)
-                guard error.isTooMany, time.now() + wait < deadline else { throw error }
+                guard error.isTooMany else { throw error }
+                let now = time.now()
+                let wait = spread(health.withLock { $0.wasBusy(now: now) })
+                guard now + wait < deadline else { throw error }
                 count { $0.slowedDown += 1 }
                 do { try await time.sleep(wait) } catch { throw .cancelled }
-                pause *= 2
             }
         }
     }
@@ -244,6 +242,12 @@ final class TierStore: Sendable {
         guard use != .write || mayWrite else { return false }
         let now = time.now()
         return health.withLock { $0.mayAsk(use, now: now) }
+    }
+
+    /// Whether the store has too many requests: its answers come late, and are worth the wait.
+    var isBusy: Bool {
+        let now = time.now()
+        return health.withLock { $0.isBusy(now: now) }
     }
 
     /// Whether this machine can write to the store now.
@@ -364,163 +368,6 @@ struct UsualAnswer: Sendable {
     /// The time after which an answer of the store is late, by the service's usual answer: twice that.
     var late: Duration {
         usual.map { min(max($0 * 2, Self.limits.least), Self.limits.most) } ?? Self.limits.unknown
-    }
-}
-
-// MARK: - Health
-
-/// The availability of the store: a failure makes it rest, for longer each time, and one request then probes it.
-///
-/// A failed read ends writing as well. A failed write ends writing alone, since a store may be full, or its line slow in one
-/// direction; writes that are only late do so after some in a row. Pictures that come too slowly end those alone: a document is
-/// small, and saves many requests to the service.
-///
-/// A pure value: it takes the events and their times as parameters.
-struct TierHealth: Sendable {
-    /// The uses of a store.
-    enum Use: Sendable {
-        /// A document or a lease is read.
-        case read
-        case picture
-        case write
-    }
-
-    /// The state that is reported to the user when it changes.
-    enum State: Hashable, Sendable {
-        case works
-        /// No request is sent to the store for a while.
-        case rests(reason: String)
-        /// No picture is requested for a while.
-        case picturesRest(reason: String)
-        /// The store is read, and nothing is written to it for a while.
-        case readOnly(reason: String)
-    }
-
-    /// The rest after a first failure; it doubles with each further one.
-    static let firstRest = Duration.seconds(30)
-    /// The longest rest: a store that has been away for a day costs one probe in this time.
-    static let longestRest = Duration.seconds(300)
-    /// The number of consecutive damaged objects, slow pictures or late writes that make a store rest: one may be an accident, three
-    /// are not.
-    static let mostAccidents = 3
-
-    /// A rest: its end, and whether a probe is in progress.
-    private struct Rest: Sendable {
-        var until: ContinuousClock.Instant
-        var length: Duration
-        var reason: String
-        var isTried = false
-
-        func mayTry(_ now: ContinuousClock.Instant) -> Bool { now >= until && !isTried }
-    }
-
-    private var rest: Rest?
-    private var pictureRest: Rest?
-    private var writeRest: Rest?
-    private var lies = 0
-    private var slowPictures = 0
-    private var lateWrites = 0
-
-    var state: State {
-        if let rest { return .rests(reason: rest.reason) }
-        if let pictureRest { return .picturesRest(reason: pictureRest.reason) }
-        if let writeRest { return .readOnly(reason: writeRest.reason) }
-        return .works
-    }
-
-    /// The rest of one use of the store.
-    private func rest(of use: Use) -> Rest? {
-        switch use {
-        case .read: nil
-        case .picture: pictureRest
-        case .write: writeRest
-        }
-    }
-
-    /// Returns the earliest time of the next request; nil if it may be sent now.
-    func restEnds(_ use: Use, now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        [rest, rest(of: use)].compactMap { $0?.until }.filter { $0 > now }.max()
-    }
-
-    /// Returns whether a request may be sent; the first one after a rest is the only one until it has ended.
-    mutating func mayAsk(_ use: Use, now: ContinuousClock.Instant) -> Bool {
-        guard rest?.mayTry(now) ?? true, rest(of: use)?.mayTry(now) ?? true else { return false }
-        rest?.isTried = true
-        if use == .picture { pictureRest?.isTried = true }
-        if use == .write { writeRest?.isTried = true }
-        return true
-    }
-
-    /// Records a successful request.
-    mutating func worked(_ use: Use) {
-        rest = nil
-        // A picture that is not there was told in time; the next one shows whether those that are there come in time too.
-        if use == .picture, pictureRest != nil { (pictureRest, slowPictures) = (nil, Self.mostAccidents - 1) }
-        guard use == .write else { return }
-        writeRest = nil
-        lateWrites = 0
-    }
-
-    /// Records an object with the right bytes.
-    mutating func toldTheTruth() { lies = 0 }
-
-    /// Records an object with wrong bytes.
-    mutating func lied(now: ContinuousClock.Instant) {
-        Self.count(&lies, &rest, "its objects are damaged", now)
-    }
-
-    /// Records a picture that came as quickly as it should.
-    mutating func wasQuick() {
-        slowPictures = 0
-        pictureRest = nil
-    }
-
-    /// Records a picture that would have come sooner from the image host.
-    mutating func wasSlow(now: ContinuousClock.Instant) {
-        rest = nil
-        pictureRest?.isTried = false
-        // The trial after a rest is proof enough.
-        if pictureRest != nil { slowPictures = Self.mostAccidents }
-        Self.count(&slowPictures, &pictureRest, "its pictures come more slowly than the service's", now)
-    }
-
-    /// Counts an accident, and begins a rest at the last of several in a row.
-    private static func count(
-        _ accidents: inout Int, _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant
-    ) {
-        accidents += 1
-        guard accidents >= mostAccidents else { return }
-        accidents = 0
-        begin(&rest, reason, now)
-    }
-
-    /// Records a failed request.
-    mutating func failed(_ use: Use, _ error: Failure, now: ContinuousClock.Instant) {
-        switch (use, error) {
-        // The request was cancelled, or the failure concerns this object alone; the next request may probe the store.
-        case (_, .cancelled), (.write, .notTaken), (_, .tooLarge):
-            rest?.isTried = false
-            pictureRest?.isTried = false
-            writeRest?.isTried = false
-        case (.write, .timedOut) where writeRest == nil:
-            rest?.isTried = false
-            Self.count(&lateWrites, &writeRest, error.cause, now)
-        // Objects that may be read are still read; the next read determines whether they may.
-        case (.write, _):
-            if case .full = error { rest = nil } else if case .refused = error { rest = nil }
-            rest?.isTried = false
-            Self.begin(&writeRest, error.cause, now)
-        case (.read, _), (.picture, _):
-            pictureRest?.isTried = false
-            Self.begin(&rest, error.cause, now)
-        }
-    }
-
-    private static func begin(_ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant) {
-        // Several failures at the same moment count as one.
-        if let rest, rest.until > now { return }
-        let length = rest.map { min($0.length * 2, longestRest) } ?? firstRest
-        rest = Rest(until: now + length, length: length, reason: reason)
     }
 }
 

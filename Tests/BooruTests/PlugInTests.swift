@@ -38,7 +38,7 @@ import Testing
     @Test func theyAreAskedByTheProgramsOwnName() {
         for plugIn in Self.plugIns {
             let agent = plugIn.description.access.userAgent
-            #expect(agent.hasPrefix("rankfs/") && agent.contains("(+") && !agent.contains("Mozilla"))
+            #expect(agent.hasPrefix("rankfs/") && !agent.contains("Mozilla"))
         }
     }
 

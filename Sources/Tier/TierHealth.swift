@@ -1,0 +1,191 @@
+import HTTP
+import Rankings
+
+/// The availability of the store: a failure makes it rest, for longer each time, and one request then probes it.
+///
+/// A failed read ends writing as well. A failed write ends writing alone, since a store may be full, or its line slow in one
+/// direction; writes that are only late do so after some in a row. Pictures that come too slowly end those alone: a document is
+/// small, and saves many requests to the service.
+///
+/// A store with too many requests does not rest: its machines would all turn to the service. They ask it less often, and it rests only
+/// if nothing succeeds for longer than a reader waits.
+///
+/// A pure value: it takes the events and their times as parameters.
+struct TierHealth: Sendable {
+    /// The uses of a store.
+    enum Use: Sendable {
+        /// A document or a lease is read.
+        case read
+        case picture
+        case write
+    }
+
+    /// The state that is reported to the user when it changes.
+    enum State: Hashable, Sendable {
+        case works
+        /// No request is sent to the store for a while.
+        case rests(reason: String)
+        /// No picture is requested for a while.
+        case picturesRest(reason: String)
+        /// The store is read, and nothing is written to it for a while.
+        case readOnly(reason: String)
+    }
+
+    /// The rest after a first failure; it doubles with each further one.
+    static let firstRest = Duration.seconds(30)
+    /// The longest rest: a store that has been away for a day costs one probe in this time.
+    static let longestRest = Duration.seconds(300)
+    /// The number of consecutive damaged objects, slow pictures or late writes that make a store rest: one may be an accident, three
+    /// are not.
+    static let mostAccidents = 3
+
+    /// The pauses after answers that there are too many requests: the first one, and the longest that it doubles to.
+    static let pauses = (least: Duration.milliseconds(100), most: Duration.seconds(3))
+    /// The time without a success after which a store with too many requests rests.
+    static let busyPatience = Duration.seconds(8)
+    /// The time for which a store counts as busy after the last such answer.
+    static let busyFor = Duration.seconds(3)
+
+    /// A rest: its end, and whether a probe is in progress.
+    private struct Rest: Sendable {
+        var until: ContinuousClock.Instant
+        var length: Duration
+        var reason: String
+        var isTried = false
+
+        func mayTry(_ now: ContinuousClock.Instant) -> Bool { now >= until && !isTried }
+    }
+
+    private var rest: Rest?
+    private var pictureRest: Rest?
+    private var writeRest: Rest?
+    /// The first answer that there are too many requests since the last success, and the last one of all.
+    private var busy: (since: ContinuousClock.Instant?, last: ContinuousClock.Instant?)
+    private var pause = Self.pauses.least
+    private var lies = 0
+    private var slowPictures = 0
+    private var lateWrites = 0
+
+    var state: State {
+        if let rest { return .rests(reason: rest.reason) }
+        if let pictureRest { return .picturesRest(reason: pictureRest.reason) }
+        if let writeRest { return .readOnly(reason: writeRest.reason) }
+        return .works
+    }
+
+    /// The rest of one use of the store.
+    private func rest(of use: Use) -> Rest? {
+        switch use {
+        case .read: nil
+        case .picture: pictureRest
+        case .write: writeRest
+        }
+    }
+
+    /// Returns the earliest time of the next request; nil if it may be sent now.
+    func restEnds(_ use: Use, now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        [rest, rest(of: use)].compactMap { $0?.until }.filter { $0 > now }.max()
+    }
+
+    /// Returns whether a request may be sent; the first one after a rest is the only one until it has ended.
+    mutating func mayAsk(_ use: Use, now: ContinuousClock.Instant) -> Bool {
+        guard rest?.mayTry(now) ?? true, rest(of: use)?.mayTry(now) ?? true else { return false }
+        rest?.isTried = true
+        if use == .picture { pictureRest?.isTried = true }
+        if use == .write { writeRest?.isTried = true }
+        return true
+    }
+
+    /// Records a successful request.
+    mutating func worked(_ use: Use) {
+        rest = nil
+        busy.since = nil
+        pause = max(pause / 2, Self.pauses.least)
+        // A picture that is not there was told in time; the next one shows whether those that are there come in time too.
+        if use == .picture, pictureRest != nil { (pictureRest, slowPictures) = (nil, Self.mostAccidents - 1) }
+        guard use == .write else { return }
+        writeRest = nil
+        lateWrites = 0
+    }
+
+    /// Records an answer that there are too many requests, and returns the pause before the next one.
+    mutating func wasBusy(now: ContinuousClock.Instant) -> Duration {
+        busy = (busy.since ?? now, now)
+        defer { pause = min(pause * 2, Self.pauses.most) }
+        return pause
+    }
+
+    /// Returns whether the store answered a moment ago that there are too many requests.
+    func isBusy(now: ContinuousClock.Instant) -> Bool { busy.last.map { now - $0 < Self.busyFor } ?? false }
+
+    /// Records an object with the right bytes.
+    mutating func toldTheTruth() { lies = 0 }
+
+    /// Records an object with wrong bytes.
+    mutating func lied(now: ContinuousClock.Instant) {
+        Self.count(&lies, &rest, "its objects are damaged", now)
+    }
+
+    /// Records a picture that came as quickly as it should.
+    mutating func wasQuick() {
+        slowPictures = 0
+        pictureRest = nil
+    }
+
+    /// Records a picture that would have come sooner from the image host.
+    mutating func wasSlow(now: ContinuousClock.Instant) {
+        rest = nil
+        pictureRest?.isTried = false
+        // The trial after a rest is proof enough.
+        if pictureRest != nil { slowPictures = Self.mostAccidents }
+        Self.count(&slowPictures, &pictureRest, "its pictures come more slowly than the service's", now)
+    }
+
+    /// Counts an accident, and begins a rest at the last of several in a row.
+    private static func count(
+        _ accidents: inout Int, _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant
+    ) {
+        accidents += 1
+        guard accidents >= mostAccidents else { return }
+        accidents = 0
+        begin(&rest, reason, now)
+    }
+
+    /// Records a failed request.
+    mutating func failed(_ use: Use, _ error: Failure, now: ContinuousClock.Instant) {
+        switch (use, error) {
+        // The request was cancelled, or the failure concerns this object alone; the next request may probe the store.
+        case (_, .cancelled), (.write, .notTaken), (_, .tooLarge):
+            letTry()
+        case (_, _) where error.isTooMany:
+            letTry()
+            guard rest != nil || busy.since.map({ now - $0 >= Self.busyPatience }) ?? false else { return }
+            Self.begin(&rest, error.cause, now)
+        case (.write, .timedOut) where writeRest == nil:
+            rest?.isTried = false
+            Self.count(&lateWrites, &writeRest, error.cause, now)
+        // Objects that may be read are still read; the next read determines whether they may.
+        case (.write, _):
+            if case .full = error { rest = nil } else if case .refused = error { rest = nil }
+            rest?.isTried = false
+            Self.begin(&writeRest, error.cause, now)
+        case (.read, _), (.picture, _):
+            pictureRest?.isTried = false
+            Self.begin(&rest, error.cause, now)
+        }
+    }
+
+    /// Lets the next request probe the store.
+    private mutating func letTry() {
+        rest?.isTried = false
+        pictureRest?.isTried = false
+        writeRest?.isTried = false
+    }
+
+    private static func begin(_ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant) {
+        // Several failures at the same moment count as one.
+        if let rest, rest.until > now { return }
+        let length = rest.map { min($0.length * 2, longestRest) } ?? firstRest
+        rest = Rest(until: now + length, length: length, reason: reason)
+    }
+}
