@@ -59,8 +59,9 @@ struct TierHealth: Sendable {
     private var rest: Rest?
     private var pictureRest: Rest?
     private var writeRest: Rest?
-    /// The first answer that there are too many requests since the last success, and the last one of all.
-    private var busy: (since: ContinuousClock.Instant?, last: ContinuousClock.Instant?)
+    /// The first answers that there are too many requests since the last success of their kind, and the last one of all.
+    private var busy:
+        (reads: ContinuousClock.Instant?, writes: ContinuousClock.Instant?, last: ContinuousClock.Instant?)
     private var pause = Self.pauses.least
     private var lies = 0
     private var slowPictures = 0
@@ -99,7 +100,7 @@ struct TierHealth: Sendable {
     /// Records a successful request.
     mutating func worked(_ use: Use) {
         rest = nil
-        busy.since = nil
+        if use == .write { busy.writes = nil } else { busy.reads = nil }
         pause = max(pause / 2, Self.pauses.least)
         // A picture that is not there was told in time; the next one shows whether those that are there come in time too.
         if use == .picture, pictureRest != nil { (pictureRest, slowPictures) = (nil, Self.mostAccidents - 1) }
@@ -109,8 +110,9 @@ struct TierHealth: Sendable {
     }
 
     /// Records an answer that there are too many requests, and returns the pause before the next one.
-    mutating func wasBusy(now: ContinuousClock.Instant) -> Duration {
-        busy = (busy.since ?? now, now)
+    mutating func wasBusy(_ use: Use, now: ContinuousClock.Instant) -> Duration {
+        if use == .write { busy.writes = busy.writes ?? now } else { busy.reads = busy.reads ?? now }
+        busy.last = now
         defer { pause = min(pause * 2, Self.pauses.most) }
         return pause
     }
@@ -157,10 +159,12 @@ struct TierHealth: Sendable {
         // The request was cancelled, or the failure concerns this object alone; the next request may probe the store.
         case (_, .cancelled), (.write, .notTaken), (_, .tooLarge):
             letTry()
+        case (.write, _) where error.isTooMany:
+            letTry()
+            Self.refused(since: busy.writes, &writeRest, error.cause, now)
         case (_, _) where error.isTooMany:
             letTry()
-            guard rest != nil || busy.since.map({ now - $0 >= Self.busyPatience }) ?? false else { return }
-            Self.begin(&rest, error.cause, now)
+            Self.refused(since: busy.reads, &rest, error.cause, now)
         case (.write, .timedOut) where writeRest == nil:
             rest?.isTried = false
             Self.count(&lateWrites, &writeRest, error.cause, now)
@@ -180,6 +184,14 @@ struct TierHealth: Sendable {
         rest?.isTried = false
         pictureRest?.isTried = false
         writeRest?.isTried = false
+    }
+
+    /// Begins a rest of a store with too many requests if none has succeeded for long enough, or the probe after a rest has not.
+    private static func refused(
+        since first: ContinuousClock.Instant?, _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant
+    ) {
+        guard rest != nil || first.map({ now - $0 >= busyPatience }) ?? false else { return }
+        begin(&rest, reason, now)
     }
 
     private static func begin(_ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant) {

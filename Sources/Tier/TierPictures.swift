@@ -145,7 +145,7 @@ final class TierPictures: PictureTier {
         let deadline =
             store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most)
         do throws(Failure) {
-            return try await store.repeated(until: store.time.now() + TierStore.patience) {
+            return try await store.repeated(.picture, until: store.time.now() + TierStore.patience) {
                 () async throws(Failure) -> TierDownload.Outcome in
                 let download = TierDownload(
                     length: length, key: key, secret: store.store.secret, time: store.time, pace: pace, sink: sink)

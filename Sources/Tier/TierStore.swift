@@ -207,7 +207,8 @@ final class TierStore: Sendable {
         guard begin(use) else { return nil }
         do throws(Failure) {
             let deadline = time.now() + patience
-            let answer = try await repeated(until: deadline) { () async throws(Failure) in try await send(deadline) }
+            let answer = try await repeated(use, until: deadline) { () async throws(Failure) in try await send(deadline)
+            }
             let duration = time.now() - deadline + patience
             count { $0.answered(in: duration) }
             ended(use)
@@ -221,13 +222,13 @@ final class TierStore: Sendable {
     /// Sends a request, and again after pauses as long as the store answers that there are too many (Amazon S3 User Guide,
     /// "Optimizing performance": 503 SlowDown); the pauses differ by half between machines.
     func repeated<Answer: Sendable>(
-        until deadline: ContinuousClock.Instant, _ send: () async throws(Failure) -> Answer
+        _ use: TierHealth.Use, until deadline: ContinuousClock.Instant, _ send: () async throws(Failure) -> Answer
     ) async throws(Failure) -> Answer {
         while true {
             do throws(Failure) { return try await send() } catch {
                 guard error.isTooMany else { throw error }
                 let now = time.now()
-                let wait = spread(health.withLock { $0.wasBusy(now: now) })
+                let wait = spread(health.withLock { $0.wasBusy(use, now: now) })
                 guard now + wait < deadline else { throw error }
                 count { $0.slowedDown += 1 }
                 do { try await time.sleep(wait) } catch { throw .cancelled }

@@ -5,7 +5,8 @@ import Render
 
 /// The program `rankfs-render`: decodes and encodes data from outside, for `rankfs` at the other end of descriptor 3.
 ///
-/// It starts with nothing but that socket and a pipe with which it ends, confines itself, and does one job after the other until the socket is closed.
+/// It starts with nothing but that socket and a pipe with which it ends, confines itself, and does one job after the other until the
+/// socket is closed.
 @main
 struct RenderProgram {
     /// F_SETSIG of fcntl(2), which glibc hides without _GNU_SOURCE.

@@ -45,7 +45,7 @@ import Testing
         (225, "tier: what is there of a path is removed; the age of pictures is that of their reading, and makes room"),
         (83, "render: nothing is decoded unconfined unless an option says so; a process of it ends with the mount's"),
         (5, "unmount: a mount that is in use for a moment is no error"),
-        (42, "tier: a store with too many requests is asked less often and waited for, and does not rest"),
+        (58, "tier: a store with too many requests is asked less often and waited for, and does not rest"),
         (17, "desktop: PCManFM-Qt's thread waits for thumbnails on a busy machine, and starts no preloads"),
         (
             180,

@@ -13,8 +13,8 @@ import Testing
 /// store and a service in memory that have the latencies and limits of real ones.
 ///
 /// `SIMULATED_MACHINES` and `SIMULATED_SECONDS` choose the number of machines and the time within which they come
-/// (`make fleet`).
-@Suite(.timeLimit(.minutes(30))) struct FleetSimulationTests {
+/// (`make fleet`). One simulation at a time: each has all threads of the pool wait for one another.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct FleetSimulationTests {
     /// The figures of a run.
     struct Figures {
         var pages = 0
@@ -34,6 +34,16 @@ import Testing
         let figures = try await Simulation(machines: 100, within: .seconds(1)).run()
         #expect(figures.pages == Self.pages)
         #expect(figures.sizes == Self.pictures)
+    }
+
+    /// With one answer a second for each machine.
+    ///
+    /// A machine that finds no turn for 12 s asks the service itself; if all did, it would be asked for hundreds of pages.
+    @Test func soTheyDoAtAStoreWithTooManyRequests() async throws {
+        let figures = try await Simulation(machines: 100, within: .seconds(1), limits: (100, 60)).run()
+        #expect(figures.tooMany > 100)
+        #expect(figures.pages <= Self.pages * 2)
+        #expect(figures.sizes <= Self.pictures * 2)
     }
 
     @Test(.enabled(if: ProcessInfo.processInfo.environment["SIMULATED_MACHINES"] != nil))
@@ -59,8 +69,8 @@ private final class Simulation: Sendable {
     static let latency = (
         page: Duration.milliseconds(300), size: Duration.milliseconds(60), store: Duration.milliseconds(20)
     )
-    /// The requests a second that the store answers (Amazon S3 User Guide, "Best practices design patterns").
-    static let limits = (reads: 5500, writes: 3500)
+    /// The requests a second that a prefix of Amazon's store answers (Amazon S3 User Guide, "Best practices design patterns").
+    static let amazons = (reads: 5500, writes: 3500)
     static let step = Duration.milliseconds(10)
     /// The turns without any event after which all that can go on has done so.
     static let quietTurns = 6
@@ -80,11 +90,13 @@ private final class Simulation: Sendable {
     private let counts = Mutex(Counts())
     private let machines: Int
     private let window: Duration
+    private let limits: (reads: Int, writes: Int)
     private let day: Day
     private let service: SlowSource
 
-    init(machines: Int, within window: Duration) {
+    init(machines: Int, within window: Duration, limits: (reads: Int, writes: Int) = Simulation.amazons) {
         self.machines = machines
+        self.limits = limits
         self.window = window
         day = SourceDescription.likePixiv.days(of: .daily).newest(at: 1_700_000_000)
         service = SlowSource(ToldSource(newest: day), TimeSource(clock), Self.latency.page)
@@ -98,7 +110,7 @@ private final class Simulation: Sendable {
             return counts.withLock { counts in
                 if counts.second != second { (counts.second, counts.reads, counts.writes) = (second, 0, 0) }
                 if request.method == .get { counts.reads += 1 } else { counts.writes += 1 }
-                guard counts.reads > Self.limits.reads || counts.writes > Self.limits.writes else { return nil }
+                guard counts.reads > limits.reads || counts.writes > limits.writes else { return nil }
                 counts.tooMany += 1
                 return .status(503, "<Code>SlowDown</Code>")
             }

@@ -133,6 +133,37 @@ import Testing
         #expect(health.state == .works)
     }
 
+    /// Semantics: "Shared with other machines".
+    ///
+    /// If it rested, all of its machines would ask the service at the same moment.
+    @Test func oneWithTooManyRequestsIsAskedLessOften() {
+        let health = Watched()
+        let pauses = (0..<7).map { health.wasBusy(.read, now: after(Double($0) / 2)) }
+        #expect(pauses == [100, 200, 400, 800, 1600, 3000, 3000].map { .milliseconds($0) })
+        health.failed(.read, .answered(status: 503), now: after(7))
+        #expect(health.state == .works)
+        #expect(health.isBusy(now: after(5)) && !health.isBusy(now: after(7)))
+        health.worked(.read)
+        #expect(health.wasBusy(.read, now: after(7)) == .milliseconds(1500))
+        health.failed(.read, .answered(status: 503), now: after(14))
+        #expect(health.state == .works)
+        // Nothing has succeeded for longer than a reader waits.
+        health.failed(.read, .answered(status: 503), now: after(15))
+        #expect(health.state == .rests(reason: Failure.answered(status: 503).cause))
+        #expect(health.mayAsk(.read, now: after(45)))
+        health.failed(.read, .answered(status: 503), now: after(46))
+        #expect(!health.mayAsk(.read, now: after(105)))
+    }
+
+    @Test func oneThatRefusesWritesForTooManyRequestsIsRead() {
+        let health = Watched()
+        _ = health.wasBusy(.write, now: start)
+        health.worked(.read)
+        health.failed(.write, .answered(status: 503), now: after(8))
+        #expect(health.state == .readOnly(reason: Failure.answered(status: 503).cause))
+        #expect(health.mayAsk(.read, now: after(9)))
+    }
+
     @Test func threeLiesInARowAreNoAccident() {
         let health = Watched()
         health.lied(now: start)
@@ -159,6 +190,10 @@ private final class Watched {
     func failed(_ use: TierHealth.Use, _ error: Failure, now: ContinuousClock.Instant) {
         health.failed(use, error, now: now)
     }
+
+    func wasBusy(_ use: TierHealth.Use, now: ContinuousClock.Instant) -> Duration { health.wasBusy(use, now: now) }
+
+    func isBusy(now: ContinuousClock.Instant) -> Bool { health.isBusy(now: now) }
 
     func lied(now: ContinuousClock.Instant) { health.lied(now: now) }
 

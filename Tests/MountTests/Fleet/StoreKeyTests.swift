@@ -45,12 +45,18 @@ extension MountSuite {
             #expect(try tier(mount)["state"] as? String == "up")
         }
 
-        @Test func aFileThatChangesIsReadAgain() async throws {
+        /// An origin, and a file with the key that the store takes.
+        private func withKey(_ body: (Workplace, OriginProcess, _ keys: String) async throws -> Void) async throws {
             try await withWorkplace { workplace in
                 defer { script.end() }
-                let origin = try OriginProcess(workplace)
                 let keys = workplace.directory.appending(path: "keys").path
                 try (set("AK1", nil), write(lines("AK1"), to: keys))
+                try await body(workplace, try OriginProcess(workplace), keys)
+            }
+        }
+
+        @Test func aFileThatChangesIsReadAgain() async throws {
+            try await withKey { workplace, origin, keys in
                 try script.tell(["owner": "123456789012"])
                 let mount = try Mount(
                     workplace, of: origin,
@@ -73,11 +79,7 @@ extension MountSuite {
 
         /// `LastModified` of a store that makes all objects older, by weeks that no test waits for.
         @Test func whatWasReadLongestAgoMakesRoom() async throws {
-            try await withWorkplace { workplace in
-                defer { script.end() }
-                let origin = try OriginProcess(workplace)
-                let keys = workplace.directory.appending(path: "keys").path
-                try (set("AK1", nil), write(lines("AK1"), to: keys))
+            try await withKey { workplace, origin, keys in
                 let options = "tier=s3://pool/home,tier_url=http://127.0.0.1:\(port),tier_keys=\(keys)"
                 func machine(_ name: String) throws -> Mount {
                     let cache = workplace.directory.appending(path: "cache-\(name)").path
