@@ -46,12 +46,14 @@ extension MountSuite {
         }
 
         /// An origin, and a file with the key that the store takes.
-        private func withKey(_ body: (Workplace, OriginProcess, _ keys: String) async throws -> Void) async throws {
+        private func withKey(
+            _ body: @escaping @Sendable (Workplace, OriginProcess, _ keys: String) throws -> Void
+        ) async throws {
             try await withWorkplace { workplace in
                 defer { script.end() }
                 let keys = workplace.directory.appending(path: "keys").path
                 try (set("AK1", nil), write(lines("AK1"), to: keys))
-                try await body(workplace, try OriginProcess(workplace), keys)
+                try body(workplace, try OriginProcess(workplace), keys)
             }
         }
 
