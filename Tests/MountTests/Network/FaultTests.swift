@@ -5,11 +5,12 @@ import Testing
 extension MountSuite {
     /// Semantics: "A read returns the right bytes or an error", for everything that the origin can do wrong for ever.
     @Suite struct FaultTests {
-        /// So long a request may take in these tests, in seconds.
-        static let timeout = 6
-        /// A reader that has no answer after this many seconds hangs; several reads of one reader may each take `timeout`.
-        static let patience = 20.0
-        static let options = ["prefetch=0", "timeout=\(timeout)", "connections=32"]
+        /// The options where every answer comes at once: what a busy machine needs for it is no fault.
+        static let options = ["prefetch=0", "timeout=60", "connections=32"]
+        /// The options where an answer never comes.
+        static let impatient = ["prefetch=0", "timeout=6", "connections=32"]
+        /// A reader that has no answer after this many seconds hangs; several reads of one reader may each take a timeout.
+        static let patience = 90.0
 
         /// A picture that one reader reads while it is spoilt in one way.
         struct Case: Sendable {
@@ -40,34 +41,40 @@ extension MountSuite {
                 let last = FaultKind.silent + FaultKind.broken.filter(\.closesTheHost)
                 let cases = try cases(loudKinds + last, mount, origin.pictures(), origin, workplace)
 
-                try origin.spoil(cases.map { $0.kind.rule($0.source, method: "GET") }, in: workplace)
                 // The silent ones hold connections, behind which the others would time out untried, and a host that asks to be
                 // left alone is, by all.
                 let loud = loudKinds.count * ReadOrder.allCases.count
-                let during = outcomes(Array(cases[..<loud])) + outcomes(Array(cases[loud...]))
-                for (each, outcome) in zip(cases, during) {
-                    report("fault \(each.kind) \(each.order) -> \(outcome)")
-                    #expect(outcome.isHonest, "\(each.kind) \(each.order): \(outcome)")
-                    #expect(
-                        (outcome == .right) == (each.kind.reading == .right), "\(each.kind) \(each.order): \(outcome)")
-                }
-                #expect(mount.child.process.isRunning)
-                // What the listing told is true whatever comes instead of the bytes, and nobody is asked for it.
-                if service.isProven {
-                    for each in cases { #expect(each.size() == Int64(each.bytes.count), "\(each.kind) \(each.order)") }
-                    #expect(!origin.pictureRequests.contains { $0.method == "HEAD" })
-                }
-
-                // The same mount, the same paths: right as soon as the origin is.
-                try origin.spoil([], in: workplace)
-                for (each, outcome) in zip(cases, recovered(cases)) {
-                    let expected: Outcome = each.kind.reading == .failsForLong ? .failed(ENOENT) : .right
-                    #expect(outcome == expected, "\(each.kind) \(each.order) afterwards: \(outcome)")
-                }
-
-                #expect(mount.unmount())
+                try expectRightOrErrors(Array(cases[..<loud]), mount, origin, workplace)
+                let second = try Mount(workplace, of: origin, options: Self.impatient)
+                try expectRightOrErrors(Array(cases[loud...]), second, origin, workplace)
                 try expectOnlyRightBytesStored(cases, of: origin, workplace)
             }
+        }
+
+        /// Reads pictures while they are spoilt and afterwards, and unmounts.
+        private func expectRightOrErrors(
+            _ cases: [Case], _ mount: Mount, _ origin: OriginProcess, _ workplace: Workplace
+        ) throws {
+            try origin.spoil(cases.map { $0.kind.rule($0.source, method: "GET") }, in: workplace)
+            for (each, outcome) in zip(cases, outcomes(cases)) {
+                report("fault \(each.kind) \(each.order) -> \(outcome)")
+                #expect(outcome.isHonest, "\(each.kind) \(each.order): \(outcome)")
+                #expect((outcome == .right) == (each.kind.reading == .right), "\(each.kind) \(each.order): \(outcome)")
+            }
+            #expect(mount.child.process.isRunning)
+            // What the listing told is true whatever comes instead of the bytes, and nobody is asked for it.
+            if origin.service.isProven {
+                for each in cases { #expect(each.size() == Int64(each.bytes.count), "\(each.kind) \(each.order)") }
+                #expect(!origin.pictureRequests.contains { $0.method == "HEAD" })
+            }
+
+            // The same mount, the same paths: right as soon as the origin is.
+            try origin.spoil([], in: workplace)
+            for (each, outcome) in zip(cases, recovered(cases)) {
+                let expected: Outcome = each.kind.reading == .failsForLong ? .failed(ENOENT) : .right
+                #expect(outcome == expected, "\(each.kind) \(each.order) afterwards: \(outcome)")
+            }
+            #expect(mount.unmount())
         }
 
         /// Of boards the small renditions, of which no listing tells the size.
@@ -75,7 +82,7 @@ extension MountSuite {
         func noSizeIsALieForLong(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire, service: service)
-                let options = Self.options + (service.isProven ? ["images=small"] : [])
+                let options = Self.impatient + (service.isProven ? ["images=small"] : [])
                 let mount = try Mount(workplace, of: origin, options: options)
                 let heads = FaultKind.heads.filter { $0.shows(on: wire) }
                 let cases = try cases(
@@ -104,15 +111,20 @@ extension MountSuite {
         func aListingIsWholeOrAnError(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, wire: wire, service: service)
-                let mount = try Mount(workplace, of: origin, options: Self.options)
                 // The first page, or one in the middle: then a reader must not take the beginning for the whole.
-                let loud =
+                let spoilt =
                     FaultKind.pages(of: service, on: wire).map { ($0, 1) }
                     + FaultKind.middle.map { ($0, service.laterPage) }
-                let past = service.past(loud.count + FaultKind.limits.count)
+                let (silent, loud) = (spoilt.filter { $0.0.isSilent }, spoilt.filter { !$0.0.isSilent })
                 // Apart: after a limit the service is left alone for seconds, in which no other listing can heal.
-                try spoil(loud, on: past[..<loud.count], origin, mount, workplace)
-                try spoil(FaultKind.limits.map { ($0, 1) }, on: past[loud.count...], origin, mount, workplace)
+                let limits = FaultKind.limits.map { ($0, 1) }
+                var past = service.past(spoilt.count + limits.count)[...]
+                for (kinds, options) in [(loud, Self.options), (limits, Self.impatient), (silent, Self.impatient)] {
+                    let mount = try Mount(workplace, of: origin, options: options)
+                    try spoil(kinds, on: past.prefix(kinds.count), origin, mount, workplace)
+                    past = past.dropFirst(kinds.count)
+                    #expect(mount.unmount())
+                }
             }
         }
 

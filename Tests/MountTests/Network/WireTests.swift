@@ -17,7 +17,7 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, ["--no-chunked"], wire: .plain, service: service)
                 let front = try ScriptedFront(workplace, before: origin)
-                let mount = try Mount(workplace, of: origin, options: FaultTests.options + [front.mountOptions])
+                let mount = try Mount(workplace, of: origin, options: FaultTests.impatient + [front.mountOptions])
                 // Sizes are not known yet: they are asked over HTTP/2, one stream each.
                 let pictures = try zip(mount.names(mount.day()), origin.ranking()).filter { !$1.isWithheld }
                 let chosen = Array(pictures.prefix(Self.kinds.count))
@@ -35,7 +35,7 @@ extension MountSuite {
 
                 try front.tell([#"{"kind":"heal"}"#])
                 var latest = outcomes(cases)
-                _ = poll(upTo: 10) {
+                _ = poll(upTo: 60) {
                     latest = outcomes(cases)
                     return latest.allSatisfy { $0 == .right }
                 }

@@ -52,6 +52,9 @@ extension FaultKind {
         FaultKind("stallhdr"), FaultKind("stallbody"), FaultKind("slowloris", "\"action\":\"slow\",\"rate\":1"),
     ]
 
+    /// Whether a request that meets it has no answer until its time is over.
+    var isSilent: Bool { Self.silent.contains { $0.name == name } }
+
     /// Everything else that a connection, a header and a body can do wrong.
     static let broken: [FaultKind] = [
         FaultKind("fin0"), FaultKind("rst0"), FaultKind("garbage"), FaultKind("trunc"), FaultKind("rst"),

@@ -8,7 +8,7 @@ import Testing
 @testable import RankFS
 
 /// What a file manager that counts directories is told, what that costs, and what its other looks get meanwhile.
-@Suite(.timeLimit(.minutes(1))) struct CountTests {
+@Suite(.timeLimit(.minutes(5))) struct CountTests {
     private let clock = ManualClock()
     private let watched = Shared<Set<UInt64>>([])
 
