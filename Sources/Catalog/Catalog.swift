@@ -71,7 +71,10 @@ package final class Catalog: Sendable {
             opened = try Connection.openOrSetAside(path: path, migrations: Schema.migrations, inMemoryIfFull: true)
             overview = try Rows.overview(of: opened.connection, variant: StoredVariant(configuration.view))
         } catch {
-            throw .database("\(path) cannot be used: \(error); check the directory's owner and free space")
+            let remedy =
+                error.code == .newerSchema
+                ? ", or name another directory with cache_dir" : "; check the directory's owner and free space"
+            throw .database("\(path) cannot be used: \(error)\(remedy)")
         }
         overview.keepRankings(of: source.description)
         if opened.isInMemory {

@@ -276,7 +276,7 @@ extension Failure {
 
 /// The program's version, which packages, manual pages and the `User-Agent` take from here.
 package enum Version {
-    package static let text = "0.1.0"
+    package static let text = "1.0.0"
 }
 
 /// The program's own name, for services that require clients to identify themselves.

@@ -46,6 +46,8 @@ import Testing
         (83, "render: nothing is decoded unconfined unless an option says so; a process of it ends with the mount's"),
         (5, "unmount: a mount that is in use for a moment is no error"),
         (58, "tier: a store with too many requests is asked less often and waited for, and does not rest"),
+        (17, "program: without arguments it names the next step on this machine"),
+        (4, "catalog: one of a later version is left as it is, with a remedy"),
         (17, "desktop: PCManFM-Qt's thread waits for thumbnails on a busy machine, and starts no preloads"),
         (
             180,
@@ -66,6 +68,7 @@ import Testing
         (40, "bookmarks by tag and month, and private ones, as the service answers them"),
         (25, "tags of authors, as the service answers them"),
         (5, "any text in place of an answer"),
+        (23, "bench: the speed of the machine itself beside the warm figures, and figures for the gate"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

@@ -16,6 +16,16 @@ import Testing
         let rules = try String(contentsOf: Package.root.appending(path: "mount-helper/packages.mk"), encoding: .utf8)
         let source = try #require(rules.firstMatch(of: #/Sources\S+\.swift/#)).output
         let text = try String(contentsOf: Package.root.appending(path: String(source)), encoding: .utf8)
-        #expect(text.contains(#/static let text = "\d+\.\d+\.\d+"/#))
+        let version = try #require(text.firstMatch(of: #/static let text = "(\d+\.\d+\.\d+)"/#)).output.1
+        let places = [
+            "CHANGELOG.md": "## [\(version)]", "README.md": "rankfs \(version),",
+            "mount-helper/debian/changelog": "rankfs (\(version))", "mount-helper/arch/PKGBUILD": "pkgver=\(version)\n",
+            "mount-helper/rankfs.spec": "global rankfs_version \(version)}",
+            "mount-helper/desktop/org.rankfs.rankfs.metainfo.xml": "<release version=\"\(version)\"",
+        ]
+        for (place, name) in places {
+            let text = try String(contentsOf: Package.root.appending(path: place), encoding: .utf8)
+            #expect(text.contains(name), "\(place)")
+        }
     }
 }

@@ -27,7 +27,8 @@ package struct Migrator: Sendable {
         let known = migrations.map(\.name)
         guard known.starts(with: applied) else {
             let steps = applied.filter { !known.contains($0) }.joined(separator: ", ")
-            throw DatabaseError(code: .newerSchema, message: "written by a newer version (\(steps))")
+            throw DatabaseError(
+                code: .newerSchema, message: "it was written by a later rankfs (\(steps)); update rankfs")
         }
         guard applied.count < migrations.count else { return }
         try connection.transaction { () throws(DatabaseError) in

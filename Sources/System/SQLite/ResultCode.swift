@@ -13,9 +13,9 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
         ResultCode(rawValue: rawValue & 0xFF)
     }
 
-    /// Whether the file itself is damaged, was never a database, or is one of a newer program.
+    /// Whether the file itself is damaged, or was never a database.
     package var meansUnusable: Bool {
-        primary == .corrupt || primary == .notADatabase || self == .newerSchema
+        primary == .corrupt || primary == .notADatabase
     }
 
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)

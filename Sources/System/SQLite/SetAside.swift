@@ -35,10 +35,10 @@ extension Connection {
     /// The most damaged files that are kept; after that the last is replaced.
     static let damagedFilesKept = 9
 
-    /// Opens a database and brings its schema up to date; sets a damaged or newer one aside and begins a new one.
+    /// Opens a database and brings its schema up to date; sets a damaged one aside and begins a new one.
     ///
     /// The damaged file is renamed to `<path>.damaged-<n>`, with its `-wal` and `-shm`. A file that is locked by another process,
-    /// not readable or on a failing disk is an error: setting it aside would lose sound data.
+    /// not readable, on a failing disk or of a newer program is an error: setting it aside would lose sound data.
     ///
     /// - Parameters:
     ///   - path: The path of the file, which is made if it is missing.
@@ -137,7 +137,7 @@ extension Connection {
         do throws(DatabaseError) {
             try Migrator(migrations).migrate(connection)
         } catch {
-            if error.code == .newerSchema { connection.close() }
+            connection.close()
             throw error
         }
         return connection

@@ -17,7 +17,7 @@ final class Mount: @unchecked Sendable {
         self.workplace = workplace
         service = origin.service
         path = try workplace.folder(name)
-        cache = workplace.directory.appending(path: origin.service == .pixiv ? "cache" : "cache-\(origin.service)").path
+        cache = Self.cache(of: origin.service, in: workplace)
         workplace.willMount(at: path)
         // A test is no polite user of a service: the bucket must not slow it.
         // Names are compared with the origin's ranks, of which none is left out.
@@ -35,6 +35,11 @@ final class Mount: @unchecked Sendable {
         else {
             throw Failure("not mounted: \(child.errorText)")
         }
+    }
+
+    /// The cache directory of a service's mounts.
+    static func cache(of service: Service, in workplace: Workplace) -> String {
+        workplace.directory.appending(path: service == .pixiv ? "cache" : "cache-\(service)").path
     }
 
     /// SIGTERM, as systemd and a logout do it; true if it ended by itself with status 0 and unmounted.
