@@ -10,6 +10,7 @@
 #   make clients  other people's clients against mounts (Tests/Clients/README.md)
 #   make bench    figures of a release build against the embedded origin, beside rclone and httpdirfs where they are
 #                 installed (a quarter of an hour; BENCH="--alone warm" chooses, .build/release/rankfs-bench --help tells)
+#   make gate     the figures of five runs beside those kept for this kind of machine (GATE="--keep" keeps them; half an hour)
 #   make wire     the short scripts of Tests/Wire: copies, dead connections, a resolver that hangs, limits of use
 #   make render   damaged previews, WebP files and archives of animations, RENDER_SECONDS=60 of them, and what decodes them killed
 #   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30), for SERVICE=all three sources
@@ -44,7 +45,7 @@ DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenvie
                  xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
                  python3-pil python3-nautilus nemo-python python3-caja thunarx-python gir1.2-thunarx-3.0 librsvg2-common rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
 
-.PHONY: demo test check fuzz model fleet clients bench wire render faults soak desktop shuffle twice cold-read install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model fleet clients bench gate wire render faults soak desktop shuffle twice cold-read install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -129,6 +130,9 @@ cold-read: setup-test build
 
 bench: build
 	$(BUILD)/rankfs-bench $(BENCH)
+
+gate: build
+	Tests/Bench/gate.py $(GATE)
 
 format:
 	swift format --in-place --recursive Sources Tests Package.swift

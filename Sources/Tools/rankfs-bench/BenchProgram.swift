@@ -11,6 +11,7 @@ struct BenchProgram {
         Workloads: \(Workload.all.map(\.name).joined(separator: " ")); all of them without a word.
 
           --alone    rankfs only
+          --kept     also the figures of rankfs alone, a line each for Tests/Bench/gate.py: wire, name, value
           --plain    over HTTP/1.1 without TLS only
           --secure   over TLS and HTTP/2 only
 
@@ -18,7 +19,7 @@ struct BenchProgram {
 
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
-        let known = ["--alone", "--plain", "--secure"]
+        let known = ["--alone", "--kept", "--plain", "--secure"]
         let chosen = Workload.all.filter { words.contains($0.name) }
         guard words.allSatisfy({ word in known.contains(word) || chosen.contains { $0.name == word } }) else {
             say(help)
@@ -28,12 +29,16 @@ struct BenchProgram {
         let programs = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
         say("origin: \(Site.latency) ms a request, \(Site.rate / 1024 / 1024) MiB/s a connection\n")
         for wire in Wire.allCases where !words.contains(wire == .secure ? "--plain" : "--secure") {
-            run(wire, chosen.isEmpty ? Workload.all : chosen, programs: programs, alone: words.contains("--alone"))
+            run(
+                wire, chosen.isEmpty ? Workload.all : chosen, programs: programs, alone: words.contains("--alone"),
+                isKept: words.contains("--kept"))
         }
     }
 
     /// Runs the chosen workloads on one wire, each for one subject after the other.
-    private static func run(_ wire: Wire, _ workloads: [Workload], programs: String, alone: Bool) {
+    private static func run(
+        _ wire: Wire, _ workloads: [Workload], programs: String, alone: Bool, isKept: Bool
+    ) {
         let site = Site(programs: programs, wire: wire)
         defer { site.close() }
         let own = Subject.rankfs(site)
@@ -53,6 +58,7 @@ struct BenchProgram {
             }
             for row in Row.allCases where figures.contains(where: { $0[row] != nil }) {
                 table.add(row, figures.map { $0[row] })
+                if isKept, let figure = figures.first?[row] { say("kept\t\(wire)\t\(row)\t\(figure)\n") }
             }
         }
     }

@@ -3,7 +3,7 @@ enum Row: CaseIterable {
     case names, listing, firstByte, firstPicture, heads, headBytes, eightFiles, oneFile, oneFileBytes, tail
     case pagingMedian, paging, copy, copyBytes, copyRequests, synchronise, synchroniseBytes
     case listingAgain, restartedListing, restartedReading, restartedDisk, dropped, droppedDisk, droppedProcessor, cached
-    case direct, directTogether, stat
+    case plainCached, direct, directTogether, plainDirect, stat, plainStat
     case idle, idleOwn, peak, start, disk
     case shown60, thumbnails60, shown150, thumbnails150, shown300, thumbnails300
 
@@ -35,6 +35,9 @@ enum Row: CaseIterable {
         case .cached: ("warm read, in page cache", "MB/s", 0, (3600, 3600))
         case .direct: ("O_DIRECT reads of 4 KB, 1 job", "k/s", 1, (70, 70))
         case .directTogether: ("O_DIRECT reads of 4 KB, 8 jobs", "k/s", 1, (110, 110))
+        case .plainCached: ("  the same of a plain directory", "MB/s", 0, (nil, nil))
+        case .plainDirect: ("  of a plain file, 1 job", "k/s", 1, (nil, nil))
+        case .plainStat: ("  of a plain directory", "us", 2, (nil, nil))
         case .stat: ("warm stat, after 1.5 s", "us", 2, (2.8, 2.8))
         case .idle: ("resident when idle", "MB", 1, (16, 16))
         case .idleOwn: ("  of that no file's", "MB", 1, (nil, nil))

@@ -28,7 +28,25 @@ extension Workload {
             usleep(1_500_000)
             return seconds { for path in all { _ = size(of: path) } } / Double(all.count) * 1e6
         }
-        return figures
+        return figures.merging(plain(paths, largest, all.count, site)) { own, _ in own }
+    }
+
+    /// The same of a plain directory with the same pictures, the speed of the machine itself.
+    private static func plain(_ paths: [String], _ largest: String, _ count: Int, _ site: Site) -> [Row: Double] {
+        let directory = "\(site.directory)/plain"
+        unsafe mkdir(directory, 0o700)
+        defer { Child(["rm", "-rf", directory]).wait() }
+        Child(["cp"] + paths + [largest, directory]).wait()
+        let copies = paths.map { "\(directory)/\($0.split(separator: "/").last ?? "")" }
+        let bytes = Double(copies.reduce(0) { $0 + readFile($1) })
+        return [
+            .plainCached: median(of: 9) { bytes / seconds { for path in copies { readFile(path) } } / 1e6 },
+            .plainDirect: directReads(of: "\(directory)/\(largest.split(separator: "/").last ?? "")", readers: 1),
+            .plainStat: median(of: 5) {
+                seconds { for number in 0..<count { _ = size(of: copies[number % copies.count]) } } / Double(count)
+                    * 1e6
+            },
+        ]
     }
 
     /// Lists and reads stored pictures after a restart of the daemon.
