@@ -1,3 +1,5 @@
+import Fuse
+import Glibc
 import Sourcing
 
 /// The list of all commands, and the command line as a whole.
@@ -20,7 +22,7 @@ enum CommandTable {
 
     /// Parses a command line without the program's name, without side effects.
     static func parse(_ arguments: [String]) throws(ProgramError) -> any Command {
-        guard let first = arguments.first else { return PrintedText(text: overview) }
+        guard let first = arguments.first else { return Greeting(overview: overview) }
         let words = arguments.dropFirst()
         switch first {
         case "-h", "--help": return PrintedText(text: overview)
@@ -47,6 +49,25 @@ enum CommandTable {
             for candidate in Completions.candidates(for: words, of: CommandTable.listed, .system) {
                 Output.print(candidate.word + (candidate.help.isEmpty ? "" : "\t\(candidate.help)"))
             }
+        }
+    }
+
+    /// `rankfs` without arguments: the overview, and the next step on this machine.
+    struct Greeting: Command {
+        let overview: String
+
+        func run() {
+            let mountPoints = MountTable.current().mountPoints(of: geteuid())
+            Output.print("\(overview)\nNext: \(Self.next(Finding.fuse(), mountPoints: mountPoints))")
+        }
+
+        /// The next step: a remedy for what keeps this user from mounting, else a mount, else a look into one.
+        static func next(_ findings: [Finding], mountPoints: [String]) -> String {
+            if let mountPoint = mountPoints.last {
+                return "`ls \(LogText.escaped(mountPoint))/ranking/*/latest/`, or open that folder in a file manager."
+            }
+            if let wrong = findings.first(where: { $0.verdict == .wrong }) { return "\(wrong.subject): \(wrong.text)" }
+            return "`rankfs mount ~/Rankings`, and open that folder; `rankfs demo` tries it without a network."
         }
     }
 

@@ -168,27 +168,31 @@ extension Finding {
 extension Finding {
     /// Checks what mounting needs of the system, and which programs may walk mounts.
     static func system(_ context: DoctorContext) -> [Finding] {
-        let isRoot = geteuid() == 0
+        fuse()
+            + [
+                allowOther(
+                    isWanted: context.wantsOthers, isAllowed: allowsOthers(configuration: text("/etc/fuse.conf") ?? ""),
+                    isRoot: geteuid() == 0),
+                versions(
+                    kernel: text("/proc/sys/kernel/osrelease").map { String($0.prefix { $0 != "\n" }) } ?? "unknown",
+                    library: FuseLibrary.version),
+                decoding(
+                    Result { () throws(MediaError) in
+                        try Renderer.look(at: Renderer.Configuration.standard(.unconfined).program())
+                    }, context.settings.decoding),
+                locate(configuration: text("/etc/updatedb.conf")),
+            ].compactMap { $0 } + indexers(running: programs())
+    }
+
+    /// Checks the device and the program by which this user mounts.
+    static func fuse() -> [Finding] {
         let descriptor = unsafe open("/dev/fuse", O_RDWR | O_CLOEXEC)
         let code = descriptor < 0 ? errno : nil
         if descriptor >= 0 { close(descriptor) }
         var status = stat()
         let helper = Unmounter.helpers.first { unsafe stat($0, &status) == 0 && access($0, X_OK) == 0 }
-        return [
-            device(code),
-            self.helper(helper, isSetuidRoot: status.st_uid == 0 && status.st_mode & S_ISUID != 0, isRoot: isRoot),
-            allowOther(
-                isWanted: context.wantsOthers, isAllowed: allowsOthers(configuration: text("/etc/fuse.conf") ?? ""),
-                isRoot: isRoot),
-            versions(
-                kernel: text("/proc/sys/kernel/osrelease").map { String($0.prefix { $0 != "\n" }) } ?? "unknown",
-                library: FuseLibrary.version),
-            decoding(
-                Result { () throws(MediaError) in
-                    try Renderer.look(at: Renderer.Configuration.standard(.unconfined).program())
-                }, context.settings.decoding),
-            locate(configuration: text("/etc/updatedb.conf")),
-        ].compactMap { $0 } + indexers(running: programs())
+        let isSetuidRoot = status.st_uid == 0 && status.st_mode & S_ISUID != 0
+        return [device(code), self.helper(helper, isSetuidRoot: isSetuidRoot, isRoot: geteuid() == 0)]
     }
 
     /// The names of the running processes that this user may see.

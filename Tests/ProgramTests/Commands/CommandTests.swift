@@ -1,3 +1,4 @@
+import Glibc
 import Sourcing
 import Testing
 
@@ -21,8 +22,18 @@ func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.
         #expect(try request("/m", "-d") == MountRequest(mountPoint: "/m", foreground: true, debug: true))
     }
 
+    @Test func withoutArgumentsTheNextStepIsNamed() throws {
+        let greeting: CommandTable.Greeting? = try parsed([])
+        #expect(try greeting?.overview == help(nil)?.text)
+        let wrong = Finding.device(ENOENT)
+        let next = CommandTable.Greeting.next
+        #expect(next([.ok("a", "b")], []).hasPrefix("`rankfs mount ~/Rankings`"))
+        #expect(next([.ok("a", "b"), wrong], []) == "fuse device: \(wrong.text)")
+        #expect(next([wrong], ["/a", "/b"]).hasPrefix("`ls /b/ranking/*/latest/`"))
+    }
+
     @Test func others() throws {
-        for words in [[], ["-h"], ["--help"]] { #expect(try parsed(words) == help(nil)) }
+        for words in [["-h"], ["--help"]] { #expect(try parsed(words) == help(nil)) }
         for command in CommandTable.all where !["help", "version"].contains(command.name) {
             for flag in ["-h", "--help"] { #expect(try parsed([command.name, flag]) == help(command.name)) }
         }
