@@ -16,6 +16,7 @@
 #   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30), for SERVICE=all three sources
 #   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
 #   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …"), for SERVICE=all
+#   make picture  the picture of README.md, from a file manager at the demo's pictures
 #   make shuffle  the tests that need no mount, with what runs side by side in SEEDS=10 other orders
 #   make cold-read   the files that run while a picture is read that is not stored, counted by a build with coverage
 #   make twice    two copies of all tests at once, while mounts of others come and go
@@ -45,7 +46,7 @@ DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenvie
                  xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
                  python3-pil python3-nautilus nemo-python python3-caja thunarx-python gir1.2-thunarx-3.0 librsvg2-common rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
 
-.PHONY: demo test check fuzz model fleet clients bench gate wire render faults soak desktop shuffle twice cold-read install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model fleet clients bench gate wire render faults soak desktop picture shuffle twice cold-read install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -108,6 +109,12 @@ soak: setup-test build
 	ASLEEP=$${ASLEEP:-600} timeout -k 10 $$(( $${ASLEEP:-600} * 2 + 900 )) Tests/Wire/silence.py
 
 # DESKTOP names scenarios and options of Tests/Desktop/run; a run of all takes about two hours for each service.
+picture: build
+	@$(call need,$(PACKAGES) $(DESKTOP_PACKAGES) fonts-nanum fonts-tlwg-loma-otf)
+	Tests/Desktop/run open-latest --programs nautilus
+	convert build/desktop/pixiv-nautilus-open-latest.png -crop 1400x560+0+0 +repage -resize 1000x -colors 255 -strip \
+	    -define png:compression-level=9 Sources/rankfs/Documentation.docc/Resources/rankings.png
+
 desktop: build
 	@$(call need,$(PACKAGES) $(DESKTOP_PACKAGES))
 	@status=0; Tests/Desktop/run --service $(SERVICE) $(DESKTOP) || status=1; \
