@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 extension MountSuite {
@@ -30,8 +31,9 @@ extension MountSuite {
                     + origin.mountOptions
             }
 
-            func mount(_ more: String = "") throws -> Output {
-                try workplace.run("env", "-i", helper, "pixiv", path, "-o", options + more)
+            func mount(_ more: String = "", environment: [String] = [], flags: [String] = []) throws -> Output {
+                try workplace.run(
+                    ["env", "-i"] + environment + [helper, "pixiv", path] + flags + ["-o", options + more])
             }
 
             func asNobody(_ words: String...) throws -> Output {
@@ -79,6 +81,48 @@ extension MountSuite {
 
                 kill(process, SIGTERM)
                 #expect(poll { !Workplace.isMounted(mount.path) })
+            }
+        }
+
+        /// What the environment of `sudo mount` may hold; seeds choose a value for each variable.
+        @Test(arguments: 1...12) func noEnvironmentLeadsRootAstray(seed: UInt64) async throws {
+            try await withWorkplace { workplace in
+                let mount = try GuardedMount(workplace, of: try OriginProcess(workplace))
+                let roots = try workplace.folder("roots")
+                for program in ["fusermount3", "rankfs-render", "rankfs-origin"] {
+                    let script = "#!/bin/sh\necho $(id -u) >> \(roots)/ran\n"
+                    try script.write(toFile: "\(roots)/\(program)", atomically: true, encoding: .utf8)
+                    chmod("\(roots)/\(program)", 0o755)
+                }
+                func state() throws -> String {
+                    try workplace.run("find", roots, "-printf", "%p %m %U %s %T@\n").lines.sorted().joined(
+                        separator: "\n")
+                }
+                let before = try state()
+                let values = [
+                    roots, "/", "", "..", "\n", "/proc/self/mem", "/dev/full", String(repeating: "x", count: 100_000),
+                    "unix:path=\(roots)/bus", "@\(roots)", "99999999999999999999", "\u{1b}[2J",
+                ]
+                var random = Random(seed: seed)
+                let environment = [
+                    "HOME", "PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS",
+                    "XDG_STATE_HOME",
+                    "XDG_RUNTIME_DIR", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "CREDENTIALS_DIRECTORY",
+                    "JOURNAL_STREAM",
+                    "DBUS_SESSION_BUS_ADDRESS", "TMPDIR", "LD_LIBRARY_PATH", "HTTPS_PROXY", "SSL_CERT_FILE",
+                    "CURL_HOME", "TZ", "LANG",
+                ].map { "\($0)=\(values.randomElement(using: &random) ?? "")" }
+                for flags in [["-f"], []] {
+                    let output = try mount.mount(environment: environment, flags: flags)
+                    #expect(output.status < 126, "\(environment): \(output.errors)")
+                    #expect(output.status == 0 || output.errors.hasPrefix("mount.rankfs: "), "\(output.errors)")
+                }
+                if Workplace.isMounted(mount.path) {
+                    #expect(try mount.asNobody("ls", "\(mount.path)/ranking/daily").status == 0)
+                    kill(try mount.process(), SIGTERM)
+                    #expect(poll { !Workplace.isMounted(mount.path) })
+                }
+                #expect(try state() == before, "\(environment)")
             }
         }
 
