@@ -35,6 +35,8 @@ struct TierHealth: Sendable {
     static let firstRest = Duration.seconds(30)
     /// The longest rest: a store that has been away for a day costs one probe in this time.
     static let longestRest = Duration.seconds(300)
+    /// The same of a store that refuses connections: a probe of it delays no reader.
+    static let closedRests = (first: Duration.seconds(5), longest: Duration.seconds(10))
     /// The number of consecutive damaged objects, slow pictures or late writes that make a store rest: one may be an accident, three
     /// are not.
     static let mostAccidents = 3
@@ -175,7 +177,8 @@ struct TierHealth: Sendable {
             Self.begin(&writeRest, error.cause, now)
         case (.read, _), (.picture, _):
             pictureRest?.isTried = false
-            Self.begin(&rest, error.cause, now)
+            let isClosed = if case .unreachable = error { true } else { false }
+            Self.begin(&rest, error.cause, now, isClosed ? Self.closedRests : (Self.firstRest, Self.longestRest))
         }
     }
 
@@ -194,10 +197,13 @@ struct TierHealth: Sendable {
         begin(&rest, reason, now)
     }
 
-    private static func begin(_ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant) {
+    private static func begin(
+        _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant,
+        _ lengths: (first: Duration, longest: Duration) = (firstRest, longestRest)
+    ) {
         // Several failures at the same moment count as one.
         if let rest, rest.until > now { return }
-        let length = rest.map { min($0.length * 2, longestRest) } ?? firstRest
+        let length = rest.map { min($0.length * 2, lengths.longest) } ?? lengths.first
         rest = Rest(until: now + length, length: length, reason: reason)
     }
 }

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -110,15 +111,43 @@ def kinds(lines):
     return ', '.join(f'{count} {kind}' for kind, count in sorted(found.items()))
 
 
-def together(fleet, origin, machines, readers, look, rules, settles):
+def trouble(fleet, one, seconds, killed):
+    """Ends two machines in the middle of an upload, as a crash does, and later the store for so many seconds."""
+    while len(killed) < 2:
+        for mount in fleet.mounts:
+            if mount in killed or len(killed) == 2:
+                continue
+            try:
+                machine = status(mount)
+            except (OSError, ValueError):
+                continue
+            if machine['tier']['waiting']:
+                killed.add(mount)
+                os.kill(machine['pid'], signal.SIGKILL)
+        time.sleep(0.05)
+    time.sleep(5)
+    one.stop()
+    time.sleep(seconds)
+    one.start()
+
+
+def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
     for number in range(machines):
         fleet.add(',tier_write=off' if number < readers else '')
-    waits, sums, lists, failures = [], collections.defaultdict(set), [], []
-    threads = [threading.Thread(target=page, args=(mount, look, waits, sums, lists, failures)) for mount in fleet.mounts]
+    waits, sums = [], collections.defaultdict(set)
+    killed, own = set(), {mount: ([], []) for mount in fleet.mounts}
+    threads = [threading.Thread(target=page, args=(mount, look, waits, sums, *own[mount])) for mount in fleet.mounts]
+    if stop:
+        threads.append(threading.Thread(target=trouble, args=(fleet, *stop, killed)))
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    fleet.mounts = [mount for mount in fleet.mounts if mount not in killed]
+    lists = [one for mount in fleet.mounts for one in own[mount][0]]
+    failures = [one for mount in fleet.mounts for one in own[mount][1]]
+    for mount in killed:
+        subprocess.run([f'{fleet.programs}/rankfs', 'unmount', mount])
     requests = [one for one in origin.requests() if (one['method'], one['path']) != ('HEAD', '/')]
     api = [one['path'] for one in requests if one['path'].startswith('/ranking.php')]
     heads = [one['path'] for one in requests if one['method'] == 'HEAD']
@@ -186,6 +215,7 @@ def main():
     parser.add_argument('--store-rate', type=int, help='bytes a second of the line to the store, which all share')
     parser.add_argument('--store-fault', help='what the store does all the time: "busy", "silent", a status (store.py)')
     parser.add_argument('--readers', type=int, default=0, help='machines of which nothing is brought to the store')
+    parser.add_argument('--trouble', type=int, help='two machines are killed in mid-upload, then the store is gone for so many seconds')
     options = parser.parse_args()
     programs = os.path.abspath(options.programs)
     directory = tempfile.mkdtemp(prefix='rankfs-fleet-')
@@ -205,7 +235,8 @@ def main():
             text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{port},tier_keys={keys}'
         fleet = Fleet(programs, directory, text)
         cold(fleet, origin) if options.cold else together(
-            fleet, origin, options.machines, options.readers, options.look, rules, not options.store_rate)
+            fleet, origin, options.machines, options.readers, options.look, rules, not options.store_rate,
+            (one, options.trouble) if options.trouble else None)
     finally:
         if fleet:
             fleet.end()

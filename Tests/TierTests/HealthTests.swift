@@ -12,7 +12,7 @@ import Testing
     @Test func aFailureMakesItRestAndOneTriesItOut() {
         let health = Watched()
         #expect(health.mayAsk(.read, now: start))
-        health.failed(.read, .unreachable("gone"), now: start)
+        health.failed(.read, .troubled("gone"), now: start)
         #expect(health.state == .rests(reason: "gone"))
         #expect(!health.mayAsk(.read, now: after(29)))
         #expect(!health.mayAsk(.write, now: after(29)))
@@ -35,10 +35,21 @@ import Testing
         }
     }
 
+    @Test func oneThatRefusesConnectionsIsTriedSoon() {
+        let health = Watched()
+        var now = start
+        for rest in [5.0, 10, 10, 10] {
+            #expect(health.mayAsk(.picture, now: now))
+            health.failed(.picture, .unreachable("it refuses connections"), now: now)
+            #expect(!health.mayAsk(.read, now: now + .seconds(rest - 1)))
+            now += .seconds(rest)
+        }
+    }
+
     @Test func whatFailsAtTheSameMomentIsOneFailure() {
         let health = Watched()
         for _ in 0..<8 { _ = health.mayAsk(.read, now: start) }
-        for _ in 0..<8 { health.failed(.read, .unreachable("gone"), now: after(2)) }
+        for _ in 0..<8 { health.failed(.read, .troubled("gone"), now: after(2)) }
         #expect(health.mayAsk(.read, now: after(32)))
     }
 
