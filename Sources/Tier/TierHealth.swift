@@ -61,7 +61,8 @@ struct TierHealth: Sendable {
     private var rest: Rest?
     private var pictureRest: Rest?
     private var writeRest: Rest?
-    /// The first answers that there are too many requests since the last success of their kind, and the last one of all.
+    /// The first answers that there are too many requests since the last success (of writes: since the last write), and the last
+    /// one of all.
     private var busy:
         (reads: ContinuousClock.Instant?, writes: ContinuousClock.Instant?, last: ContinuousClock.Instant?)
     private var pause = Self.pauses.least
@@ -102,7 +103,9 @@ struct TierHealth: Sendable {
     /// Records a successful request.
     mutating func worked(_ use: Use) {
         rest = nil
-        if use == .write { busy.writes = nil } else { busy.reads = nil }
+        // A store that takes a document gives documents out as well; the reverse is not true of a full one.
+        busy.reads = nil
+        if use == .write { busy.writes = nil }
         pause = max(pause / 2, Self.pauses.least)
         // A picture that is not there was told in time; the next one shows whether those that are there come in time too.
         if use == .picture, pictureRest != nil { (pictureRest, slowPictures) = (nil, Self.mostAccidents - 1) }
