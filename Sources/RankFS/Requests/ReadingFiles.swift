@@ -13,8 +13,9 @@ extension OpenRequest {
 
     /// Whether the opener only determines the type of the file, as libmagic does for `file`.
     ///
-    /// GNU tar, which also sets O_NONBLOCK so as not to wait for devices, follows no links.
-    var isSniffing: Bool { flags & O_NONBLOCK != 0 && !isBulk }
+    /// GNU tar, which also sets O_NONBLOCK so as not to wait for devices, follows no links. smbd, which sets it too, closes nothing
+    /// on exec(2): it reads what its clients do.
+    var isSniffing: Bool { flags & O_NONBLOCK != 0 && flags & O_CLOEXEC != 0 && !isBulk }
 }
 
 extension RankFileSystem {

@@ -154,12 +154,22 @@ import Testing
     @Test func whoLooksAtTheKindOfAFileGetsNoPicturesAfterIt() async throws {
         try await withDay(Workbench.entries(6), preload: 1) { bench in
             let inode = try await bench.stat(path(1)).inode
-            #expect(try await bench.contents(inode, flags: O_RDONLY | O_NONBLOCK) == PictureHost.picture(1001))
+            let sniffing = O_RDONLY | O_NONBLOCK | O_CLOEXEC
+            #expect(try await bench.contents(inode, flags: sniffing) == PictureHost.picture(1001))
             let next = try await bench.stat(path(4)).inode
             #expect(
                 try await bench.contents(next, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) == PictureHost.picture(1004))
             await bench.waitUntilStored(1005)
             #expect(bench.host.downloads == ["GET 1001", "GET 1004", "GET 1005"])
+        }
+    }
+
+    @Test func aServerOfOtherMachinesThatWaitsForNoDeviceGetsThePicturesAfterIt() async throws {
+        try await withDay(Workbench.entries(3), preload: 1) { bench in
+            let inode = try await bench.stat(path(1)).inode
+            #expect(try await bench.contents(inode, flags: O_RDONLY | O_NONBLOCK) == PictureHost.picture(1001))
+            await bench.waitUntilStored(1002)
+            #expect(bench.host.downloads == ["GET 1001", "GET 1002"])
         }
     }
 
