@@ -17,6 +17,7 @@
 #   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
 #   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …"), for SERVICE=all
 #   make picture  the picture of README.md, from a file manager at the demo's pictures
+#   make server   Samba, NFS, WebDAV, SFTP and DLNA over a mount, and what photo servers cost (Tests/Server/README.md; SERVER="samba …")
 #   make shuffle  the tests that need no mount, with what runs side by side in SEEDS=10 other orders
 #   make cold-read   the files that run while a picture is read that is not stored, counted by a build with coverage
 #   make twice    two copies of all tests at once, while mounts of others come and go
@@ -45,8 +46,11 @@ DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenvie
                  imagemagick libgdk-pixbuf2.0-bin libglib2.0-bin gvfs kio-extras adwaita-icon-theme breeze-icon-theme xvfb openbox \
                  xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
                  python3-pil python3-nautilus nemo-python python3-caja thunarx-python gir1.2-thunarx-3.0 librsvg2-common rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
+# What serves a mount to other machines, and the clients of those.
+SERVER_PACKAGES := samba smbclient nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind rclone apache2-bin openssh-server openssh-client \
+                 sshfs minidlna gerbera curl openssl iproute2 util-linux python3
 
-.PHONY: demo test check fuzz model fleet clients bench gate wire render faults soak desktop picture shuffle twice cold-read install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model fleet clients bench gate wire render faults soak desktop picture server shuffle twice cold-read install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -121,6 +125,11 @@ desktop: build
 	[ -n "$(DESKTOP)" ] || for service in $(SERVICE:all=pixiv danbooru yandere); do \
 	    Tests/Desktop/actions.py --service $$service || status=1; \
 	done; exit $$status
+
+# SERVER names some of them. Debian starts services as they are installed, unless /usr/sbin/policy-rc.d forbids it.
+server: build
+	@$(call need,$(PACKAGES) $(SERVER_PACKAGES))
+	Tests/Server/run $(SERVER)
 
 shuffle: setup-test build
 	swift build --build-tests

@@ -287,7 +287,8 @@ class Mount:
 
     count = 0
 
-    def __init__(self, place, front, *options, cache=None, prefix=(), env=None, url=None, service=PIXIV, programs=PROGRAMS):
+    def __init__(self, place, front, *options, cache=None, owner=0, prefix=(), env=None, url=None, service=PIXIV,
+                 programs=PROGRAMS):
         Mount.count += 1
         self.service = service
         self.name = f"mount-{Mount.count}"
@@ -296,6 +297,10 @@ class Mount:
         self.cache = cache or place.path(self.name + ".cache")
         self.prefix = list(prefix)
         os.mkdir(self.path)
+        if owner:
+            os.makedirs(self.cache, exist_ok=True)
+            os.chown(self.path, owner, owner)
+            os.chown(self.cache, owner, owner)
         url = url or front.url
         words = [f"api_url={url}", f"image_url={url}", *front.options, f"cache_dir={self.cache}", "rate=1000", *options]
         self.process = place.start(
