@@ -99,7 +99,9 @@ class Samba(Server):
                 file.write(f"{kind} {'dir' if kind in ('private', 'ncalrpc') else 'directory'} = {folder}/{kind}\n")
             for name, text in shares.items():
                 file.write(f"[{name}]\n{text}\n")
-        self.place.start("smbd", ["smbd", "--foreground", "--no-process-group", "--debug-stdout", "-s", f"{folder}/smb.conf"])
+        # A session of its own: as it ends, smbd ends the whole group of its process.
+        self.place.start("smbd", ["smbd", "--foreground", "--no-process-group", "--debug-stdout", "-s", f"{folder}/smb.conf"],
+                         start_new_session=True)
         self.configuration = f"{folder}/smb.conf"
         home.wait_for_port(445)
 
@@ -166,7 +168,9 @@ class Ganesha(Server):
         parts.wait_for(self._answers, "ganesha", 60)
 
     def _answers(self):
-        return subprocess.run(["nfs-ls", self.url("")], capture_output=True, timeout=60, check=False).returncode == 0
+        # A client that comes too early may wait for minutes.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return subprocess.run(["nfs-ls", self.url("")], capture_output=True, timeout=5, check=False).returncode == 0
 
     def url(self, path):
         return f"nfs://127.0.0.1/rankings/{path}?version={self.version}"
@@ -331,8 +335,9 @@ class DLNA(Server):
 
     def start(self):
         with self.house.row(f"scan of {self.folder}") as row:
-            self.process = self.scan(f"{self.mount.path}/{self.folder}", self.own(self.name))
-            row.well = True
+            folder = f"{self.mount.path}/{self.folder}"
+            self.process = self.scan(folder, self.own(self.name))
+            row.well = self.has_all(folder)
 
     def own(self, name):
         """A folder of the server's own."""
@@ -349,8 +354,20 @@ class DLNA(Server):
         parts.end(self.process)
         other = self.house.again(f"top={FEW}")
         with self.house.row(f"scan of a month of by-date, {FEW} pictures a day") as row:
-            self.scan(f"{other.path}/by-date/daily/2024/05", self.own(f"{self.name}-links"))
-            row.well = True
+            folder = f"{other.path}/by-date/daily/2024/05"
+            self.scan(folder, self.own(f"{self.name}-links"))
+            row.well = self.has_all(folder)
+
+    def titles(self, path, folder):
+        """The titles of the containers above the items of a directory, below the folder that was scanned."""
+        return os.path.relpath(path, folder).split("/")
+
+    def has_all(self, folder):
+        """Whether the server knows each picture below a folder of days."""
+        with contextlib.suppress(OSError, KeyError):
+            return all(len(self.below(self.titles(f"{folder}/{day}", folder))) == len(os.listdir(f"{folder}/{day}"))
+                       for day in os.listdir(folder))
+        return False
 
     def children(self, number):
         """Title and number of containers, title, address and size of items."""
@@ -375,12 +392,8 @@ class DLNA(Server):
                     items[title] = resource.text, int(resource.get("size"))
         return containers, items
 
-    def steps(self, path):
-        """The titles of the containers above a directory's items."""
-        return os.path.relpath(path, self.folder).split("/")
-
     def items(self, path):
-        return self.below(self.steps(path))
+        return self.below(self.titles(f"{self.mount.path}/{path}", f"{self.mount.path}/{self.folder}"))
 
     def below(self, titles):
         number = self.top
@@ -438,21 +451,12 @@ class Gerbera(DLNA):
         process = self.place.start(os.path.basename(own), home.account("guest") + [
             "gerbera", "-c", file.name, "-i", self.host, "-p", "49200", "-l", f"{own}/log"])
         home.wait_for_port(49200, self.host)
+        # Nothing of it says when it is done.
         parts.wait_for(lambda: self.has_all(folder), "the end of the scan", 600)
         return process
 
-    def has_all(self, folder):
-        """Whether the server knows each picture below a folder of days, as nothing of it says when it is done."""
-        with contextlib.suppress(OSError, KeyError):
-            return all(len(self.below(self.titles(f"{folder}/{day}"))) == len(os.listdir(f"{folder}/{day}"))
-                       for day in os.listdir(folder))
-        return False
-
-    def titles(self, path):
+    def titles(self, path, folder):
         return ["PC Directory", *path.strip("/").split("/")]
-
-    def steps(self, path):
-        return self.titles(f"{self.mount.path}/{path}")
 
 
 SERVERS = {server.name: server for server in (Plain, Samba, Ganesha, Ganesha3, WebDAV, Apache, Sftp, Sshfs, Minidlna, Gerbera)}
