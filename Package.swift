@@ -125,7 +125,8 @@ let package = Package(
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
-            name: "TestSupport", dependencies: ["HTTP", "Rankings", "Pixiv", "Render", "CLinux", "CThreadSanitizer"],
+            name: "TestSupport",
+            dependencies: ["Fuse", "HTTP", "Rankings", "Pixiv", "Render", "CLinux", "CThreadSanitizer"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         // The smallest source, registered in tests alone.

@@ -3,12 +3,12 @@ import Glibc
 
 /// Starts programs without forking: a task never runs in a forked child.
 package enum ChildProcess {
-    /// Starts a program by its path.
+    /// Starts a program by its path, or by a name that is searched for in PATH.
     ///
     /// The program gets the standard streams and the given descriptors, and no others.
     ///
     /// - Parameters:
-    ///   - path: The program, without a search.
+    ///   - path: The program; a name without a slash is searched for in PATH.
     ///   - arguments: The arguments, with argument 0.
     ///   - inheriting: Descriptors that become 3, 4 and so on.
     ///   - output: The descriptor for its standard output; nil for none.
@@ -42,7 +42,7 @@ package enum ChildProcess {
             variables?.free()
         }
         var process: pid_t = 0
-        let code = unsafe posix_spawn(
+        let code = unsafe posix_spawnp(
             &process, path, &actions, nil, words.pointers, unsafe variables?.pointers ?? environ)
         guard code == 0 else { throw SystemError(code: code) }
         return process
@@ -68,48 +68,25 @@ package enum ChildProcess {
         }
     }
 
-    /// The end of a program.
-    package struct End: Hashable {
-        /// The exit status; nil if a signal ended the program.
-        package var status: Int32?
-        /// The beginning of its output to the standard error stream.
-        package var errors: String
-    }
-
-    /// The most bytes of a program's error output that are kept.
-    private static let longestErrors = 4096
-
-    /// Runs a program to its end.
-    package static func run(_ path: String, _ arguments: [String]) throws(SystemError) -> End {
-        let end = try run(path, arguments, upTo: longestErrors, by: nil) { .errors($0) }
-        return End(status: end.status, errors: String(decoding: end.text, as: UTF8.self))
-    }
-
-    /// Runs a program and returns its standard output; its error output is discarded, and it is ended at a deadline.
+    /// Runs a program, reads one of its streams, and ends it at a deadline; without that stream its error output is discarded.
     ///
-    /// - Returns: The exit status, and the beginning of the output.
+    /// - Parameters:
+    ///   - path: The program; a name without a slash is searched for in PATH.
+    ///   - arguments: The arguments, with argument 0.
+    ///   - stream: The standard output, or the standard error stream.
+    ///   - limit: The most bytes of the stream that are kept.
+    ///   - deadline: The moment at which the program is ended; nil for none.
+    /// - Returns: The exit status, nil if a signal ended the program, and the beginning of the stream.
     /// - Throws: ETIMEDOUT at the deadline, or the errno of posix_spawn(3).
-    package static func output(
-        of path: String, _ arguments: [String], upTo limit: Int, by deadline: ContinuousClock.Instant
-    ) throws(SystemError) -> (status: Int32?, text: [UInt8]) {
-        try run(path, arguments, upTo: limit, by: deadline) { .output($0) }
-    }
-
-    /// The stream of a program that goes to a descriptor.
-    private enum Stream {
-        case output(Int32)
-        case errors(Int32)
-    }
-
-    private static func run(
-        _ path: String, _ arguments: [String], upTo limit: Int, by deadline: ContinuousClock.Instant?,
-        _ stream: (Int32) -> Stream
+    package static func run(
+        _ path: String, _ arguments: [String], reading stream: Int32 = STDERR_FILENO, upTo limit: Int = 4096,
+        by deadline: ContinuousClock.Instant? = nil
     ) throws(SystemError) -> (status: Int32?, text: [UInt8]) {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { throw .last() }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
-        let process = try start(path, arguments, writing: stream(ends[1]))
+        let process = try start(path, arguments, writing: stream, to: ends[1])
         do throws(SystemError) {
             let text = try read(ends[0], upTo: limit, by: deadline)
             return (wait(for: process).status, text)
@@ -122,17 +99,13 @@ package enum ChildProcess {
 
     /// Starts a program with one of its streams, whose descriptor is closed here.
     private static func start(
-        _ path: String, _ arguments: [String], writing stream: Stream
+        _ path: String, _ arguments: [String], writing stream: Int32, to pipe: Int32
     ) throws(SystemError) -> Int32 {
-        switch stream {
-        case .errors(let pipe):
-            defer { close(pipe) }
-            return try start(path, arguments, inheriting: [], errors: pipe)
-        case .output(let pipe):
-            let null = Descriptors.own.open("/dev/null", O_WRONLY)
-            defer { for descriptor in [pipe, null] { close(descriptor) } }
-            return try start(path, arguments, inheriting: [], output: pipe, errors: null)
-        }
+        let null = Descriptors.own.open("/dev/null", O_WRONLY)
+        defer { for descriptor in [pipe, null] { close(descriptor) } }
+        let isOutput = stream == STDOUT_FILENO
+        return try start(
+            path, arguments, inheriting: [], output: isOutput ? pipe : nil, errors: isOutput ? null : pipe)
     }
 
     /// Reads a pipe to its end.

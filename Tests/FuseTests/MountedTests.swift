@@ -225,5 +225,25 @@ struct MountedTests {
     }
 }
 
-/// Only the defaults.
-private struct Nothing: FileSystem {}
+/// Has nothing.
+private struct Nothing: FileSystem {
+    func forget(_ inode: UInt64, lookups: UInt64) {}
+    func lookup(_ request: LookupRequest, reply: EntryReply) { reply.fail(.ENOSYS) }
+    func attributes(_ request: InodeRequest, reply: AttributesReply) { reply.fail(.ENOSYS) }
+    func readLink(_ request: InodeRequest, reply: LinkReply) { reply.fail(.ENOSYS) }
+    func open(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }
+    func part(of request: ReadRequest) -> FilePart? { nil }
+    func read(_ request: ReadRequest, reply: DataReply) { reply.fail(.ENOSYS) }
+    func release(_ request: ReleaseRequest) {}
+    func openDirectory(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }
+    func readDirectory(_ request: ReadRequest, reply: DirectoryReply) { reply.fail(.ENOSYS) }
+    func releaseDirectory(_ request: ReleaseRequest) {}
+    func statistics(_ request: InodeRequest, reply: StatisticsReply) { reply.fail(.ENOSYS) }
+    func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+        reply.fail(.ENOSYS)
+    }
+    func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+        reply.fail(.ENOSYS)
+    }
+    func ioctl(_ request: IoctlRequest, reply: IoctlReply) { reply.fail(.ENOSYS) }
+}

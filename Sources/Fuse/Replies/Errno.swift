@@ -15,42 +15,22 @@ package struct Errno: Error, RawRepresentable, Hashable, Sendable {
 extension Errno {
     /// Permission denied.
     package static let EACCES = Errno(rawValue: Glibc.EACCES)
-    /// Not an open handle.
-    package static let EBADF = Errno(rawValue: Glibc.EBADF)
     /// The mount point is in use.
     package static let EBUSY = Errno(rawValue: Glibc.EBUSY)
-    /// The host cannot be reached.
-    package static let EHOSTUNREACH = Errno(rawValue: Glibc.EHOSTUNREACH)
     /// The request was interrupted.
     package static let EINTR = Errno(rawValue: Glibc.EINTR)
-    /// Invalid argument.
-    package static let EINVAL = Errno(rawValue: Glibc.EINVAL)
     /// Input/output error.
     package static let EIO = Errno(rawValue: Glibc.EIO)
-    /// Is a directory.
-    package static let EISDIR = Errno(rawValue: Glibc.EISDIR)
-    /// The name is longer than the file system allows.
-    package static let ENAMETOOLONG = Errno(rawValue: Glibc.ENAMETOOLONG)
     /// The extended attribute does not exist.
     package static let ENODATA = Errno(rawValue: Glibc.ENODATA)
-    /// No such device: the result of a read of `/dev/fuse` after the unmount.
-    package static let ENODEV = Errno(rawValue: Glibc.ENODEV)
     /// No such file or directory.
     package static let ENOENT = Errno(rawValue: Glibc.ENOENT)
-    /// Not implemented; the kernel remembers this and does not repeat the request.
-    package static let ENOSYS = Errno(rawValue: Glibc.ENOSYS)
     /// Not connected: the daemon of the mount is gone.
     package static let ENOTCONN = Errno(rawValue: Glibc.ENOTCONN)
-    /// Not a directory.
-    package static let ENOTDIR = Errno(rawValue: Glibc.ENOTDIR)
     /// Not a command of this file.
     package static let ENOTTY = Errno(rawValue: Glibc.ENOTTY)
     /// Not permitted.
     package static let EPERM = Errno(rawValue: Glibc.EPERM)
-    /// The file system is read-only.
-    package static let EROFS = Errno(rawValue: Glibc.EROFS)
-    /// The file has changed since it was opened.
-    package static let ESTALE = Errno(rawValue: Glibc.ESTALE)
     /// The deadline passed.
     package static let ETIMEDOUT = Errno(rawValue: Glibc.ETIMEDOUT)
 }

@@ -21,17 +21,8 @@ package class Reply: @unchecked Sendable {
     /// Undoes the counts of an answer that did not arrive.
     final let undo: Undo
 
-    /// Creates a reply that passes its answer to a closure in place of the kernel.
-    ///
-    /// - Parameters:
-    ///   - waiting: The table that sets the deadline of ``later(_:)``; nil for no deadline.
-    ///   - answer: Called once, on the answering thread.
-    package convenience init(waiting: WaitingRequests? = nil, answer: @escaping @Sendable (Answer) -> Void) {
-        self.init(PendingRequest(destination: RecordingDestination(record: answer), waiting: waiting))
-    }
-
-    /// Creates a reply to the kernel.
-    init(_ request: PendingRequest, undo: Undo = Undo()) {
+    /// Creates a reply to the kernel, or to a test.
+    package init(_ request: PendingRequest, undo: Undo = Undo()) {
         self.request = request
         self.undo = undo
     }
@@ -68,7 +59,7 @@ package class Reply: @unchecked Sendable {
     }
 
     /// The actions that undo an answer that did not arrive.
-    struct Undo: Sendable {
+    package struct Undo: Sendable {
         /// Drops one lookup of an inode.
         var forget: @Sendable (UInt64) -> Void = { _ in }
         /// Closes a handle.
@@ -178,24 +169,8 @@ package final class DirectoryReply: Reply, @unchecked Sendable {
     package let wantsAttributes: Bool
     private let packer: Mutex<any DirectoryPacker>
 
-    /// Creates a reply that passes its entries to a closure in place of the kernel.
-    ///
-    /// - Parameters:
-    ///   - size: The size of the buffer, in bytes as the kernel counts them.
-    ///   - wantsAttributes: Whether the request is a readdirplus.
-    ///   - waiting: The table that sets the deadline of ``later(_:)``; nil for no deadline.
-    ///   - answer: Called once, on the answering thread.
-    package convenience init(
-        size: Int = 4096, wantsAttributes: Bool = true, waiting: WaitingRequests? = nil,
-        answer: @escaping @Sendable (Answer) -> Void
-    ) {
-        let request = PendingRequest(destination: RecordingDestination(record: answer), waiting: waiting)
-        let packer = RecordingPacker(size: size, wantsAttributes: wantsAttributes)
-        self.init(request, wantsAttributes: wantsAttributes, packer: packer)
-    }
-
-    /// Creates a reply to the kernel.
-    init(
+    /// Creates a reply to the kernel, or to a test.
+    package init(
         _ request: PendingRequest, undo: Undo = Undo(), wantsAttributes: Bool, packer: sending any DirectoryPacker
     ) {
         self.wantsAttributes = wantsAttributes
@@ -235,7 +210,7 @@ package final class DirectoryReply: Reply, @unchecked Sendable {
 }
 
 /// Packs entries into the buffer size given by the kernel.
-protocol DirectoryPacker {
+package protocol DirectoryPacker {
     /// The answer with the packed entries.
     var answer: Answer { get }
     /// The inodes whose lookup counts the answer raises.
@@ -244,35 +219,4 @@ protocol DirectoryPacker {
     mutating func add(
         _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
     ) -> Bool
-}
-
-/// Keeps the entries as values, and counts bytes as the kernel does.
-private struct RecordingPacker: DirectoryPacker {
-    private var room: Int
-    private let fixedSize: Int
-    private var entries: [DirectoryEntry] = []
-
-    init(size: Int, wantsAttributes: Bool) {
-        room = size
-        // linux/fuse.h: struct fuse_dirent has 24 bytes before the name; struct fuse_direntplus has 128 more before those.
-        fixedSize = wantsAttributes ? 152 : 24
-    }
-
-    var answer: Answer { .directory(entries) }
-
-    var counted: [UInt64] { entries.compactMap(\.attributes?.inode) }
-
-    mutating func add(
-        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
-    ) -> Bool {
-        // FUSE_DIRENT_ALIGN: entries begin at multiples of eight.
-        let size = (fixedSize + name.utf8.count + 7) / 8 * 8
-        guard size <= room else { return false }
-        room -= size
-        entries.append(
-            DirectoryEntry(
-                name: Array(name.utf8), inode: inode, kind: kind, nextOffset: nextOffset,
-                attributes: known?.attributes))
-        return true
-    }
 }

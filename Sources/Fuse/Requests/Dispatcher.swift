@@ -1,5 +1,6 @@
 internal import CFuse3
 import Dispatch
+import Glibc
 import Synchronization
 
 /// The user data of libfuse's session: converts C requests to values and replies.
@@ -12,20 +13,12 @@ final class Dispatcher: Sendable {
     let waiting: WaitingRequests
     /// The requests that libfuse still holds and the callers inside its session, which may be destroyed when all have left.
     let outstanding = DispatchGroup()
-    /// Extended attributes outside this namespace do not exist.
-    private let attributeNamespace: [UInt8]
-
-    /// Whether the kernel waits for each page read, see ``SessionConfiguration/interruptibleReads``.
-    let interruptibleReads: Bool
-
     /// Whether parallel directory requests are agreed on but not yet declared to the kernel.
     let owesParallelDirectories = Atomic(false)
 
     init(fileSystem: any FileSystem, configuration: SessionConfiguration) {
         self.fileSystem = fileSystem
         waiting = WaitingRequests(deadline: configuration.deadline)
-        attributeNamespace = Array(configuration.attributeNamespace.utf8)
-        interruptibleReads = configuration.interruptibleReads
     }
 
     /// The dispatcher of a request's session.
@@ -91,12 +84,8 @@ final class Dispatcher: Sendable {
         Reply.Undo(forget: { [fileSystem] inode in fileSystem.forget(inode, lookups: 1) })
     }
 
-    /// Whether the file system is queried for an extended attribute at all.
-    func mayHaveAttribute(_ name: UnsafePointer<CChar>) -> Bool {
-        for (index, byte) in attributeNamespace.enumerated() {
-            // Stops at the name's NUL, which no namespace contains.
-            guard unsafe UInt8(bitPattern: name[index]) == byte else { return false }
-        }
-        return true
-    }
+    /// Whether the file system is queried for an extended attribute at all; all outside of `user.` answer EOPNOTSUPP.
+    ///
+    /// `ls -l` queries `security.selinux` and `system.posix_acl_access`, and does not repeat the query after that answer.
+    static func mayHaveAttribute(_ name: UnsafePointer<CChar>) -> Bool { unsafe strncmp(name, "user.", 5) == 0 }
 }

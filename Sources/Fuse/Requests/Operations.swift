@@ -22,8 +22,7 @@ enum Operations {
         unsafe operations.`init` = { pointer, connection in
             guard let connection = unsafe connection else { return }
             let dispatcher = unsafe Dispatcher.behind(pointer)
-            unsafe Capabilities.choose(
-                &connection.pointee, interruptibleReads: dispatcher?.interruptibleReads ?? true)
+            unsafe Capabilities.choose(&connection.pointee)
             let agreed = unsafe connection.pointee.want
             dispatcher?.owesParallelDirectories.store(
                 agreed & UInt32(FUSE_CAP_PARALLEL_DIROPS) != 0, ordering: .relaxed)
@@ -147,7 +146,7 @@ enum Operations {
             }
         }
         unsafe operations.getxattr = { request, inode, name, size in
-            guard let name = unsafe name, unsafe Dispatcher.of(request)?.mayHaveAttribute(name) == true else {
+            guard let name = unsafe name, unsafe Dispatcher.mayHaveAttribute(name) else {
                 // "The file system does not support extended attributes" of that namespace (getxattr(2)): ls(1) queries each file
                 // for security.selinux and system.posix_acl_access until it gets this answer, and then queries no other file of
                 // this device.

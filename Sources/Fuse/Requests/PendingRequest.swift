@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Any thread may call. Answers are delivered and tasks are cancelled outside the lock, because both run foreign code. The task
 /// holds the reply and the reply holds this object; the cycle ends with the task.
-final class PendingRequest: Sendable {
+package final class PendingRequest: Sendable {
     private struct State {
         var phase = ReplyPhase.waiting
         /// Whether the deadline runs and the kernel's interrupts arrive.
@@ -26,7 +26,7 @@ final class PendingRequest: Sendable {
     /// The read of this request, if its failure is to be remembered.
     private let read: ReadRequest?
 
-    init(destination: any AnswerDestination, waiting: WaitingRequests?, read: ReadRequest? = nil) {
+    package init(destination: any AnswerDestination, waiting: WaitingRequests?, read: ReadRequest? = nil) {
         self.destination = destination
         self.waiting = waiting
         self.read = read
@@ -121,7 +121,7 @@ final class PendingRequest: Sendable {
 }
 
 /// The receiver of an answer: the kernel, or a test.
-protocol AnswerDestination: Sendable {
+package protocol AnswerDestination: Sendable {
     /// Sends the answer; false if it can no longer arrive.
     func deliver(_ answer: Answer) -> Bool
 
@@ -130,20 +130,6 @@ protocol AnswerDestination: Sendable {
 
     /// Waits for an interrupt that is being reported, and ends the delivery of interrupts.
     func unwatchInterrupts(of request: PendingRequest)
-}
-
-/// Passes every answer to a closure.
-struct RecordingDestination: AnswerDestination {
-    let record: @Sendable (Answer) -> Void
-
-    func deliver(_ answer: Answer) -> Bool {
-        record(answer)
-        return true
-    }
-
-    func watchInterrupts(of request: PendingRequest) {}
-
-    func unwatchInterrupts(of request: PendingRequest) {}
 }
 
 // MARK: - Reply phase

@@ -162,6 +162,13 @@ package struct DirectoryEntry: Hashable, Sendable {
     package var nextOffset: Int64
     /// The attributes, if they were sent: each entry with attributes counts as one lookup of its inode.
     package var attributes: Attributes?
+
+    package init(
+        name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, attributes: Attributes? = nil
+    ) {
+        (self.name, self.inode, self.kind) = (name, inode, kind)
+        (self.nextOffset, self.attributes) = (nextOffset, attributes)
+    }
 }
 
 // MARK: - C values

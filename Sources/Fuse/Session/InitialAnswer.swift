@@ -90,7 +90,8 @@ enum Capabilities {
     /// Cached symbolic links would not change. There are no writes, so there is no write-back. If the kernel sent reads past the
     /// page cache in the background (fs/fuse/file.c, fuse_direct_IO), no signal would interrupt their readers, and the reads
     /// would cost a third more.
-    private static let unwanted = FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_ASYNC_DIO
+    private static let unwanted =
+        FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_ASYNC_DIO | FUSE_CAP_ASYNC_READ
 
     /// The largest read-ahead, in bytes: a larger first request only delays the first byte of a cold file.
     ///
@@ -104,19 +105,16 @@ enum Capabilities {
 
     /// Chooses the capabilities, in libfuse's init callback.
     ///
-    /// - Parameters:
-    ///   - connection: The kernel's offer, in which the choice is stored.
-    ///   - interruptibleReads: See ``SessionConfiguration/interruptibleReads``.
-    static func choose(_ connection: inout fuse_conn_info, interruptibleReads: Bool) {
+    /// Page reads are interruptible: the kernel then reads ahead one request at a time. Asynchronous read-ahead is about twice as
+    /// fast for files that are not in the page cache, but no interrupt is sent for such a read. A fatal signal frees the reader at
+    /// once in both cases; a signal that the reader handles frees it, and cancels the work, only this way.
+    ///
+    /// - Parameter connection: The kernel's offer, in which the choice is stored.
+    static func choose(_ connection: inout fuse_conn_info) {
         connection.want |= connection.capable & UInt32(wanted)
         connection.want &= ~UInt32(unwanted)
         // libfuse splices through one pipe for each answering thread, which it creates itself and keeps.
         if Descriptors.own.usable < fewDescriptors { connection.want &= ~UInt32(FUSE_CAP_SPLICE_WRITE) }
-        if interruptibleReads {
-            connection.want &= ~UInt32(FUSE_CAP_ASYNC_READ)
-        } else {
-            connection.want |= connection.capable & UInt32(FUSE_CAP_ASYNC_READ)
-        }
         connection.max_readahead = min(connection.max_readahead, readAhead)
         // Times are whole seconds.
         connection.time_gran = 1_000_000_000

@@ -137,21 +137,7 @@ package enum Unmount {
         if geteuid() == 0 {
             return unsafe umount2(mountPoint, Int32(MNT_DETACH)) == 0
         }
-        return run(["fusermount3", "-u", "-q", "-z", "--", mountPoint])
-    }
-
-    /// Runs a program, waits for its end and returns whether it succeeded.
-    ///
-    /// posix_spawn(3), because a Swift process does not fork.
-    private static func run(_ words: [String]) -> Bool {
-        var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-        defer { unsafe arguments.forEach { unsafe free($0) } }
-        var process = pid_t()
-        guard unsafe posix_spawnp(&process, words[0], nil, nil, &arguments, environ) == 0 else { return false }
-        var status: Int32 = 0
-        while unsafe waitpid(process, &status, 0) < 0 {
-            guard errno == EINTR else { return false }
-        }
-        return status == 0
+        let words = ["fusermount3", "-u", "-q", "-z", "--", mountPoint]
+        return (try? ChildProcess.run(words[0], words))?.status == 0
     }
 }

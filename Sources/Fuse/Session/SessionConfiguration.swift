@@ -12,19 +12,7 @@ package struct SessionConfiguration: Sendable {
     package var deadline: Duration
     /// Whether to log libfuse's debug output.
     package var debug: Bool
-    /// The prefix of the extended attributes for which the file system is queried; all others answer EOPNOTSUPP.
-    ///
-    /// `ls -l` queries `security.selinux` and `system.posix_acl_access`, and does not repeat the query after that answer.
-    package var attributeNamespace = "user."
 
-    /// Whether the file system is notified of interrupted page reads; the kernel then reads ahead one request at a time.
-    ///
-    /// With `false` the kernel reads ahead asynchronously: files that are not in the page cache are read about twice as fast, but
-    /// no interrupt is sent for such a read. A fatal signal frees the reader at once in both cases. A signal that the reader
-    /// handles frees it, and cancels the work, only with `true`.
-    package var interruptibleReads = true
-
-    /// Creates a configuration with the `user.` attributes only and interruptible reads.
     package init(mountPoint: String, options: [String], deadline: Duration, debug: Bool) {
         self.mountPoint = mountPoint
         self.options = options

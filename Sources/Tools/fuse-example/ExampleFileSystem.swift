@@ -78,6 +78,12 @@ final class ExampleFileSystem: FileSystem {
         reply.entry(attributes(of: inode), entryTimeout: Self.day, attributesTimeout: Self.day)
     }
 
+    func release(_ request: ReleaseRequest) {}
+
+    func releaseDirectory(_ request: ReleaseRequest) {}
+
+    func part(of request: ReadRequest) -> FilePart? { nil }
+
     func forget(_ inode: UInt64, lookups: UInt64) {
         counts.withLock { counts in
             let left = (counts[inode] ?? 0) - lookups

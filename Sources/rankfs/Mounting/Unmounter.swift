@@ -62,13 +62,13 @@ enum Unmounter {
         guard let helper = helpers.first(where: { unsafe access($0, X_OK) == 0 }) else {
             throw ProgramError(.unavailable, "\(shown) needs fusermount3 to be unmounted; install the package fuse3.")
         }
-        let end: ChildProcess.End
+        let end: (status: Int32?, text: [UInt8])
         do throws(SystemError) {
             end = try ChildProcess.run(helper, ["fusermount3", "-u", "--", path])
         } catch {
             throw ProgramError(.mountFailure, "fusermount3 cannot be started: \(error.text); try again.")
         }
-        if end.status != 0 { throw refusal(shown, end.errors) }
+        if end.status != 0 { throw refusal(shown, String(decoding: end.text, as: UTF8.self)) }
     }
 
     /// The error for a refused unmount.

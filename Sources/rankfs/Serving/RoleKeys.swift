@@ -32,7 +32,7 @@ enum RoleKeys {
         let end: (status: Int32?, text: [UInt8])
         do throws(SystemError) {
             let deadline = TimeSource.system.now() + programPatience
-            end = try ChildProcess.output(of: program, words, upTo: longest, by: deadline)
+            end = try ChildProcess.run(program, words, reading: STDOUT_FILENO, upTo: longest, by: deadline)
         } catch { throw .refused("the program of credential_process cannot be used: \(error.text)") }
         guard end.status == 0 else {
             throw .refused("the program of credential_process failed" + (end.status.map { " with status \($0)" } ?? ""))
@@ -63,7 +63,7 @@ enum RoleKeys {
         var token = variables["AWS_CONTAINER_AUTHORIZATION_TOKEN"]
         if let file = variables["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] {
             do throws(SystemError) {
-                let bytes = try LocalFiles.read(file, limit: longest)
+                let bytes = try FileBytes.read(file, upTo: longest)
                 token = String(decoding: bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
             } catch { throw .refused("the file AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read: \(error.text)") }
         }
