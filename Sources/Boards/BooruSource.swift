@@ -280,8 +280,7 @@ extension BooruSource {
         guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
         let entries = try await list(terms, page: page, deadline: deadline).entries
         guard !entries.isEmpty || page == 1 else { throw .pastTheEnd }
-        var seen: Set<WorkID> = []
-        let works = entries.compactMap { admitted($0)?.work }.filter { seen.insert($0.id).inserted }
+        let works = entries.compactMap { admitted($0)?.work }.uniqued(by: \.id)
         return ListingPage(
             works: works, hasNext: hasNext(entries, page: page),
             unreadable: entries.count { $0 == .unreadable })

@@ -64,7 +64,7 @@ package struct PostFiles: Hashable, Sendable {
     package init?(
         original: PostFile, md5: String?, sample: PostFile? = nil, still: PostFile? = nil, small: PostFile? = nil
     ) {
-        guard original.size != nil, let md5 = md5?.lowercased(), Self.isDigest(md5) else { return nil }
+        guard original.size != nil, let md5 = md5?.lowercased(), md5.isMD5 else { return nil }
         self.original = original
         self.md5 = md5
         self.sample = sample
@@ -76,14 +76,6 @@ package struct PostFiles: Hashable, Sendable {
     package var regular: PostFile? {
         if let sample { return sample }
         return PostFormat.pictures.contains(original.fileExtension) ? original : still ?? small
-    }
-
-    static func isDigest(_ text: String) -> Bool {
-        text.utf8.count == 32
-            && text.utf8.allSatisfy {
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-            }
     }
 }
 

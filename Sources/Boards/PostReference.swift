@@ -1,3 +1,4 @@
+import Rankings
 /// The text form of a post's files that listings store.
 ///
 /// The original is written whole; of each other file only the differing middle, since names repeat every tag of a post. The
@@ -37,7 +38,7 @@ enum PostReference {
         guard (5...8).contains(fields.count), fields[0] == version, let size = Int64(fields[2]) else { return nil }
         let md5 = String(fields[3])
         guard
-            PostFiles.isDigest(md5),
+            md5.isMD5,
             let original = file(String(fields[4]), fileExtension: fields[1], size: size, md5: md5, hosts: hosts),
             var files = PostFiles(original: original, md5: md5)
         else { return nil }

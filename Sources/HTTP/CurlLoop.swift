@@ -2,6 +2,7 @@ package import Rankings
 import CCurl
 import Glibc
 import Synchronization
+import System
 
 /// The loop of a network thread: takes commands, moves bytes, ends late transfers, sleeps.
 ///
@@ -46,7 +47,7 @@ final class CurlLoop {
     /// All transfers that have not ended.
     private var flights: [ObjectIdentifier: CurlExchange] = [:]
     /// The transfers that libcurl works on, by its handles.
-    private var flying: [CurlEasy.ID: CurlExchange] = [:]
+    private var flying: [UInt: CurlExchange] = [:]
     private var spares: [CurlEasy] = []
     private var nextCheck = ContinuousClock.now
     private var isEnding = false

@@ -102,16 +102,16 @@ final class ConnectionDoubt: Sendable {
     }
 
     /// Moves bytes; returns the handles that libcurl has finished.
-    func turn() -> [(easy: CurlEasy.ID, code: CURLcode)] {
+    func turn() -> [(easy: UInt, code: CURLcode)] {
         hasMoved = false
         var running: Int32 = 0
         _ = unsafe curl_multi_perform(multi, &running)
         var left: Int32 = 0
-        var ended: [(easy: CurlEasy.ID, code: CURLcode)] = []
+        var ended: [(easy: UInt, code: CURLcode)] = []
         while let message = unsafe curl_multi_info_read(multi, &left) {
             guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
             guard let easy = unsafe message.pointee.easy_handle else { continue }
-            ended.append((unsafe CurlEasy.ID(easy), unsafe rankfs_curl_message_result(message)))
+            ended.append((UInt(bitPattern: easy), unsafe rankfs_curl_message_result(message)))
         }
         return ended
     }
@@ -239,15 +239,9 @@ final class LoopGuard: Sendable {
 ///
 /// Belongs to the loop's thread from first to last.
 @safe final class CurlEasy {
-    /// The identity of a handle in libcurl.
-    struct ID: Hashable {
-        private let address: UInt
-
-        init(_ pointer: UnsafeMutableRawPointer) { address = UInt(bitPattern: pointer) }
-    }
-
     let pointer: UnsafeMutableRawPointer
-    var id: ID { unsafe ID(pointer) }
+    /// The identity of the handle in libcurl.
+    var id: UInt { unsafe UInt(bitPattern: pointer) }
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var addressList: UnsafeMutablePointer<curl_slist>?
     /// Whether libcurl has accepted every essential option since the last reset.

@@ -139,6 +139,13 @@ extension ImageCache {
         return Marks.set(on: top).map(\.mark)
     }
 
+    /// Puts the marks of a cache directory on a directory below it, as far as the file system can hold them.
+    package static func markInherited(directory: String) {
+        guard let descriptor = try? CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else { return }
+        defer { Glibc.close(descriptor) }
+        _ = Marks.setInherited(on: descriptor)
+    }
+
     /// Makes the lock and the directories of a cache, which a disk without room may refuse.
     ///
     /// - Parameter directory: The cache directory, which exists.

@@ -3,7 +3,7 @@
 /// JPEG: ITU T.81 B.1.1.3 (SOI, EOI). PNG: RFC 2083 section 3. GIF: GIF89a section 27. WebP: RFC 9649 section 2.4. Zip: APPNOTE
 /// 4.3.16, without a comment, as services make them. AVIF and MP4: ISO/IEC 14496-12 section 4.3 (the file type box with its
 /// brand). WebM: RFC 8794 section 11.2.1 (the EBML header). The last three do not show where they end.
-enum PictureFormat: Equatable, Sendable {
+enum PictureFormat: String, Sendable {
     case jpeg, png, gif, webp, zip, avif, mp4, webm
 
     /// Bytes at the beginning that determine the format.
@@ -13,17 +13,8 @@ enum PictureFormat: Equatable, Sendable {
 
     /// The format that a file name extension promises; nil for an extension that is not a picture's.
     init?(fileExtension: String) {
-        switch fileExtension.lowercased() {
-        case "jpg", "jpeg": self = .jpeg
-        case "png": self = .png
-        case "gif": self = .gif
-        case "webp": self = .webp
-        case "zip": self = .zip
-        case "avif": self = .avif
-        case "mp4": self = .mp4
-        case "webm": self = .webm
-        default: return nil
-        }
+        let name = fileExtension.lowercased()
+        self.init(rawValue: name == "jpg" ? "jpeg" : name)
     }
 
     /// The format that the first bytes show; nil for any other bytes.
@@ -81,14 +72,9 @@ enum PictureFormat: Equatable, Sendable {
     /// Whether a media type belongs to this format and to no other.
     func isNamed(by type: some StringProtocol) -> Bool {
         switch self {
-        case .jpeg: type == "image/jpeg"
-        case .png: type == "image/png"
-        case .gif: type == "image/gif"
-        case .webp: type == "image/webp"
+        case .jpeg, .png, .gif, .webp, .avif: type == "image/\(rawValue)"
         case .zip: type == "application/zip" || type == "application/x-zip-compressed"
-        case .avif: type == "image/avif"
-        case .mp4: type == "video/mp4"
-        case .webm: type == "video/webm"
+        case .mp4, .webm: type == "video/\(rawValue)"
         }
     }
 

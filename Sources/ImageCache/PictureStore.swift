@@ -1,3 +1,4 @@
+import Rankings
 internal import CLinux
 internal import System
 internal import Dispatch
@@ -530,7 +531,7 @@ struct NameReader {
     /// Reads a decimal number without a plus or leading zeros.
     mutating func number() -> Int64? {
         let isNegative = skip("-")
-        let digits = rest.prefix { (48...57).contains($0) }
+        let digits = rest.prefix { $0.isDigit }
         guard let first = digits.first, first != 48 || digits.count == 1 && !isNegative else { return nil }
         rest.removeFirst(digits.count)
         var value: Int64 = 0
@@ -548,7 +549,7 @@ struct NameReader {
     /// Reads 16 lower-case hexadecimal digits.
     mutating func hash() -> UInt64? {
         let digits = rest.prefix(16)
-        guard digits.count == 16, digits.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }) else {
+        guard digits.count == 16, digits.allSatisfy({ $0.isDigit || (97...102).contains($0) }) else {
             return nil
         }
         rest.removeFirst(16)

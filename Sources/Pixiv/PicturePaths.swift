@@ -132,7 +132,7 @@ package struct PicturePath: Hashable, Sendable {
     }
 
     private static func isSizeByte(_ byte: UInt8) -> Bool {
-        PathParts.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+        byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
     }
 }
 
@@ -209,7 +209,7 @@ struct AvatarPath: Hashable, Sendable {
         guard halves.count == 2, ["jpg", "png", "gif"].contains(halves[1]) else { return nil }
         let parts = halves[0].split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2 || parts.count == 3 && PathParts.decimal(parts[2]) != nil,
-            PathParts.decimal(parts[0]) != nil, PathParts.isHash(parts[1])
+            PathParts.decimal(parts[0]) != nil, parts[1].isMD5
         else { return nil }
         self.uploaded = uploaded
         self.fileExtension = String(halves[1])
@@ -254,24 +254,14 @@ enum PathParts {
         let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
         guard let id = decimal(parts[0]), id > 0, parts[0].first != "0" else { return nil }
         if parts.count > 1 {
-            guard parts.count == 2, isHash(parts[1]) else { return nil }
+            guard parts.count == 2, parts[1].isMD5 else { return nil }
         }
         return WorkID(rawValue: Int64(id))
     }
 
     /// A number of 1 to 15 decimal digits and nothing else.
     static func decimal(_ text: Substring) -> Int? {
-        guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(isDigit) else { return nil }
+        guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit) else { return nil }
         return Int(text)
-    }
-
-    /// Whether a text is 32 hexadecimal digits in small letters.
-    static func isHash(_ text: Substring) -> Bool {
-        text.utf8.count == 32
-            && text.utf8.allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
-    }
-
-    static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

@@ -100,6 +100,13 @@ extension RankFileSystem {
         reply.fail(failure.errno)
     }
 
+    /// The node of an inode; nil, and the request is answered, if it is forgotten.
+    func node(_ inode: UInt64, or reply: Reply) -> Node? {
+        if let node = inodes.node(inode) { return node }
+        refuse(reply, .forgottenInode, subject: "inode \(inode)")
+        return nil
+    }
+
     /// Answers from a task that runs `work`; an error that `work` throws is reported and answered.
     func later(
         _ reply: Reply, subject: @escaping @Sendable () -> String,

@@ -1,5 +1,6 @@
 package import HTTP
 package import Rankings
+import System
 
 /// Recorded answers of a service in a form that can be published: their structure, without anything personal.
 ///
@@ -64,8 +65,8 @@ package struct AnswerRecording: Sendable {
         if let json = try? JSONReader.read(bytes) { return JSONText(redacted(json)) }
         guard response.head.isText else {
             return .object([
-                ("bytes", .integer(Int64(bytes.count))), ("begins", .text(Self.hex(bytes.prefix(Self.edge)))),
-                ("ends", .text(Self.hex(bytes.suffix(Self.edge)))),
+                ("bytes", .integer(Int64(bytes.count))), ("begins", .text(SHA256.hex(bytes.prefix(Self.edge)))),
+                ("ends", .text(SHA256.hex(bytes.suffix(Self.edge)))),
             ])
         }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -79,10 +80,6 @@ package struct AnswerRecording: Sendable {
     private static let edge = 16
     /// The number of characters recorded of a page's tags.
     private static let longestPage = 4096
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
 
     /// Returns the names of a page's tags in sequence: `html head title /title`.
     private static func tags(of page: String) -> String {
@@ -176,7 +173,7 @@ package struct AnswerRecording: Sendable {
             return Self.isPersons(field) ? String(person(number)) : text
         }
         if text.hasPrefix("https://") || text.hasPrefix("http://") { return address(text) }
-        if Self.isMoment(field) && Self.isNumeric(text) || Self.isDigest(text) { return text }
+        if Self.isMoment(field) && Self.isNumeric(text) || text.isMD5 { return text }
         let isWord = text.utf8.count <= 24 && text.utf8.allSatisfy { Self.isWordByte($0) || "/-".utf8.contains($0) }
         if isWord, Self.enumerations.contains(field) || isTop && Self.topEnumerations.contains(field) { return text }
         if isTop, Self.refusals.contains(field), !text.contains("@") {
@@ -189,10 +186,6 @@ package struct AnswerRecording: Sendable {
     private static func isNumeric(_ text: String) -> Bool {
         text.utf8.count <= 40
             && text.unicodeScalars.allSatisfy { ("0"..."9").contains($0) || "-:+./ TZ".unicodeScalars.contains($0) }
-    }
-
-    private static func isDigest(_ text: some StringProtocol) -> Bool {
-        text.utf8.count == 32 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 
     // MARK: - Words
@@ -258,9 +251,9 @@ package struct AnswerRecording: Sendable {
         let shown = masked(path) { part in
             let pieces = part.split(separator: "_", omittingEmptySubsequences: false)
             return pieces.allSatisfy { piece in
-                if Self.isDigest(piece) { return isKnown }
-                let isNumber = piece.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: "x") }
-                let isPage = piece.hasPrefix("p") && piece.dropFirst().utf8.allSatisfy { (48...57).contains($0) }
+                if piece.isMD5 { return isKnown }
+                let isNumber = piece.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: "x") }
+                let isPage = piece.hasPrefix("p") && piece.dropFirst().utf8.allSatisfy { $0.isDigit }
                 return !isPersons && isKnown && (isNumber || isPage || vocabulary.contains(String(piece)))
             }
         }

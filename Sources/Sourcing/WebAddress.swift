@@ -32,16 +32,14 @@ package struct WebAddress: Hashable, Sendable {
 
     /// Parses a work's number as web pages spell it: decimal digits without a leading zero; nil for any other text.
     package static func work(_ text: String) -> WorkID? {
-        guard let first = text.utf8.first, first != UInt8(ascii: "0"), text.utf8.allSatisfy(isDigit) else { return nil }
+        guard let first = text.utf8.first, first != UInt8(ascii: "0"), text.utf8.allSatisfy(\.isDigit) else {
+            return nil
+        }
         return Int64(text).map { WorkID(rawValue: $0) }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-
     private static func isHostByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "-")
+        byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "-")
             || byte == UInt8(ascii: ".")
     }
 }
@@ -50,15 +48,16 @@ package struct WebAddress: Hashable, Sendable {
 
 /// Percent-encoding of URLs (RFC 3986, section 2).
 package enum PercentCoding {
-    /// Encodes every byte that is not unreserved, so that no text can leave its place in a URL.
-    package static func encode(_ text: String) -> String {
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            if isUnreserved(byte) {
-                encoded.append(byte)
-            } else {
-                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
+    /// The bytes that mean nothing in a URL.
+    package static let unreserved = Set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    /// Encodes every byte that is not kept; by default no text can leave its place in a URL.
+    package static func encode(_ text: String, keeping kept: Set<UInt8> = unreserved) -> String {
+        let encoded = text.utf8.flatMap { byte in
+            kept.contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
         return String(decoding: encoded, as: UTF8.self)
     }
@@ -68,35 +67,14 @@ package enum PercentCoding {
         var decoded: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
-            let pair = rest.prefix(2).compactMap { value(ofDigit: $0) }
+            let pair = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
             if byte == UInt8(ascii: "%"), pair.count == 2 {
-                decoded.append(pair[0] << 4 | pair[1])
+                decoded.append(UInt8(pair[0] << 4 | pair[1]))
                 rest = rest.dropFirst(2)
             } else {
                 decoded.append(byte)
             }
         }
         return String(decoding: decoded, as: UTF8.self)
-    }
-
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-
-    private static func value(ofDigit byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

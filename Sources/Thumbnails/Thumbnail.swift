@@ -1,5 +1,6 @@
 import System
 package import Rankings
+import Sourcing
 
 /// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it.
 ///
@@ -149,34 +150,17 @@ package enum FileURI {
     package static func of(_ path: String, _ spelling: Spelling = .glib) -> String {
         switch spelling {
         case .glib: scheme + escaped(path)
-        case .qt: scheme + escaped(path) { kept.contains($0) || keptByQt.contains($0) }
-        case .decoded:
-            scheme
-                + escaped(path) { $0 >= 0x80 || $0 == UInt8(ascii: " ") || kept.contains($0) || keptByQt.contains($0) }
+        case .qt: scheme + PercentCoding.encode(path, keeping: keptByQt)
+        case .decoded: scheme + PercentCoding.encode(path, keeping: keptWhenDecoded)
         }
     }
 
     /// Percent-encodes all bytes but those that g_filename_to_uri(3) leaves (tried with GLib 2.74).
-    package static func escaped(_ path: String) -> String {
-        escaped(path) { kept.contains($0) }
-    }
+    package static func escaped(_ path: String) -> String { PercentCoding.encode(path, keeping: kept) }
 
-    private static func escaped(_ path: String, except isKept: (UInt8) -> Bool) -> String {
-        var bytes: [UInt8] = []
-        for byte in path.utf8 {
-            if isKept(byte) {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static let digits = Array("0123456789ABCDEF".utf8)
-    private static let kept = Set(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/!$&'()*+,:=@~-._".utf8)
-    private static let keptByQt = Set("[];".utf8)
+    private static let kept = PercentCoding.unreserved.union("/!$&'()*+,:=@".utf8)
+    private static let keptByQt = kept.union("[];".utf8)
+    private static let keptWhenDecoded = keptByQt.union(" ".utf8).union(0x80...0xFF)
 }
 
 /// The spellings that programs use for the address of a file in its directory's shared store, `.sh_thumbnails`.
@@ -193,13 +177,10 @@ package enum SharedAddress {
 
     /// Returns the digest in a thumbnail's name, `<32 digits>.png`; nil for any other name.
     package static func digest(in name: [UInt8]) -> String? {
-        guard name.count == 36, name.suffix(4).elementsEqual(".png".utf8), name.prefix(32).allSatisfy(isDigit) else {
+        guard name.count == 36, name.suffix(4).elementsEqual(".png".utf8), name.prefix(32).allSatisfy(\.isHexDigit)
+        else {
             return nil
         }
         return String(decoding: name.prefix(32), as: UTF8.self)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import System
 import Synchronization
+import Rankings
 
 /// The user's own store of thumbnails, which all desktops share: `$XDG_CACHE_HOME/thumbnails`.
 ///
@@ -239,11 +240,9 @@ package struct ThumbnailLedger: Sendable {
 
     /// Returns the noted paths, each once, in the order of their last notes.
     private func files(_ descriptor: Int32, _ length: Int) -> [String] {
-        var seen: Set<String> = []
         // A note that a crash cut off is not the path of a thumbnail.
         let notes = ((try? FileBytes.read(descriptor, upTo: length)) ?? []).split(separator: 0)
-        let files = notes.reversed().map { String(decoding: $0, as: UTF8.self) }.filter { seen.insert($0).inserted }
-        return files.reversed()
+        return notes.reversed().map { String(decoding: $0, as: UTF8.self) }.uniqued(by: \.self).reversed()
     }
 
     /// Counts the thumbnails that rankfs wrote and that `accepts` takes.

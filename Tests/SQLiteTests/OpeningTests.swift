@@ -22,7 +22,7 @@ import Testing
     @Test func aBrokenMigrationLeavesNothing() throws {
         let connection = try Connection(path: path)
         let broken = Migration("broken", "CREATE TABLE v(a); NONSENSE")
-        #expect(throws: DatabaseError.self) { try Migrator([first, broken]).migrate(connection) }
+        #expect(throws: DatabaseError.self) { try connection.migrate([first, broken]) }
         #expect(try connection.first("SELECT count(*) FROM sqlite_schema WHERE name IN ('t', 'v')") { $0.int(0) } == 0)
     }
 

@@ -101,20 +101,3 @@ package struct DanbooruEngine: BooruEngine {
         }
     }
 }
-
-// MARK: - Danbooru plug in
-
-/// The entry of Danbooru in the registry of sources.
-package struct DanbooruPlugIn: SourcePlugIn {
-    package init() {}
-
-    package var description: SourceDescription { DanbooruFacts.description }
-
-    package func source(_ means: SourceMeans) -> any RankingSource {
-        BooruSource(DanbooruEngine(), means)
-    }
-
-    package var vocabulary: Set<String> { BooruLimits.vocabulary }
-
-    package var plainRequest: String { "/posts.json?tags=rating:g&limit=1" }
-}

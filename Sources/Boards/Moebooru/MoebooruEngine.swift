@@ -124,27 +124,3 @@ package struct MoebooruEngine: BooruEngine {
         return refusal.usual(of: title)
     }
 }
-
-// MARK: - Moebooru plug in
-
-/// The entry of a Moebooru site in the registry of sources.
-package struct MoebooruPlugIn: SourcePlugIn {
-    private let site: MoebooruSite
-
-    private init(_ site: MoebooruSite) {
-        self.site = site
-    }
-
-    package static let yandere = MoebooruPlugIn(.yandere)
-    package static let konachan = MoebooruPlugIn(.konachan)
-
-    package var description: SourceDescription { site.description }
-
-    package func source(_ means: SourceMeans) -> any RankingSource {
-        BooruSource(MoebooruEngine(site), means)
-    }
-
-    package var vocabulary: Set<String> { BooruLimits.vocabulary }
-
-    package var plainRequest: String { "/post.json?tags=rating:s&limit=1" }
-}

@@ -83,18 +83,14 @@ extension MoebooruPost {
             ("file_ext", record["file_ext"].plain), ("source", record["source"].plain),
             ("parent", record["parent_id"].plain), ("has_children", record["has_children"].plain),
             ("uploader", record["creator_id"].plain), ("uploader_name", record["author"].plain),
-            ("approver", record["approver_id"].plain), ("status", .array(unique(status).map { .string($0) })),
+            ("approver", record["approver_id"].plain),
+            ("status", .array(status.uniqued(by: \.self).map { .string($0) })),
             ("flag_detail", .object(record["flag_detail"].members.map { .init(name: $0.name, value: $0.value.plain) })),
             ("updated", moment(record["updated_at"])), ("last_noted", moment(record["last_noted_at"])),
             ("last_commented", moment(record["last_commented_at"])), ("renditions", .object(sizes)),
             ("tag_groups", .object(groups(record))),
         ]
         return PostFields(more: named.shown)
-    }
-
-    private func unique(_ words: [String]) -> [String] {
-        var seen: Set<String> = []
-        return words.filter { seen.insert($0).inserted }
     }
 
     /// Pixels and bytes of a rendition; nil for a rendition that was not made.

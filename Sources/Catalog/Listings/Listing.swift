@@ -268,7 +268,7 @@ extension Listing {
 
     /// The number at the beginning of an entry's name, as in `001-Title.jpg`; nil for other names (`.hidden`, `desktop.ini`).
     static func leadingNumber(of name: [UInt8]) -> Int64? {
-        let digits = name.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = name.prefix(while: \.isDigit)
         guard !digits.isEmpty, name.dropFirst(digits.count).first == UInt8(ascii: "-") else { return nil }
         return Int64(String(decoding: digits, as: UTF8.self))
     }

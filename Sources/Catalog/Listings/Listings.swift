@@ -285,9 +285,8 @@ extension Listings {
     private func index(
         of key: ListingKey, _ limit: AnswerLimit
     ) async throws(Failure) -> (works: [WorkID], records: [WorkID: ListedWork]) {
-        var seen: Set<WorkID> = []
         let page = try await source.page(of: key, 1, deadline: limit.deadline)
-        let works = (page.works.map(\.id) + (page.further ?? [])).filter { seen.insert($0).inserted }
+        let works = (page.works.map(\.id) + (page.further ?? [])).uniqued(by: \.self)
         return (works, Dictionary(page.entries.map { ($0.work.id, $0) }) { first, _ in first })
     }
 

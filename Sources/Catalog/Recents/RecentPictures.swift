@@ -78,15 +78,11 @@ package struct StoredText: Hashable, Sendable {
     package var text: String
     package var fetched: Int64
     package var changed: Int64
+}
 
+extension StoredText {
     init(_ text: String, now: Int64) {
         self.init(text: text, fetched: now, changed: now)
-    }
-
-    init(text: String, fetched: Int64, changed: Int64) {
-        self.text = text
-        self.fetched = fetched
-        self.changed = changed
     }
 }
 

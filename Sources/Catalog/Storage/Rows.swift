@@ -207,23 +207,16 @@ extension Rows {
     ) throws(DatabaseError) -> ListedWork? {
         try connection.first(
             """
-            SELECT w.id, w.title, w.author, w.author_name, w.tags, w.kind, w.width, w.height, w.page_count, w.views,
-                w.ratings, w.withheld, e.rank, e.previous_rank, e.uploaded, e.reference, w.ai, w.origin, w.series
+            SELECT w.title, w.author, w.author_name, w.tags, w.kind, w.width, w.height, w.page_count, e.uploaded, w.views,
+                w.ratings, e.reference, w.withheld, w.ai, w.origin, w.series, e.rank, e.previous_rank
             FROM listings l JOIN entries e ON e.listing = l.id JOIN works w ON w.id = e.work
             WHERE l.key = ? AND e.work = ? LIMIT 1
             """,
             .text(variant.text(of: key)), .integer(entry.picture.work.rawValue)
         ) { row in
             ListedWork(
-                rank: row.optionalInt64(12).map(Int.init), previousRank: row.optionalInt64(13).map(Int.init),
-                work: Work(
-                    id: WorkID(rawValue: row.int64(0)), title: row.text(1), author: UserID(rawValue: row.int64(2)),
-                    authorName: row.text(3), tags: tags(row.text(4)),
-                    kind: WorkKind(rawValue: row.int(5)) ?? .illustration, width: row.int(6), height: row.int(7),
-                    pageCount: row.int(8), uploaded: row.int64(14), views: row.optionalInt64(9).map(Int.init),
-                    ratings: row.optionalInt64(10).map(Int.init), picture: row.text(15), withheld: row.optionalText(11),
-                    isAI: row.optionalInt64(16).map { $0 != 0 }, origin: row.optionalText(17),
-                    series: row.optionalInt64(18))
+                rank: row.optionalInt64(16).map(Int.init), previousRank: row.optionalInt64(17).map(Int.init),
+                work: work(entry.picture.work, row)
             )
         }
     }
@@ -358,14 +351,17 @@ extension Rows {
             FROM works WHERE id = ?
             """,
             .integer(id.rawValue)
-        ) { row in
-            Work(
-                id: id, title: row.text(0), author: UserID(rawValue: row.int64(1)), authorName: row.text(2),
-                tags: tags(row.text(3)), kind: WorkKind(rawValue: row.int(4)) ?? .illustration, width: row.int(5),
-                height: row.int(6), pageCount: row.int(7), uploaded: row.int64(8),
-                views: row.optionalInt64(9).map(Int.init), ratings: row.optionalInt64(10).map(Int.init),
-                picture: row.text(11), withheld: row.optionalText(12), isAI: row.optionalInt64(13).map { $0 != 0 },
-                origin: row.optionalText(14), series: row.optionalInt64(15))
-        }
+        ) { row in work(id, row) }
+    }
+
+    /// The record of a work from the columns of the two queries for it.
+    private static func work(_ id: WorkID, _ row: Statement) -> Work {
+        Work(
+            id: id, title: row.text(0), author: UserID(rawValue: row.int64(1)), authorName: row.text(2),
+            tags: tags(row.text(3)), kind: WorkKind(rawValue: row.int(4)) ?? .illustration, width: row.int(5),
+            height: row.int(6), pageCount: row.int(7), uploaded: row.int64(8),
+            views: row.optionalInt64(9).map(Int.init), ratings: row.optionalInt64(10).map(Int.init),
+            picture: row.text(11), withheld: row.optionalText(12), isAI: row.optionalInt64(13).map { $0 != 0 },
+            origin: row.optionalText(14), series: row.optionalInt64(15))
     }
 }

@@ -19,12 +19,11 @@ package enum AnimatedPicture {
     ///   - format: The format of the file.
     ///   - delays: The milliseconds that each frame is shown, corrected by `FrameLimits.shown`; one for each frame.
     ///   - bound: The most bytes of the result.
-    ///   - isCancelled: Returns whether to stop; called before each frame.
     ///   - frame: Returns a frame's JPEG by its index; called once for each frame, in order.
     /// - Returns: The whole file.
     /// - Throws: `MediaError`, or the error of `frame`.
     package static func encode(
-        as format: RenderJob.AnimationFormat, delays: [Int], bound: Int, isCancelled: () -> Bool = { false },
+        as format: RenderJob.AnimationFormat, delays: [Int], bound: Int,
         frame: (Int) throws -> [UInt8]
     ) throws -> [UInt8] {
         guard (1...FrameLimits.count).contains(delays.count) else {
@@ -33,7 +32,6 @@ package enum AnimatedPicture {
         var file: (any AnimationContainer)?
         var last: Pixels?
         for (index, delay) in delays.enumerated() {
-            if isCancelled() { throw MediaError.cancelled }
             var pixels = try JPEG.decode(frame(index))
             if format == .gif { pixels = Scaling.fit(pixels, within: longestGIFEdge) }
             let area: PixelArea

@@ -154,10 +154,8 @@ package enum ListAnswers {
         guard list.isArray else {
             throw .unreadable("pixiv's list of names is none; pixiv may have changed it.")
         }
-        var seen: Set<String> = []
-        let names = list.elements.prefix(PixivLimits.tagsOfAuthor).compactMap { entry -> String? in
-            entry[field].text.flatMap(name).flatMap { seen.insert($0).inserted ? $0 : nil }
-        }
+        let names = list.elements.prefix(PixivLimits.tagsOfAuthor).compactMap { $0[field].text.flatMap(name) }
+            .uniqued(by: \.self)
         if names.isEmpty, !list.elements.isEmpty {
             throw noneUnderstood(list.elements.count, "names")
         }
@@ -173,8 +171,7 @@ package enum ListAnswers {
         guard users.isArray else {
             throw .unreadable("pixiv's list of followed authors has no authors; pixiv may have changed it.")
         }
-        var seen: Set<UserID> = []
-        let authors = users.elements.compactMap { AuthorAnswers.author($0) }.filter { seen.insert($0.id).inserted }
+        let authors = users.elements.compactMap { AuthorAnswers.author($0) }.uniqued(by: \.id)
         if authors.isEmpty, !users.elements.isEmpty {
             throw noneUnderstood(users.elements.count, "followed authors")
         }

@@ -65,7 +65,7 @@ package enum WorkAnswers {
 
     /// Whether a name has the form of `000000.jpg`: six digits, as in every archive seen.
     private static func isFrameName(_ name: String) -> Bool {
-        name.utf8.count == 10 && name.hasSuffix(".jpg") && name.utf8.prefix(6).allSatisfy(PathParts.isDigit)
+        name.utf8.count == 10 && name.hasSuffix(".jpg") && name.utf8.prefix(6).allSatisfy(\.isDigit)
     }
 }
 

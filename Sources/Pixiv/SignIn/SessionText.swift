@@ -95,7 +95,7 @@ package struct SessionCookie: SourceSession, Hashable, CustomStringConvertible, 
         guard value.utf8.count <= Self.longest, let underscore = value.firstIndex(of: "_") else { return nil }
         let digits = value[..<underscore].utf8
         let secret = value[value.index(after: underscore)...].utf8
-        guard digits.allSatisfy({ (48...57).contains($0) }), let number = Int64(Substring(digits)), number > 0,
+        guard digits.allSatisfy({ $0.isDigit }), let number = Int64(Substring(digits)), number > 0,
             secret.count >= Self.shortestSecret, secret.allSatisfy(CookieText.isAllowed)
         else { return nil }
         self.value = value

@@ -58,13 +58,7 @@ enum EntryName {
     }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
-        guard !digits.isEmpty, digits.count <= TreeLimits.idDigits else { return nil }
-        var number: Int64 = 0
-        for digit in digits {
-            guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
-            number = number * 10 + Int64(digit - UInt8(ascii: "0"))
-        }
-        return number
+        digits.count <= TreeLimits.idDigits ? Digits.number(digits).map(Int64.init) : nil
     }
 }
 

@@ -5,9 +5,7 @@ import Rankings
 
 extension RankFileSystem {
     package func ioctl(_ request: IoctlRequest, reply: IoctlReply) {
-        guard let node = inodes.node(request.inode) else {
-            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
-        }
+        guard let node = node(request.inode, or: reply) else { return }
         if let failure = node.refusal(in: tree) { return refuse(reply, failure, subject: node.path.text) }
         // ENOTTY, as for any other ioctl: programs probe files with the ioctls of terminals.
         guard let command = MountCommand(rawValue: request.command), command.isMeant(for: node) else {

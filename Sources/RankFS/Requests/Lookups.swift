@@ -12,9 +12,7 @@ extension RankFileSystem {
                 try await self.resolve(finding, reply, for: TreeLimits.frozen, request.caller)
             }
         }
-        guard let parent = inodes.node(request.parent) else {
-            return refuse(reply, .forgottenInode, subject: "inode \(request.parent)")
-        }
+        guard let parent = node(request.parent, or: reply) else { return }
         let name = request.name
         guard name.count <= TreeLimits.longestName else {
             return refuse(reply, .nameTooLong, subject: parent.path.text)
@@ -140,9 +138,7 @@ extension RankFileSystem {
 
 extension RankFileSystem {
     package func attributes(_ request: InodeRequest, reply: AttributesReply) {
-        guard let node = inodes.node(request.inode) else {
-            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
-        }
+        guard let node = node(request.inode, or: reply) else { return }
         if let shown = known(node, number: request.inode) {
             sizes.watchAnnouncement(shown, request.inode)
             return reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
@@ -234,9 +230,7 @@ extension RankFileSystem {
 
 extension RankFileSystem {
     package func readLink(_ request: InodeRequest, reply: LinkReply) {
-        guard let node = inodes.node(request.inode) else {
-            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
-        }
+        guard let node = node(request.inode, or: reply) else { return }
         guard case .link(let link) = node else { return refuse(reply, .notALink, subject: node.path.text) }
         if tree.isKept(node), !tree.isOwner(request.caller) {
             return refuse(reply, .ownersOnly, subject: node.path.text)

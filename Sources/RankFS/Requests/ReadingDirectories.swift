@@ -178,9 +178,7 @@ extension RankFileSystem {
 
 extension RankFileSystem {
     package func openDirectory(_ request: OpenRequest, reply: OpenReply) {
-        guard let node = inodes.node(request.inode) else {
-            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
-        }
+        guard let node = node(request.inode, or: reply) else { return }
         guard case .directory(let directory) = node else {
             return refuse(reply, .notADirectory, subject: node.path.text)
         }

@@ -20,9 +20,7 @@ extension OpenRequest {
 
 extension RankFileSystem {
     package func open(_ request: OpenRequest, reply: OpenReply) {
-        guard let node = inodes.node(request.inode) else {
-            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
-        }
+        guard let node = node(request.inode, or: reply) else { return }
         if let failure = tree.refusal(of: node, to: request.caller) {
             return refuse(reply, failure, subject: node.path.text)
         }

@@ -28,8 +28,8 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     package init?(_ text: String) {
         let bytes = Array(text.utf8.prefix(11))
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
-            let year = Self.number(bytes[0..<4]), let month = Self.number(bytes[5..<7]),
-            let day = Self.number(bytes[8..<10])
+            let year = Digits.number(bytes[0..<4]), let month = Digits.number(bytes[5..<7]),
+            let day = Digits.number(bytes[8..<10])
         else { return nil }
         self.init(year: year, month: month, day: day)
     }
@@ -37,8 +37,8 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Parses `20240501`.
     package init?(compact text: String) {
         let bytes = Array(text.utf8.prefix(9))
-        guard bytes.count == 8, let year = Self.number(bytes[0..<4]), let month = Self.number(bytes[4..<6]),
-            let day = Self.number(bytes[6..<8])
+        guard bytes.count == 8, let year = Digits.number(bytes[0..<4]), let month = Digits.number(bytes[4..<6]),
+            let day = Digits.number(bytes[6..<8])
         else { return nil }
         self.init(year: year, month: month, day: day)
     }
@@ -114,23 +114,33 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
         let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }
-
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
-        var value = 0
-        for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-            value = value * 10 + Int(digit - UInt8(ascii: "0"))
-        }
-        return value
-    }
 }
 
-/// Numbers in decimal with leading zeros.
-enum Digits {
-    static func padded(_ number: Int, to width: Int) -> String {
+/// Numbers in decimal, with leading zeros.
+package enum Digits {
+    /// The number that some digits of ASCII spell, at most 18 of them; nil for anything else.
+    package static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+        guard (1...18).contains(digits.count), digits.allSatisfy(\.isDigit) else { return nil }
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    package static func padded(_ number: Int, to width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
+}
+
+extension UInt8 {
+    /// Whether it is a decimal digit of ASCII.
+    package var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// Whether it is a hexadecimal digit of ASCII, in lower case.
+    package var isHexDigit: Bool { isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self) }
+}
+
+extension StringProtocol {
+    /// Whether it is an MD5 digest: 32 hexadecimal digits in lower case.
+    package var isMD5: Bool { utf8.count == 32 && utf8.allSatisfy(\.isHexDigit) }
 }
 
 // MARK: - Timestamp
@@ -191,8 +201,6 @@ package enum Timestamp {
     }
 
     private static func twoDigits(_ text: some StringProtocol) -> Int? {
-        guard text.utf8.count == 2, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        return Int(text)
+        text.utf8.count == 2 ? Digits.number(Array(text.utf8)[...]) : nil
     }
 }

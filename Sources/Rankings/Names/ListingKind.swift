@@ -1,7 +1,7 @@
 /// A kind of listing: all that distinguishes it from other kinds is its row (`facts`).
 ///
 /// The order of the cases is that of their directories in the root.
-package enum ListingKind: CaseIterable, Hashable, Sendable {
+package enum ListingKind: Int, CaseIterable, Hashable, Sendable {
     case ranking
     case author
     case artist
@@ -29,158 +29,140 @@ package enum ListingKind: CaseIterable, Hashable, Sendable {
     case bookmarkMonth
 
     /// The row of the kind.
-    package var facts: ListingFacts {
+    package var facts: ListingFacts { Self.table[rawValue] }
+
+    private static let table = allCases.map(\.row)
+
+    private var row: ListingFacts {
         switch self {
-        case .ranking: .ranking
-        case .author: .author
-        case .artist: .artist
-        case .work: .work
-        case .search: .search
-        case .series: .series
-        case .family: .family
-        case .favorites: .favorites
-        case .pool: .pool
-        case .poolsOfPost: .poolsOfPost
-        case .favoriteGroup: .favoriteGroup
-        case .hot: .hot
-        case .bookmarks: .bookmarks
-        case .following: .following
-        case .feed: .feed
-        case .feedR18: .feedR18
-        case .related: .related
-        case .collection: .collection
-        case .authorTags: .authorTags
-        case .authorTag: .authorTag
-        case .bookmarksPrivate: .bookmarksPrivate
-        case .bookmarkTags: .bookmarkTags
-        case .bookmarkTag: .bookmarkTag
-        case .bookmarkMonths: .bookmarkMonths
-        case .bookmarkMonth: .bookmarkMonth
+        case .ranking:
+            ListingFacts("ranking", by: .day, at: .rankings, order: .ranked, freshness: .calendar, sharedUnder: "days")
+        case .author:
+            // The works of an author.
+            // Three requests ahead, because five thousand works are fifty requests.
+            ListingFacts(
+                "author", by: .number, at: .folder("users"), isIndexed: true, ahead: 3, most: 5000, freshness: .halfDay,
+                sharedUnder: "authors", mayBeAbsent: true, seen: .author)
+        case .artist:
+            // The works of an artist known by name alone.
+            ListingFacts(
+                "artists", by: .name, at: .folder("artists"), freshness: .halfDay, sharedUnder: "artists",
+                mayBeAbsent: true)
+        case .work:
+            // The pages of one work, as the author uploaded them; its answers are records.
+            ListingFacts(
+                "work", by: .number, at: .folder("works"), order: .given, contents: .pages, most: 1,
+                freshness: .halfDay,
+                sharedUnder: "works", mayBeAbsent: true, seen: .work)
+        case .search:
+            // The results of a search by the user, independent of the spelling of its words.
+            ListingFacts("search", by: .name, at: .folder("search"), audience: .owner)
+        case .series:
+            // A series of an author's works, each under its number in the series; the last ones come first.
+            ListingFacts(
+                "series", by: .number, at: .folder("series"), freshness: .halfDay, sharedUnder: "series",
+                mayBeAbsent: true)
+        case .family:
+            // The posts that belong together: a post without a parent and its children.
+            // One page holds any family.
+            ListingFacts(
+                "family", by: .number, at: .folder("family"), most: 1, sharedUnder: "family", mayBeAbsent: true)
+        case .favorites:
+            // The posts that a user of a board likes, the last one that was liked first.
+            ListingFacts("favorites", by: .name, at: .folder("favorites"), order: .given, audience: .owner)
+        case .pool:
+            // The posts of a pool of a board, each under its number in the pool; the subject is the pool's number or its name.
+            ListingFacts(
+                "pools", by: .name, at: .folder("pools"), order: .ranked, freshness: .halfDay, sharedUnder: "pools",
+                mayBeAbsent: true)
+        case .poolsOfPost:
+            // The pools that contain a post, by number and name; no directory shows them, an attribute of the post does.
+            ListingFacts(
+                "pools-of", by: .number, at: .inside(.work, "pools"), order: .given, contents: .authors, most: 1,
+                freshness: .halfDay, sharedUnder: "pools-of")
+        case .favoriteGroup:
+            // The posts of a user's group of favourites, each under its number in the group.
+            ListingFacts(
+                "favgroups", by: .number, at: .folder("favgroups"), order: .ranked, freshness: .halfDay,
+                sharedUnder: "favgroups", mayBeAbsent: true)
+        case .hot:
+            // The posts of the last two days that users like now; there is one such listing, number 1.
+            ListingFacts(
+                "hot", by: .number, at: .root, ownName: "hot", order: .given, isSnapshot: true, freshness: .minutes,
+                sharedUnder: "hot")
+        case .bookmarks:
+            // The public bookmarks of a user.
+            ListingFacts(
+                "bookmarks", by: .number, at: .inside(.author, "bookmarks"), ownName: "bookmarks", order: .given,
+                audience: .session)
+        case .following:
+            // The authors that a user follows.
+            // Three requests ahead, because two thousand authors are eighty-four.
+            ListingFacts(
+                "following", by: .number, at: .root, ownName: "following", order: .given, contents: .authors, ahead: 3,
+                audience: .session)
+        case .feed:
+            // The new works of the authors that a user follows.
+            // The service has 35 pages of them; several hundred works may come between two visits.
+            ListingFacts(
+                "feed", by: .number, at: .root, ownName: "feed", joinedPages: 10, most: 35, freshness: .minutes,
+                audience: .session)
+        case .feedR18:
+            // The R-18 works among them; an account without R-18 has none.
+            ListingFacts(
+                "feed-r18", by: .number, at: .root, ownName: "feed-r18", joinedPages: 10, most: 35, freshness: .minutes,
+                audience: .session, mayBeAbsent: true)
+        case .related:
+            // The works that the service relates to a work, which are others on another day.
+            ListingFacts(
+                "related", by: .number, at: .folder("related"), order: .given, isIndexed: true, isSnapshot: true,
+                most: 20,
+                freshness: .day, sharedUnder: "related", mayBeAbsent: true)
+        case .collection:
+            // The works of a collection, by their places in it; its number is too long for a number.
+            ListingFacts(
+                "collection", by: .name, at: .folder("collections"), order: .given, isSnapshot: true, most: 1,
+                freshness: .halfDay, sharedUnder: "collections", mayBeAbsent: true)
+        case .authorTags:
+            // The tags of an author's works; one answer names all.
+            ListingFacts(
+                "author-tags", by: .number, at: .folder("author-tags"), order: .given, contents: .listings,
+                isSnapshot: true,
+                most: 1, freshness: .halfDay, sharedUnder: "author-tags", mayBeAbsent: true)
+        case .authorTag:
+            // The works of an author with a tag: the subject is the author's number, a slash and the tag.
+            ListingFacts(
+                "author-tag", by: .name, at: .among(.authorTags), freshness: .halfDay, sharedUnder: "author-tag",
+                mayBeAbsent: true)
+        case .bookmarksPrivate:
+            // The bookmarks that only the user sees.
+            ListingFacts(
+                "bookmarks-private", by: .number, at: .root, ownName: "bookmarks-private", order: .given,
+                audience: .session,
+                isSecret: true)
+        case .bookmarkTags:
+            // The tags that a user gave to public bookmarks, and the months of these.
+            ListingFacts(
+                "bookmark-tags", by: .number, at: .root, ownName: "bookmark-tags", order: .given, contents: .listings,
+                isSnapshot: true, most: 1, audience: .session, isSecret: true)
+        case .bookmarkMonths:
+            ListingFacts(
+                "bookmark-months", by: .number, at: .root, ownName: "bookmark-months", order: .given,
+                contents: .listings,
+                isSnapshot: true, most: 1, audience: .session, isSecret: true)
+        case .bookmarkTag:
+            // The public bookmarks with a tag, or of a month: the subject is the user's number, a slash and the name.
+            ListingFacts(
+                "bookmark-tag", by: .name, at: .among(.bookmarkTags), order: .given, audience: .session,
+                mayBeAbsent: true,
+                isSecret: true)
+        case .bookmarkMonth:
+            ListingFacts(
+                "bookmark-month", by: .name, at: .among(.bookmarkMonths), order: .given, audience: .session,
+                mayBeAbsent: true,
+                isSecret: true)
         }
     }
-}
-
-extension ListingFacts {
-    fileprivate static let ranking = ListingFacts(
-        "ranking", by: .day, at: .rankings, order: .ranked, freshness: .calendar, sharedUnder: "days")
-
-    /// The works of an author.
-    ///
-    /// Three requests ahead, because five thousand works are fifty requests.
-    fileprivate static let author = ListingFacts(
-        "author", by: .number, at: .folder("users"), isIndexed: true, ahead: 3, most: 5000, freshness: .halfDay,
-        sharedUnder: "authors", mayBeAbsent: true, seen: .author)
-
-    /// The works of an artist known by name alone.
-    fileprivate static let artist = ListingFacts(
-        "artists", by: .name, at: .folder("artists"), freshness: .halfDay, sharedUnder: "artists", mayBeAbsent: true)
-
-    /// The pages of one work, as the author uploaded them; its answers are records.
-    fileprivate static let work = ListingFacts(
-        "work", by: .number, at: .folder("works"), order: .given, contents: .pages, most: 1, freshness: .halfDay,
-        sharedUnder: "works", mayBeAbsent: true, seen: .work)
-
-    /// The results of a search by the user, independent of the spelling of its words.
-    fileprivate static let search = ListingFacts("search", by: .name, at: .folder("search"), audience: .owner)
-
-    /// A series of an author's works, each under its number in the series; the last ones come first.
-    fileprivate static let series = ListingFacts(
-        "series", by: .number, at: .folder("series"), freshness: .halfDay, sharedUnder: "series", mayBeAbsent: true)
-
-    /// The posts that belong together: a post without a parent and its children.
-    ///
-    /// One page holds any family.
-    fileprivate static let family = ListingFacts(
-        "family", by: .number, at: .folder("family"), most: 1, sharedUnder: "family", mayBeAbsent: true)
-
-    /// The posts that a user of a board likes, the last one that was liked first.
-    fileprivate static let favorites = ListingFacts(
-        "favorites", by: .name, at: .folder("favorites"), order: .given, audience: .owner)
-
-    /// The posts of a pool of a board, each under its number in the pool; the subject is the pool's number or its name.
-    fileprivate static let pool = ListingFacts(
-        "pools", by: .name, at: .folder("pools"), order: .ranked, freshness: .halfDay, sharedUnder: "pools",
-        mayBeAbsent: true)
-
-    /// The pools that contain a post, by number and name; no directory shows them, an attribute of the post does.
-    fileprivate static let poolsOfPost = ListingFacts(
-        "pools-of", by: .number, at: .inside(.work, "pools"), order: .given, contents: .authors, most: 1,
-        freshness: .halfDay, sharedUnder: "pools-of")
-
-    /// The posts of a user's group of favourites, each under its number in the group.
-    fileprivate static let favoriteGroup = ListingFacts(
-        "favgroups", by: .number, at: .folder("favgroups"), order: .ranked, freshness: .halfDay,
-        sharedUnder: "favgroups", mayBeAbsent: true)
-
-    /// The posts of the last two days that users like now; there is one such listing, number 1.
-    fileprivate static let hot = ListingFacts(
-        "hot", by: .number, at: .root, ownName: "hot", order: .given, isSnapshot: true, freshness: .minutes,
-        sharedUnder: "hot")
-
-    /// The public bookmarks of a user.
-    fileprivate static let bookmarks = ListingFacts(
-        "bookmarks", by: .number, at: .inside(.author, "bookmarks"), ownName: "bookmarks", order: .given,
-        audience: .session)
-
-    /// The authors that a user follows.
-    ///
-    /// Three requests ahead, because two thousand authors are eighty-four.
-    fileprivate static let following = ListingFacts(
-        "following", by: .number, at: .root, ownName: "following", order: .given, contents: .authors, ahead: 3,
-        audience: .session)
-
-    /// The new works of the authors that a user follows.
-    ///
-    /// The service has 35 pages of them; several hundred works may come between two visits.
-    fileprivate static let feed = ListingFacts(
-        "feed", by: .number, at: .root, ownName: "feed", joinedPages: 10, most: 35, freshness: .minutes,
-        audience: .session)
-
-    /// The R-18 works among them; an account without R-18 has none.
-    fileprivate static let feedR18 = ListingFacts(
-        "feed-r18", by: .number, at: .root, ownName: "feed-r18", joinedPages: 10, most: 35, freshness: .minutes,
-        audience: .session, mayBeAbsent: true)
-
-    /// The works that the service relates to a work, which are others on another day.
-    fileprivate static let related = ListingFacts(
-        "related", by: .number, at: .folder("related"), order: .given, isIndexed: true, isSnapshot: true, most: 20,
-        freshness: .day, sharedUnder: "related", mayBeAbsent: true)
-
-    /// The works of a collection, by their places in it; its number is too long for a number.
-    fileprivate static let collection = ListingFacts(
-        "collection", by: .name, at: .folder("collections"), order: .given, isSnapshot: true, most: 1,
-        freshness: .halfDay, sharedUnder: "collections", mayBeAbsent: true)
-
-    /// The tags of an author's works; one answer names all.
-    fileprivate static let authorTags = ListingFacts(
-        "author-tags", by: .number, at: .folder("author-tags"), order: .given, contents: .listings, isSnapshot: true,
-        most: 1, freshness: .halfDay, sharedUnder: "author-tags", mayBeAbsent: true)
-
-    /// The works of an author with a tag: the subject is the author's number, a slash and the tag.
-    fileprivate static let authorTag = ListingFacts(
-        "author-tag", by: .name, at: .among(.authorTags), freshness: .halfDay, sharedUnder: "author-tag",
-        mayBeAbsent: true)
-
-    /// The bookmarks that only the user sees.
-    fileprivate static let bookmarksPrivate = ListingFacts(
-        "bookmarks-private", by: .number, at: .root, ownName: "bookmarks-private", order: .given, audience: .session,
-        isSecret: true)
-
-    /// The tags that a user gave to public bookmarks, and the months of these.
-    fileprivate static let bookmarkTags = ListingFacts(
-        "bookmark-tags", by: .number, at: .root, ownName: "bookmark-tags", order: .given, contents: .listings,
-        isSnapshot: true, most: 1, audience: .session, isSecret: true)
-    fileprivate static let bookmarkMonths = ListingFacts(
-        "bookmark-months", by: .number, at: .root, ownName: "bookmark-months", order: .given, contents: .listings,
-        isSnapshot: true, most: 1, audience: .session, isSecret: true)
-
-    /// The public bookmarks with a tag, or of a month: the subject is the user's number, a slash and the name.
-    fileprivate static let bookmarkTag = ListingFacts(
-        "bookmark-tag", by: .name, at: .among(.bookmarkTags), order: .given, audience: .session, mayBeAbsent: true,
-        isSecret: true)
-    fileprivate static let bookmarkMonth = ListingFacts(
-        "bookmark-month", by: .name, at: .among(.bookmarkMonths), order: .given, audience: .session, mayBeAbsent: true,
-        isSecret: true)
 }
 
 /// The row of a kind of listing: its facts, which tree, catalogue, tier and program read.

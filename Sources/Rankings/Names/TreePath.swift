@@ -421,9 +421,6 @@ package enum DateFolder: Hashable, Sendable {
     }
 
     private static func number(_ name: String, digits: Int) -> Int? {
-        guard name.utf8.count == digits, name.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else {
-            return nil
-        }
-        return Int(name)
+        name.utf8.count == digits ? Digits.number(Array(name.utf8)[...]) : nil
     }
 }

@@ -84,6 +84,15 @@ extension UInt16: JSONScalar {}
 extension UInt32: JSONScalar {}
 extension UInt64: JSONScalar {}
 
+extension JSON: JSONScalar {
+    fileprivate init?(_ json: JSON) { self = json }
+}
+
+extension JSON: Decodable {
+    /// Parses a text: only decoders of other formats call this.
+    package init(from decoder: any Decoder) throws { self = try JSONReader.read(Array(String(from: decoder).utf8)) }
+}
+
 private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     let json: JSON
     let codingPath: [any CodingKey]

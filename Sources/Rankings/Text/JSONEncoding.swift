@@ -46,6 +46,13 @@ private final class Node {
         switch value {
         case let value as Bool: scalar = .flag(value)
         case let value as String: scalar = .text(value)
+        case .array(let elements) as JSON:
+            becomeList()
+            for value in elements { try element().fill(with: value) }
+        case .object(let members) as JSON:
+            becomeObject()
+            for entry in members { try member(entry.name).fill(with: entry.value) }
+        case let value as JSON: scalar = JSONText(value)
         case let value as any BinaryFloatingPoint: scalar = .real(Double(value))
         case let value as any BinaryInteger:
             guard let number = Int64(exactly: value) else {
@@ -127,4 +134,9 @@ private struct Elements: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder {
         NodeEncoder(node: node.element(), codingPath: codingPath)
     }
+}
+
+extension JSON: Encodable {
+    /// Encodes the value as a text: only encoders of other formats call this.
+    package func encode(to encoder: any Encoder) throws { try JSONText(self).line.encode(to: encoder) }
 }

@@ -116,7 +116,7 @@ package struct JSONReader {
         case "null", "NaN", "Infinity", "-Infinity": return .null
         default:
             // Swift's own conversions accept more forms: a leading plus, hexadecimal, words.
-            guard let first = text.utf8.first, first == UInt8(ascii: "-") || Self.isDigit(first) else {
+            guard let first = text.utf8.first, first == UInt8(ascii: "-") || first.isDigit else {
                 throw failure("a value was expected")
             }
             if let number = Int64(text) { return .integer(number) }
@@ -127,12 +127,8 @@ package struct JSONReader {
         }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-    }
-
     private static func isNumberByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
+        byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
             || byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E")
     }
 

@@ -141,3 +141,11 @@ extension StringProtocol {
         utf8.elementsEqual(directory.utf8) ? "" : rest(after: directory + "/")
     }
 }
+
+extension Sequence {
+    /// The elements without repetitions, in order; of equal ones the first.
+    package func uniqued<Identity: Hashable>(by identity: (Element) -> Identity) -> [Element] {
+        var seen: Set<Identity> = []
+        return filter { seen.insert(identity($0)).inserted }
+    }
+}

@@ -149,12 +149,7 @@ package final class Connection {
     /// - Returns: A connection to the new file.
     /// - Throws: `DatabaseError` if another file has the name meanwhile, or no file can be made; this connection then stays open.
     package func restored() throws(DatabaseError) -> Connection {
-        var parent = ""
-        for part in path.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
-            parent += part
-            if !parent.isEmpty { _ = unsafe mkdir(parent, 0o700) }
-            parent += "/"
-        }
+        if let slash = path.lastIndex(of: "/") { try? Directory.make(String(path[..<slash])) }
         guard unsafe access(path, F_OK) != 0, errno == ENOENT else {
             throw DatabaseError(code: .cannotOpen, message: "the place of \(path) is taken, or cannot be reached")
         }
@@ -178,15 +173,18 @@ package final class Connection {
     ///
     /// Reads the whole file.
     package func quickCheck() throws(DatabaseError) -> String? {
-        let finding = try first("PRAGMA quick_check(1)") { row in row.text(0) }
-        return finding == "ok" ? nil : finding ?? "no answer"
+        try finding("PRAGMA quick_check(1)")
     }
 
     /// The first finding of `PRAGMA integrity_check`, indexes included; nil for a sound file.
     ///
     /// Reads the whole file more than once.
     package func integrityCheck() throws(DatabaseError) -> String? {
-        let finding = try first("PRAGMA integrity_check(1)") { row in row.text(0) }
+        try finding("PRAGMA integrity_check(1)")
+    }
+
+    private func finding(_ check: String) throws(DatabaseError) -> String? {
+        let finding = try first(check) { row in row.text(0) }
         return finding == "ok" ? nil : finding ?? "no answer"
     }
 

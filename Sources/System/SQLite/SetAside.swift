@@ -22,13 +22,6 @@ package struct SetAside: Hashable, Sendable {
 }
 
 extension Connection {
-    /// When the whole file is checked for damage before use.
-    package enum Check: Sendable {
-        case always
-        /// If the last owner did not close the file, or if it is small: a large file closed in order is not checked.
-        case whenDoubtful
-    }
-
     /// The size in bytes up to which a check costs little (a few milliseconds).
     static let smallFile: off_t = 4 << 20
 
@@ -43,23 +36,22 @@ extension Connection {
     /// - Parameters:
     ///   - path: The path of the file, which is made if it is missing.
     ///   - migrations: The steps of its schema.
-    ///   - check: When it is checked for damage.
     ///   - inMemoryIfFull: Whether a database in memory takes its place when the disk has no room for it.
     /// - Returns: The database, and the file that was set aside.
     /// - Throws: `DatabaseError` if the file can neither be used nor set aside.
     package static func openOrSetAside(
-        path: String, migrations: [Migration], check: Check = .whenDoubtful, inMemoryIfFull: Bool = false
+        path: String, migrations: [Migration], inMemoryIfFull: Bool = false
     ) throws(DatabaseError) -> OpenedDatabase {
         do throws(DatabaseError) {
-            return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: nil)
+            return OpenedDatabase(connection: try openChecked(path, migrations), setAside: nil)
         } catch {
             guard error.code.meansUnusable else {
                 guard inMemoryIfFull, hasNoRoom(beside: path) else { throw error }
                 return OpenedDatabase(
-                    connection: try openChecked(inMemory, migrations, check), setAside: nil, isInMemory: true)
+                    connection: try openChecked(inMemory, migrations), setAside: nil, isInMemory: true)
             }
             let aside = SetAside(path: try moveAside(path), reason: error.description)
-            return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: aside)
+            return OpenedDatabase(connection: try openChecked(path, migrations), setAside: aside)
         }
     }
 
@@ -124,18 +116,17 @@ extension Connection {
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    private static func openChecked(
-        _ path: String, _ migrations: [Migration], _ check: Check
-    ) throws(DatabaseError) -> Connection {
+    /// Opens a database, checked if its last owner did not close it or if it is small: a large file closed in order is not.
+    private static func openChecked(_ path: String, _ migrations: [Migration]) throws(DatabaseError) -> Connection {
         let hasLog = unsafe access(path + "-wal", F_OK) == 0
-        let isDoubtful = check == .always || hasLog || fileSize(path) <= smallFile
+        let isDoubtful = hasLog || fileSize(path) <= smallFile
         let connection = try Connection(path: path)
         if isDoubtful, let finding = try connection.quickCheck() {
             connection.close()
             throw DatabaseError(code: .corrupt, message: finding)
         }
         do throws(DatabaseError) {
-            try Migrator(migrations).migrate(connection)
+            try connection.migrate(migrations)
         } catch {
             connection.close()
             throw error

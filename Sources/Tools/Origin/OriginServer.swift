@@ -2,6 +2,7 @@ package import Rankings
 import Dispatch
 import Glibc
 import Synchronization
+import System
 
 /// The embedded origin: the API and the image hosts of a service over loopback HTTP, with pictures that it draws.
 ///
@@ -99,30 +100,10 @@ package final class OriginServer: Sendable {
     /// Runs a body on its own thread, or on this one if no thread can be created.
     private func run(_ body: @escaping @Sendable (OriginServer) -> Void) {
         threads.enter()
-        let main = ThreadMain { [self] in
+        let main: @Sendable () -> Void = { [self] in
             body(self)
             threads.leave()
         }
-        let context = unsafe Unmanaged.passRetained(main).toOpaque()  // released by runThread
-        var thread = pthread_t()
-        if unsafe pthread_create(&thread, nil, runThread, context) == 0 {
-            pthread_detach(thread)
-        } else {
-            _ = unsafe runThread(context)
-        }
+        if !OwnThread.start(main) { main() }
     }
-}
-
-private final class ThreadMain: Sendable {
-    let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) {
-        self.body = body
-    }
-}
-
-private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context = unsafe context else { return nil }
-    unsafe Unmanaged<ThreadMain>.fromOpaque(context).takeRetainedValue().body()  // retained by run
-    return nil
 }

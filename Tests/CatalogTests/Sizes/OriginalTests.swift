@@ -125,8 +125,10 @@ import Testing
         let client = HTTPClient(
             transport: bench.host, policy: policy, time: .system, wallClock: { Bench.start }, random: { 1 })
         return OriginalResolver(
-            source: source, host: ImageHost(client), timeout: AnswerLimit(.seconds(600), .system),
-            stored: { _ in nil }, learnt: { _, _ in }, missing: { missing.add($0) }, count: { _, _ in })
+            source, host: ImageHost(client), timeout: AnswerLimit(.seconds(600), .system), sizes: nil
+        ) { event in
+            if case .originalMissing(let work) = event { missing.add(work) }
+        }
     }
 
     @Test func aFailureThatPassesIsWaitedFor() async throws {

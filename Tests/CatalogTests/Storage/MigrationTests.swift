@@ -36,7 +36,7 @@ import Testing
     /// The rows of one day and one author as the first version wrote them.
     private func makeOldDatabase() throws {
         let connection = try Connection(path: bench.database)
-        try Migrator([Migration("listings, entries, works, sizes, newest days", Self.firstVersion)]).migrate(connection)
+        try connection.migrate([Migration("listings, entries, works, sizes, newest days", Self.firstVersion)])
         try connection.execute(
             """
             INSERT INTO listings VALUES(1, 'ranking/daily/\(Bench.day)', 1, 2, 1, 2, 1777700000, x'');
@@ -82,7 +82,7 @@ import Testing
     @Test func whatOneListingDoesNotTellIsLeftAsAnotherToldIt() async throws {
         try makeOldDatabase()
         let connection = try Connection(path: bench.database)
-        try Migrator(Schema.migrations).migrate(connection)
+        try connection.migrate(Schema.migrations)
         var work = FakeSource.work(51, title: "A")
         var (known, series): ([Bool?], [Int64?]) = ([], [])
         for told in [nil, true, nil, false, nil] as [Bool?] {

@@ -10,20 +10,15 @@ package struct Migration: Sendable {
     }
 }
 
-/// Brings a database to the newest schema: a list of named steps to which new ones are only appended.
-package struct Migrator: Sendable {
-    private let migrations: [Migration]
-
-    package init(_ migrations: [Migration]) {
-        self.migrations = migrations
-    }
-
+extension Connection {
+    /// Brings the database to the newest schema, a list of named steps to which new ones are only appended.
+    ///
     /// Runs the missing steps, all in one transaction; throws `.newerSchema` for a file with steps that this program does not know.
-    package func migrate(_ connection: Connection) throws(DatabaseError) {
-        try connection.execute(
+    package func migrate(_ migrations: [Migration]) throws(DatabaseError) {
+        try execute(
             "CREATE TABLE IF NOT EXISTS migrations(position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT")
         var applied: [String] = []
-        try connection.rows("SELECT name FROM migrations ORDER BY position") { row in applied.append(row.text(0)) }
+        try rows("SELECT name FROM migrations ORDER BY position") { row in applied.append(row.text(0)) }
         let known = migrations.map(\.name)
         guard known.starts(with: applied) else {
             let steps = applied.filter { !known.contains($0) }.joined(separator: ", ")
@@ -31,10 +26,10 @@ package struct Migrator: Sendable {
                 code: .newerSchema, message: "it was written by a later rankfs (\(steps)); update rankfs")
         }
         guard applied.count < migrations.count else { return }
-        try connection.transaction { () throws(DatabaseError) in
+        try transaction { () throws(DatabaseError) in
             for (position, migration) in migrations.enumerated().dropFirst(applied.count) {
-                try connection.execute(migration.sql)
-                try connection.run(
+                try execute(migration.sql)
+                try run(
                     "INSERT INTO migrations(position, name) VALUES(?, ?)", .integer(position), .text(migration.name))
             }
         }
