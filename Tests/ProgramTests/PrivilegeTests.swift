@@ -16,16 +16,16 @@ import Testing
     }
 
     @Test func rootBecomesWhomItNames() throws {
-        #expect(try Account.change(to: "alice", from: 0, find: Self.find) == .become(Self.alice))
-        #expect(try Account.change(to: "1000", from: 0, find: Self.find) == .become(Self.alice))
-        #expect(try Account.change(to: "root", from: 0, find: Self.find) == .none)
-        #expect(try Account.change(to: "toor", from: 0, find: Self.find) == .none)
-        #expect(try Account.change(to: nil, from: 0, find: Self.find) == .none)
+        #expect(try Account.change(to: "alice", from: 0, find: Self.find) == Self.alice)
+        #expect(try Account.change(to: "1000", from: 0, find: Self.find) == Self.alice)
+        #expect(try Account.change(to: "root", from: 0, find: Self.find) == nil)
+        #expect(try Account.change(to: "toor", from: 0, find: Self.find) == nil)
+        #expect(try Account.change(to: nil, from: 0, find: Self.find) == nil)
     }
 
     @Test func othersStayWhoTheyAre() throws {
-        #expect(try Account.change(to: "alice", from: 1000, find: Self.find) == .none)
-        #expect(try Account.change(to: nil, from: 1000, find: Self.find) == .none)
+        #expect(try Account.change(to: "alice", from: 1000, find: Self.find) == nil)
+        #expect(try Account.change(to: nil, from: 1000, find: Self.find) == nil)
         for name in ["root", "0", "toor", "alice"] {
             let error = #expect(throws: ProgramError.self) {
                 try Account.change(to: name, from: 1001, find: Self.find)

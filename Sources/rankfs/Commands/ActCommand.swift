@@ -129,10 +129,10 @@ struct ActCommand: Command {
         let isTerminal = isatty(2) == 1
         var failed = 0
         for (index, name) in names.sorted().enumerated() {
-            if isTerminal { LocalFiles.write(Array("\rdownloaded \(index - failed) of \(names.count)".utf8), to: 2) }
+            if isTerminal { FileBytes.write(Array("\rdownloaded \(index - failed) of \(names.count)".utf8), to: 2) }
             if let failure = failure(of: "\(path)/\(name)"), failure.code != EACCES { failed += 1 }
         }
-        if isTerminal { LocalFiles.write(Array("\r\u{1B}[K".utf8), to: 2) }
+        if isTerminal { FileBytes.write(Array("\r\u{1B}[K".utf8), to: 2) }
         return failed
     }
 

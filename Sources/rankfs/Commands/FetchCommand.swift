@@ -102,7 +102,6 @@ struct FetchCommand: Command {
         let directory = LocalFiles.workingDirectory() ?? "/"
         var mount: String?
         var paths: [String] = []
-        var seen: Set<String> = []
         var notes: [String] = []
         for argument in arguments {
             let place = try FetchPath.place(
@@ -116,11 +115,11 @@ struct FetchCommand: Command {
             let path = (try? FetchReader(mount: place.mount, target: nil).ofDay(place.path)) ?? place.path
             let source = SourceName.mounted(at: place.mount, table)
             let expansion = try FetchPath.expand(path, of: source) { source.days(of: $0).newest(at: now) }
-            paths += expansion.paths.filter { seen.insert($0).inserted }
+            paths += expansion.paths
             if let note = expansion.note { notes.append(note) }
         }
         guard let mount else { throw ProgramError(.usage, "name what to fetch: rankfs fetch PATH….") }
-        return (mount, paths, notes)
+        return (mount, paths.uniqued(by: \.self), notes)
     }
 
     private func folder(

@@ -129,12 +129,10 @@ enum TierCommand: Command {
             throw ProgramError(.usage, "no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
         }
         defer { means.transport.shutdown() }
-        let result = Mutex<Result<Answer, Failure>>(.failure(.cancelled))
-        BlockingCall.wait { [store = means.store] in
-            let answer = await answer(store, question)
-            result.withLock { $0 = answer }
+        let result: Result<Answer, Failure> = BlockingCall.wait { [store = means.store] in
+            await answer(store, question)
         }
-        do throws(Failure) { return try result.withLock { $0 }.get() } catch {
+        do throws(Failure) { return try result.get() } catch {
             throw ProgramError(
                 .unavailable, "the tier cannot be asked: \(LogText.escaped(error.cause, limit: LogText.longestLine)).")
         }

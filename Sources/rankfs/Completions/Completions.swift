@@ -156,15 +156,8 @@ extension Completions.Places {
 
 // MARK: - Scripts
 
-/// A shell that has a completion script.
-enum CompletionShell: String, Hashable, Sendable, CaseIterable {
-    case bash
-    case zsh
-    case fish
-}
-
 extension Completions {
-    private static let shells = CompletionShell.allCases.map(\.rawValue).joined(separator: "|")
+    private static let shells = "bash|zsh|fish"
 
     /// The command that prints scripts, for `make install` and the package.
     static let definition = CommandDefinition(
@@ -172,20 +165,14 @@ extension Completions {
         details: "Prints the script by which that shell completes command lines; `make install` and the package "
             + "put them in place."
     ) { arguments throws(ProgramError) in
-        guard arguments.positions.count == 1, let shell = CompletionShell(rawValue: arguments.positions[0]) else {
+        guard arguments.positions.count == 1, let script = scripts[arguments.positions[0]] else {
             throw ProgramError(.usage, "name one shell: rankfs completions \(shells).")
         }
-        return PrintedText(text: script(for: shell))
+        return PrintedText(text: script)
     }
 
-    /// The script by which a shell hands its words over; it needs no other package.
-    static func script(for shell: CompletionShell) -> String {
-        switch shell {
-        case .bash: bash
-        case .zsh: zsh
-        case .fish: fish
-        }
-    }
+    /// The script by which a shell hands its words over, by the shell's name; it needs no other package.
+    static let scripts = ["bash": bash, "zsh": zsh, "fish": fish]
 
     private static let bash = #"""
         # bash completion of rankfs, printed by `rankfs completions bash`.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Sourcing
 
 /// A session bus that is running already: none is ever started for a notification.
 struct SessionBus: Hashable, Sendable {
@@ -74,39 +75,16 @@ struct SessionBus: Hashable, Sendable {
         }
     }
 
-    /// Whether a byte may stand unescaped in an address.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "*"): true
-        default: false
-        }
-    }
+    /// The bytes that may stand unescaped in an address.
+    private static let plain = PercentCoding.unreserved.subtracting("~".utf8).union("/*".utf8)
 
-    private static func escaped(_ text: String) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let bytes = text.utf8.flatMap { byte in
-            isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    private static func escaped(_ text: String) -> String { PercentCoding.encode(text, keeping: plain) }
 
     /// The decoded text; nil if a `%` is not followed by two digits, or the bytes are no text.
     private static func unescaped(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            if byte != UInt8(ascii: "%") {
-                bytes.append(byte)
-                continue
-            }
-            let digits = Substring(rest.prefix(2))
-            guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
-                return nil
-            }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
+        let escapes = text.split(separator: "%", omittingEmptySubsequences: false).dropFirst().map { $0.prefix(2) }
+        guard escapes.allSatisfy({ $0.utf8.count == 2 && $0.allSatisfy(\.isHexDigit) }) else { return nil }
+        let decoded = PercentCoding.decode(String(text))
+        return decoded.contains("\u{FFFD}") ? nil : decoded
     }
 }

@@ -81,7 +81,7 @@ struct DoctorCommand: Command {
         let network = run(Self.remote)
         var done: [String] = []
         if fixes {
-            done = findings.compactMap(\.repair).uniqued().compactMap { $0.perform() }
+            done = findings.compactMap(\.repair).uniqued(by: \.self).compactMap { $0.perform() }
             if !done.isEmpty {
                 context.mounts = DoctorContext.currentMounts()
                 findings = run(Self.local)
@@ -146,42 +146,20 @@ struct DoctorCommand: Command {
 
     // MARK: - Texts
 
+    private static func rows(_ findings: [Finding]) -> [FindingText.Row] {
+        findings.map { ($0.verdict.rawValue, $0.subject, $0.text) }
+    }
+
     /// One line per finding: verdict, subject, reason and remedy.
     static func text(_ findings: [Finding], fixed: [String], isColoured: Bool) -> String {
-        let lines = FindingText.rows(
-            findings.map { ($0.verdict.rawValue, $0.verdict.colour, $0.subject, $0.text) }, wordWidth: 7,
-            isColoured: isColoured)
+        let lines = FindingText.rows(rows(findings), wordWidth: 7, isColoured: isColoured)
         return (fixed.map { "fixed  \($0)" } + lines).joined(separator: "\n")
     }
 
     /// The findings as JSON, with sorted keys and a final newline.
     static func json(_ findings: [Finding], fixed: [String]) -> String {
-        let entries = findings.map { finding in
-            JSONText.object([
-                ("subject", .text(finding.subject)), ("text", .text(finding.text)),
-                ("verdict", .text(finding.verdict.rawValue)),
-            ])
-        }
-        let document = JSONText.object([("findings", .list(entries)), ("fixed", .list(fixed.map { .text($0) }))])
+        let entries = FindingText.json("subject", rows(findings))
+        let document = JSONText.object([("findings", entries), ("fixed", .list(fixed.map { .text($0) }))])
         return document.document(colon: " : ")
-    }
-}
-
-extension Finding.Verdict {
-    /// The terminal's colour: green, yellow, red (ECMA-48).
-    fileprivate var colour: Int {
-        switch self {
-        case .ok: 32
-        case .note: 33
-        case .wrong: 31
-        }
-    }
-}
-
-extension Array where Element: Hashable {
-    /// The elements without repetitions, in order.
-    fileprivate func uniqued() -> [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
     }
 }

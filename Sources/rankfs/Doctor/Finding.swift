@@ -108,15 +108,27 @@ struct DoctorContext {
 
 /// The forms in which reports are printed.
 enum FindingText {
-    /// Lines of a table: a word in the terminal's colour (ECMA-48), a subject and a text, in columns.
-    static func rows(
-        _ rows: [(word: String, colour: Int, subject: String, text: String)], wordWidth: Int, isColoured: Bool
-    ) -> [String] {
+    /// A verdict, its subject and the text about it.
+    typealias Row = (word: String, subject: String, text: String)
+
+    /// The colours of verdicts in the terminal (ECMA-48): green, yellow and red.
+    private static let colours = ["ok": 32, "kept": 32, "note": 33, "unknown": 33, "wrong": 31, "changed": 31]
+
+    /// Lines of a table: a word, coloured if wanted, a subject and a text, in columns.
+    static func rows(_ rows: [Row], wordWidth: Int, isColoured: Bool) -> [String] {
         let width = rows.map(\.subject.count).max() ?? 0
-        return rows.map { word, colour, subject, text in
-            let shown = isColoured ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word
+        return rows.map { word, subject, text in
+            let shown = isColoured ? "\u{1B}[\(colours[word] ?? 0)m\(word)\u{1B}[0m" : word
             return shown + String(repeating: " ", count: wordWidth - word.count) + subject
                 + String(repeating: " ", count: width - subject.count + 2) + text
         }
+    }
+
+    /// The rows as a list of objects, with the subject under a given name.
+    static func json(_ subject: String, _ rows: [Row]) -> JSONText {
+        .list(
+            rows.map { row in
+                .object([(subject, .text(row.subject)), ("text", .text(row.text)), ("verdict", .text(row.word))])
+            })
     }
 }

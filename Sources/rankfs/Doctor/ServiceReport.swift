@@ -97,37 +97,21 @@ extension ServiceReport {
     /// Whether all assumptions hold.
     var isKept: Bool { assumptions.allSatisfy { $0.verdict == .kept } }
 
+    private var rows: [FindingText.Row] { assumptions.map { ($0.verdict.rawValue, $0.name, $0.text) } }
+
     /// One line per assumption, after a line with the version and the number of requests: to be pasted as it is.
     func text(isColoured: Bool) -> String {
-        let rows = FindingText.rows(
-            assumptions.map { ($0.verdict.rawValue, $0.verdict.colour, $0.name, $0.text) }, wordWidth: 9,
-            isColoured: isColoured)
-        return (["rankfs \(Version.text), \(Counted.text(requests, "request"))"] + rows).joined(separator: "\n")
+        let lines = FindingText.rows(rows, wordWidth: 9, isColoured: isColoured)
+        return (["rankfs \(Version.text), \(Counted.text(requests, "request"))"] + lines).joined(separator: "\n")
     }
 
     /// The report as JSON, with sorted keys and a final newline.
     var json: String {
-        let entries = assumptions.map { assumption in
-            JSONText.object([
-                ("assumption", .text(assumption.name)), ("text", .text(assumption.text)),
-                ("verdict", .text(assumption.verdict.rawValue)),
-            ])
-        }
+        let entries = FindingText.json("assumption", rows)
         let document = JSONText.object([
-            ("assumptions", .list(entries)), ("requests", .integer(Int64(requests))), ("version", .text(Version.text)),
+            ("assumptions", entries), ("requests", .integer(Int64(requests))), ("version", .text(Version.text)),
         ])
         return document.document(colon: " : ")
-    }
-}
-
-extension Assumption.Verdict {
-    /// The terminal's colour: green, red, yellow (ECMA-48).
-    fileprivate var colour: Int {
-        switch self {
-        case .kept: 32
-        case .changed: 31
-        case .unknown: 33
-        }
     }
 }
 
@@ -147,7 +131,7 @@ struct RecordFolder {
         let isEmpty: Bool
         do throws(SystemError) {
             try Directory.make(path)
-            isEmpty = try LocalFiles.isEmptyDirectory(path)
+            isEmpty = try LocalFiles.names(in: path).isEmpty
         } catch {
             throw ProgramError(
                 .cannotCreate,

@@ -5,6 +5,7 @@ import System
 import RankFS
 import Render
 import Sourcing
+import Rankings
 
 /// The findings on the system, and on the mounts that exist.
 extension Finding {
@@ -198,14 +199,14 @@ extension Finding {
     /// The names of the running processes that this user may see.
     private static func programs() -> Set<String> {
         let processes = ((try? LocalFiles.names(in: "/proc")) ?? []).filter {
-            $0.utf8.allSatisfy { (48...57).contains($0) }
+            $0.utf8.allSatisfy { $0.isDigit }
         }
         return Set(processes.compactMap { text("/proc/\($0)/comm").map { String($0.prefix { $0 != "\n" }) } })
     }
 
     /// The text of a small file; nil if it cannot be read.
     private static func text(_ path: String) -> String? {
-        (try? LocalFiles.read(path, limit: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
+        (try? FileBytes.read(path, upTo: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Checks every mount of rankfs.

@@ -48,9 +48,7 @@ enum FetchPath {
     }
 
     private static func inside(_ path: String, _ mounts: [String]) -> FetchPlace? {
-        // The longest one: mounts may lie in each other.
-        let ways = mounts.compactMap { mount in path.way(from: mount).map { (mount: mount, way: $0) } }
-        return ways.max { $0.mount.utf8.count < $1.mount.utf8.count }.map { mount, way in
+        LocalFiles.innermost(of: mounts, above: path).map { mount, way in
             FetchPlace(mount: mount, path: way.pathNames.filter { $0 != "." }.joined(separator: "/"))
         }
     }
@@ -129,7 +127,7 @@ enum FetchPath {
         _ path: String, of source: SourceDescription, newest: (RankingMode) -> Day
     ) throws(ProgramError) -> Expansion {
         if let complaint = WrongMode.complaint(path, of: source) { throw ProgramError(.usage, complaint) }
-        guard case .entry(.mode(let mode), let range) = TreePath(path), let dots = range.range(of: "..") else {
+        guard case .entry(.mode(let mode), let range) = TreePath(path), let dots = range.firstRange(of: "..") else {
             return Expansion(paths: [path])
         }
         let shown = LogText.escaped(range, limit: 80)
@@ -156,17 +154,5 @@ enum FetchPath {
         let note = (begin, end) == (first, last) ? nil : "\(shown): published days are those from \(begin) to \(end)"
         let published = (0..<count).map { begin.advanced(by: $0) }.filter(days.contains)
         return Expansion(paths: published.map { TreePath.day(mode, $0).text }, note: note)
-    }
-}
-
-extension String {
-    /// The first occurrence of a text; the standard library's own method needs Foundation or regular expressions.
-    fileprivate func range(of text: String) -> Range<String.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            formIndex(after: &start)
-        }
-        return nil
     }
 }

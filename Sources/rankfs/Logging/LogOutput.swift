@@ -44,15 +44,7 @@ final class LogOutput: Sendable {
     }
 
     /// A time in UTC: `2026-11-21T02:13:40Z`.
-    static func timestamp(_ seconds: Int64) -> String {
-        var time = time_t(seconds)
-        var parts = unsafe tm()
-        guard unsafe gmtime_r(&time, &parts) != nil else { return "\(seconds)" }
-        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        let (year, month, day) = unsafe (parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday)
-        let (hour, minute, second) = unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec)
-        return "\(year)-\(two(month))-\(two(day))T\(two(hour)):\(two(minute)):\(two(second))Z"
-    }
+    static func timestamp(_ seconds: Int64) -> String { Timestamp.text(seconds) ?? "\(seconds)" }
 
     func write(_ level: LogLevel, _ message: String, at time: Int64) {
         file.withLock { file in
@@ -62,7 +54,7 @@ final class LogOutput: Sendable {
                 if open.isRegular, open.size > Self.fileBound { open.size = line.utf8.count + Self.turn(open.path) }
                 file = open
             }
-            LocalFiles.write(Array(line.utf8), to: 2)
+            FileBytes.write(Array(line.utf8), to: 2)
         }
     }
 

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import System
 
 /// The metered state of the network, from the option and NetworkManager.
 ///
@@ -39,16 +40,16 @@ final class MeteredNetwork: Sendable {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        var thread = pthread_t()
-        // Retained for the thread, which takes over the reference.
-        let context = unsafe Unmanaged.passRetained(Listener(network: self, stop: ends[0])).toOpaque()
-        guard unsafe pthread_create(&thread, nil, listenerMain, context) == 0 else {
-            // No thread took over the reference.
-            unsafe Unmanaged<Listener>.fromOpaque(context).release()
+        let (stop, writingEnd) = (ends[0], ends[1])
+        let thread = OwnThread.startJoinable { [self] in
+            listen(until: stop)
+            Glibc.close(stop)
+        }
+        guard let thread else {
             for end in ends { Glibc.close(end) }
             return
         }
-        let running = (thread: thread, writingEnd: ends[1])
+        let running = (thread: thread, writingEnd: writingEnd)
         listening.withLock { $0 = running }
     }
 
@@ -74,7 +75,7 @@ final class MeteredNetwork: Sendable {
         return network.told.withLock { $0 }
     }
 
-    fileprivate func note(_ number: UInt32?) {
+    private func note(_ number: UInt32?) {
         let (before, after) = told.withLock { told in
             let before = rule.isMetered(told: told)
             told = number
@@ -84,7 +85,7 @@ final class MeteredNetwork: Sendable {
         if before != after { report(after) }
     }
 
-    fileprivate func listen(until stop: Int32) {
+    private func listen(until stop: Int32) {
         while true {
             var isStopped = false
             if let bus = NetworkManagerBus(told: { [self] in note($0) }) { isStopped = bus.run(until: stop) }
@@ -94,30 +95,6 @@ final class MeteredNetwork: Sendable {
             if unsafe poll(&waiting, 1, Self.pause) > 0 { return }
         }
     }
-}
-
-/// The argument of the thread.
-private final class Listener {
-    let network: MeteredNetwork
-    let stop: Int32
-
-    init(network: MeteredNetwork, stop: Int32) {
-        self.network = network
-        self.stop = stop
-    }
-}
-
-/// The main function of the thread; it blocks all signals, which are for other threads.
-private func listenerMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context = unsafe context else { return nil }
-    var all = sigset_t()
-    unsafe sigfillset(&all)
-    unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
-    // Retained for this thread by `start`.
-    let listener = unsafe Unmanaged<Listener>.fromOpaque(context).takeRetainedValue()
-    listener.network.listen(until: listener.stop)
-    close(listener.stop)
-    return nil
 }
 
 // MARK: - Metered rule

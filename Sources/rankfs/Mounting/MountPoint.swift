@@ -110,7 +110,7 @@ struct MountPoint: Hashable, Sendable {
                     guard unsafe statvfs(path, &statistics) == 0 else { throw .last() }
                 }
                 guard try LocalFiles.isDirectory(path) else { return .notADirectory }
-                return .directory(isEmpty: listing ? try LocalFiles.isEmptyDirectory(path) : true)
+                return .directory(isEmpty: listing ? try LocalFiles.names(in: path).isEmpty : true)
             } catch {
                 return error.code == ENOENT ? .missing : error.code == ENOTDIR ? .notADirectory : .failed(error.code)
             }

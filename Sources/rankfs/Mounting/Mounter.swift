@@ -36,9 +36,6 @@ enum Mounter {
 
     /// The user to become before anything is read; nil if this process already runs as that user.
     static func account(of request: MountRequest) throws(ProgramError) -> Account? {
-        switch try Account.change(to: request.options.account, from: geteuid(), find: Account.find) {
-        case .none: nil
-        case .become(let account): account
-        }
+        try Account.change(to: request.options.account, from: geteuid(), find: Account.find)
     }
 }

@@ -1,3 +1,4 @@
+import Rankings
 /// The result of parsing the items of a `-o` list.
 struct MountOptions: Hashable, Sendable {
     /// Options of the option table.
@@ -97,7 +98,7 @@ struct MountOptions: Hashable, Sendable {
 
     private static func identifier(_ value: String?, of name: String) throws(ProgramError) -> UInt32 {
         // The highest number means "no change" to chown(2).
-        guard let value, value.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt32(value), number < .max
+        guard let value, value.utf8.allSatisfy({ $0.isDigit }), let number = UInt32(value), number < .max
         else {
             throw ProgramError(.usage, "option \(name) needs a number: \(name)=1000.")
         }

@@ -397,7 +397,7 @@ enum OptionTable {
             "tier_region", "NAME", standard: StorePlace.standardRegion, help: "what the store calls its region"
         ) { settings, text, _ throws(Failure) in
             guard (1...64).contains(text.utf8.count),
-                text.utf8.allSatisfy({ (48...57).contains($0) || (97...122).contains($0) || $0 == 45 })
+                text.utf8.allSatisfy({ $0.isDigit || (97...122).contains($0) || $0 == 45 })
             else { throw .notTaken("the name of a region, such as eu-west-1") }
             settings.tierRegion = text
         },
@@ -409,7 +409,7 @@ enum OptionTable {
             "tier_owner", "NUMBER", standard: "any", help: "the account that must own the bucket, or nothing is sent"
         ) { settings, text, _ throws(Failure) in
             // Amazon's numbers of accounts have twelve digits (Amazon S3 User Guide, "Verifying bucket ownership").
-            guard text == "any" || text.utf8.count == 12 && text.utf8.allSatisfy({ (48...57).contains($0) }) else {
+            guard text == "any" || text.utf8.count == 12 && text.utf8.allSatisfy({ $0.isDigit }) else {
                 throw .notTaken("a number of twelve digits, or any")
             }
             settings.tierOwner = text == "any" ? nil : text

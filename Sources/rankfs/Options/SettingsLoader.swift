@@ -81,7 +81,7 @@ extension SettingsLoader {
         let shown = LogText.escaped(path)
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try LocalFiles.read(path, limit: ConfigurationFile.longest + 1)
+            bytes = try FileBytes.read(path, upTo: ConfigurationFile.longest + 1)
         } catch {
             if error.code == ENOENT || error.code == ENOTDIR { return nil }
             throw ProgramError(.configuration, "\(shown) cannot be read: \(error.text); change its permissions.")

@@ -58,7 +58,7 @@ enum ValueParsers {
 
     /// Plain decimals only: `Double.init` alone would also accept `nan`, `0x1p3` and `1e9`.
     private static func decimal(_ text: Substring, or expected: Failure) throws(Failure) -> Double {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 }), let value = Double(text)
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0.isDigit || $0 == 46 }), let value = Double(text)
         else {
             throw expected
         }
@@ -67,7 +67,7 @@ enum ValueParsers {
 
     /// A whole number: digits only.
     static func integer(_ text: String, in bounds: ClosedRange<Int>) throws(Failure) -> Int {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int(text),
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0.isDigit }), let value = Int(text),
             bounds.contains(value)
         else { throw .notTaken("a whole number from \(bounds.lowerBound) to \(bounds.upperBound)") }
         return value

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Rankings
 
 /// A user of the system, from its passwd entry.
 struct Account: Hashable, Sendable {
@@ -8,35 +9,28 @@ struct Account: Hashable, Sendable {
     var group: UInt32
     var home: String
 
-    /// The effect of an option `setuid=`.
-    enum Change: Hashable, Sendable {
-        /// The process already runs as that user, or the option was not given.
-        case none
-        case become(Account)
-    }
-
     /// Decides which user serves the mount.
     ///
     /// - Parameters:
     ///   - text: The option's value; nil if it was not given.
     ///   - current: The effective user of this process.
     ///   - find: Returns the passwd entry of a name or number; nil if there is none.
-    /// - Returns: The account to become, or `none`.
+    /// - Returns: The account to become; nil if the process already runs as that user, or the option was not given.
     /// - Throws: usage, for a user that does not exist, or for another user where only root may choose.
     static func change(
         to text: String?, from current: UInt32, find: (String) -> Account?
-    ) throws(ProgramError) -> Change {
-        guard let text else { return .none }
+    ) throws(ProgramError) -> Account? {
+        guard let text else { return nil }
         let shown = LogText.escaped(text, limit: 80)
         guard let account = find(text) else {
             throw ProgramError(.usage, "there is no user \(shown) here; name one of /etc/passwd: setuid=alice.")
         }
-        if account.user == current { return .none }
+        if account.user == current { return nil }
         guard current == 0 else {
             throw ProgramError(
                 .usage, "only root may serve a mount as another user: leave setuid=\(shown) out, or let root mount it.")
         }
-        return .become(account)
+        return account
     }
 
     /// The passwd entry of a name, or else of a number, as chown(1) reads it.
@@ -44,24 +38,19 @@ struct Account: Hashable, Sendable {
     /// Must not run on two threads at once: getpwnam(3) is not reentrant.
     static func find(_ text: String) -> Account? {
         if let entry = unsafe getpwnam(text) { return unsafe Account(entry) }
-        guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt32(text),
+        guard text.utf8.allSatisfy({ $0.isDigit }), let number = UInt32(text),
             let entry = unsafe getpwuid(number)
         else { return nil }
         return unsafe Account(entry)
     }
+}
 
+extension Account {
     private init(_ entry: UnsafeMutablePointer<passwd>) {
         name = unsafe String(cString: entry.pointee.pw_name)
         user = unsafe entry.pointee.pw_uid
         group = unsafe entry.pointee.pw_gid
         home = unsafe entry.pointee.pw_dir.map { unsafe String(cString: $0) } ?? "/"
-    }
-
-    init(name: String, user: UInt32, group: UInt32, home: String) {
-        self.name = name
-        self.user = user
-        self.group = group
-        self.home = home
     }
 }
 

@@ -151,7 +151,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// The cool-down of an earlier run.
     func storedCoolDown() -> Int64? {
-        guard let bytes = try? LocalFiles.read(coolDown, limit: 32) else { return nil }
+        guard let bytes = try? FileBytes.read(coolDown, upTo: 32) else { return nil }
         return Int64(String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self))
     }
 
@@ -162,7 +162,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// The pauses of hosts from an earlier run; lines that do not parse are skipped.
     func storedHostPauses() -> [String: HostPause] {
-        guard let bytes = try? LocalFiles.read(hostCoolDowns, limit: 16 << 10) else { return [:] }
+        guard let bytes = try? FileBytes.read(hostCoolDowns, upTo: 16 << 10) else { return [:] }
         var pauses: [String: HostPause] = [:]
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
             let words = line.split(separator: " ", omittingEmptySubsequences: false)

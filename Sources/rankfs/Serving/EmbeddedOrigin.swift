@@ -30,21 +30,21 @@ final class EmbeddedOrigin: Sendable {
     /// - Throws: unavailable or system, if it does not start.
     init(service: String) throws(ProgramError) {
         let path = try CompanionProgram.path(of: Self.program)
-        var ends: [Int32] = [-1, -1]
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
-            throw ProgramError(.system, "no socket can be made: \(SystemError.last().text).")
+        let ends: (own: Channel, other: Channel)
+        do throws(SystemError) { ends = try Channel.pair() } catch {
+            throw ProgramError(.system, "no socket can be made: \(error.text).")
         }
         do throws(SystemError) {
-            defer { close(ends[1]) }
+            defer { ends.other.close() }
             // With pictures of every rating: the mount itself requests the ratings to show.
             process = try ChildProcess.start(
-                path, [Self.program, "--parent", "3", "--service", service, "--unsafe"], inheriting: [ends[1]])
+                path, [Self.program, "--parent", "3", "--service", service, "--unsafe"],
+                inheriting: [ends.other.descriptor])
         } catch {
-            close(ends[0])
+            ends.own.close()
             throw ProgramError(.system, "\(LogText.escaped(path)) cannot be started: \(error.text).")
         }
-        connection = ends[0]
+        connection = ends.own.descriptor
         let line = Self.line(from: connection)
         guard line.hasPrefix(Self.greeting) else {
             Self.end(process, connection)

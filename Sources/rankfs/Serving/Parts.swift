@@ -65,7 +65,7 @@ final class Parts: Sendable {
         health = HostHealth(proxy: settings.proxy?.authority, now: WallClock.now) { log.record($0) }
         transport = try Self.makeTransport(
             settings, source: name, origin: origin?.url, network: bound,
-            observer: RequestObservers(health: health, log: TransferLog(log)))
+            observer: RequestObservers(health: health, log: log))
         isOffline = settings.isOffline
         renderer = Renderer(.standard(settings.decoding) { log.warning("nothing is decoded: \($0.text)") })
         let meter = MeteredNetwork(settings.metered) { isMetered in
@@ -110,7 +110,7 @@ final class Parts: Sendable {
             settings, source: name, place: place, network: bound, host: images, tier: tier?.tier.pictures,
             mayPreload: maySpend, log: log)
         let listings = try place.catalog(showing: SourceChoices.text(choices, of: name))
-        for directory in [place.catalog, listings] { InheritedMarks.copy(from: place.directory, to: directory) }
+        for directory in [place.catalog, listings] { ImageCache.markInherited(directory: directory) }
         catalog = try Self.openCatalog(
             settings, directory: listings, network: bound, source: source, host: images,
             sharedSizes: tier?.tier.sizes(of: service.description) { service.signIn },

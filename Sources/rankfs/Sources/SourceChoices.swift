@@ -6,9 +6,9 @@ enum SourceChoices {
     /// The options of all sources: each name once, with the words of all and the first help.
     static let all: [(name: String, words: [String], help: String)] = {
         let choices = SourceRegistry.all.flatMap(\.description.choices)
-        return unique(choices.map(\.name)).map { name in
+        return choices.map(\.name).uniqued(by: \.self).map { name in
             let same = choices.filter { $0.name == name }
-            return (name, unique(same.flatMap(\.words)), same.first?.help ?? "")
+            return (name, same.flatMap(\.words).uniqued(by: \.self), same.first?.help ?? "")
         }
     }()
 
@@ -39,11 +39,6 @@ enum SourceChoices {
         source.description.choices.compactMap { choice in
             choices[choice.name].flatMap { $0 == choice.words.first ? nil : "\(choice.name)=\($0)" }
         }.joined(separator: ",")
-    }
-
-    private static func unique(_ words: [String]) -> [String] {
-        var seen: Set<String> = []
-        return words.filter { seen.insert($0).inserted }
     }
 }
 

@@ -89,40 +89,18 @@ final class HostHealth: TransferObserver {
 /// The observers of a mount's requests: the log, and the table of hosts in trouble.
 struct RequestObservers: TransferObserver {
     let health: HostHealth
-    let log: TransferLog
+    let log: Log
 
     func answered(_ request: HTTPRequest) { health.answered(request) }
 
     func ended(_ request: HTTPRequest, _ outcome: TransferOutcome) {
-        log.ended(request, outcome)
+        if log.isDebug { log.debug(TransferLog.line(request, outcome)) }
         health.ended(request, outcome)
     }
 }
 
-/// Writes a debug line for each request that has ended, while debug lines are on.
-struct TransferLog: TransferObserver {
-    private let isOn: @Sendable () -> Bool
-    private let write: @Sendable (String) -> Void
-
-    /// - Parameters:
-    ///   - isOn: Whether lines are wanted; called when a request ends.
-    ///   - write: Called with each line.
-    init(isOn: @escaping @Sendable () -> Bool, write: @escaping @Sendable (String) -> Void) {
-        self.isOn = isOn
-        self.write = write
-    }
-
-    init(_ log: Log) {
-        self.init(isOn: { log.isDebug }, write: { line in log.debug(line) })
-    }
-
-    func answered(_ request: HTTPRequest) {}
-
-    func ended(_ request: HTTPRequest, _ outcome: TransferOutcome) {
-        guard isOn() else { return }
-        write(Self.line(request, outcome))
-    }
-
+/// The debug line of a request that has ended.
+enum TransferLog {
     /// `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`, or the error in place of the status.
     static func line(_ request: HTTPRequest, _ outcome: TransferOutcome) -> String {
         var parts: [String] = []

@@ -24,7 +24,7 @@ enum MountedStatus {
     static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
         let result = BlockingCall.run(within: patience) {
             Result { () throws(SystemError) in
-                try LocalFiles.read("\(mountPoint)/\(documentPath)", limit: longest)
+                try FileBytes.read("\(mountPoint)/\(documentPath)", upTo: longest)
             }
         }
         switch result {

@@ -13,8 +13,8 @@ import Synchronization
 /// The status and the watchdog each run on a queue of their own, so that one does not block the other; the mutex guards the
 /// last reported status.
 final class Heartbeat: Sendable {
-    /// Seconds between two checks for a new status: `systemctl status` is read by people.
-    private static let statusInterval = 5
+    /// Microseconds between two checks for a new status: `systemctl status` is read by people.
+    private static let statusInterval = 5_000_000
 
     private struct State {
         var told: String?
@@ -42,8 +42,8 @@ final class Heartbeat: Sendable {
     /// Begins to report.
     func start() {
         guard manager.socketName != nil else { return }
-        repeatStatus()
-        if let pause = manager.watchdogPause { repeatPing(every: pause) }
+        again(every: Self.statusInterval, on: statusQueue) { $0.tellStatus() }
+        if let pause = manager.watchdogPause { again(every: pause, on: watchdogQueue) { $0.ping() } }
     }
 
     /// Ends the reports; a report under way is the last.
@@ -67,19 +67,13 @@ final class Heartbeat: Sendable {
         manager.notify("WATCHDOG=1")
     }
 
-    private func repeatStatus() {
-        statusQueue.asyncAfter(deadline: .now() + .seconds(Self.statusInterval)) { [weak self] in
+    private func again(
+        every microseconds: Int, on queue: DispatchQueue, _ report: @escaping @Sendable (Heartbeat) -> Void
+    ) {
+        queue.asyncAfter(deadline: .now() + .microseconds(microseconds)) { [weak self] in
             guard let self, !state.withLock(\.isStopped) else { return }
-            tellStatus()
-            repeatStatus()
-        }
-    }
-
-    private func repeatPing(every microseconds: Int) {
-        watchdogQueue.asyncAfter(deadline: .now() + .microseconds(microseconds)) { [weak self] in
-            guard let self, !state.withLock(\.isStopped) else { return }
-            ping()
-            repeatPing(every: microseconds)
+            report(self)
+            again(every: microseconds, on: queue, report)
         }
     }
 }

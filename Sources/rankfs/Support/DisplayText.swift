@@ -8,27 +8,21 @@ enum DisplayText {
     /// The text cut to the given columns, with `…` for the missing part.
     static func cut(_ text: String, to columns: Int) -> String {
         guard width(of: text) > columns else { return text }
-        guard columns > 0 else { return "" }
-        var result = ""
-        var left = columns - 1
-        for character in text {
+        return columns > 0 ? String(beginning(of: text, columns - 1)) + "…" : ""
+    }
+
+    private static func beginning(of text: some Sequence<Character>, _ columns: Int) -> [Character] {
+        var left = columns
+        return text.prefix { character in
             left -= width(of: character)
-            if left < 0 { break }
-            result.append(character)
+            return left >= 0
         }
-        return result + "…"
     }
 
     /// The end of a text in the given columns, after `…` for the missing part; the end of a path says most.
     static func ending(of text: String, to columns: Int) -> String {
         guard width(of: text) > columns else { return text }
-        guard columns > 0 else { return "" }
-        var left = columns - 1
-        let end = text.reversed().prefix { character in
-            left -= width(of: character)
-            return left >= 0
-        }
-        return "…" + String(end.reversed())
+        return columns > 0 ? "…" + String(beginning(of: text.reversed(), columns - 1).reversed()) : ""
     }
 
     /// The text in lines of at most the given columns, broken at spaces where possible; the last line is cut if it is too long.

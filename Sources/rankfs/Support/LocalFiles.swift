@@ -5,17 +5,6 @@ import Rankings
 
 /// Small file operations with errno as the error.
 enum LocalFiles {
-    /// The whole content of a file, at most `limit` bytes of it.
-    static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
-        try FileBytes.read(path, upTo: limit)
-    }
-
-    /// Writes all bytes to a descriptor; false if that fails.
-    @discardableResult
-    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        FileBytes.write(bytes, to: descriptor)
-    }
-
     /// Removes all rights of other users on a directory.
     static func makePrivate(_ path: String) throws(SystemError) {
         guard unsafe chmod(path, 0o700) == 0 else { throw .last() }
@@ -25,11 +14,6 @@ enum LocalFiles {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw .last() }
         return status.st_mode & S_IFMT == S_IFDIR
-    }
-
-    /// Whether a directory has no entries.
-    static func isEmptyDirectory(_ path: String) throws(SystemError) -> Bool {
-        try names(in: path).isEmpty
     }
 
     /// The names in a directory besides `.` and `..`, in no order.
@@ -93,6 +77,12 @@ enum LocalFiles {
         return directory == "/" ? "/" + path : directory + "/" + path
     }
 
+    /// The longest of some mount points above a path, and the way from there; mounts may lie in each other.
+    static func innermost(of mounts: [String], above path: String) -> (mount: String, way: String)? {
+        mounts.compactMap { mount in path.way(from: mount).map { (mount, $0) } }
+            .max { $0.0.utf8.count < $1.0.utf8.count }
+    }
+
     static func workingDirectory() -> String? {
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
@@ -133,10 +123,7 @@ enum WrongMode {
     static func complaint(
         at path: String, in mounts: [String], source: (_ mount: String) -> SourceDescription
     ) -> String? {
-        let ways = mounts.compactMap { mount in path.way(from: mount).map { (mount: mount, way: $0) } }
-        return ways.max { $0.mount.utf8.count < $1.mount.utf8.count }.flatMap {
-            complaint($0.way, of: source($0.mount))
-        }
+        LocalFiles.innermost(of: mounts, above: path).flatMap { complaint($0.way, of: source($0.mount)) }
     }
 
     /// The rankings for all readers, those for members, and a limited one as an example, as far as they exist.

@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// The standard streams of a command; unbuffered, so that no text is lost however the process ends.
 enum Output {
@@ -17,13 +18,13 @@ enum Output {
     }
 
     static func print(_ text: String, terminator: String = "\n") {
-        LocalFiles.write(Array((text + terminator).utf8), to: 1)
+        FileBytes.write(Array((text + terminator).utf8), to: 1)
     }
 
     /// Writes errors to the standard error stream, one line each, with the program's name in front as is the custom.
     static func complain(_ text: String, as program: String) {
         for line in text.split(separator: "\n") {
-            LocalFiles.write(Array("\(program): \(line)\n".utf8), to: 2)
+            FileBytes.write(Array("\(program): \(line)\n".utf8), to: 2)
         }
     }
 }

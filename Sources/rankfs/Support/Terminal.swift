@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Rankings
 import System
 
 /// The terminal of the standard output stream.
@@ -10,19 +11,20 @@ enum Terminal {
     static let standardHeight = 24
 
     /// The present columns; nil if the stream is not a terminal.
-    static func width() -> Int? {
-        guard isatty(1) == 1 else { return nil }
-        var size = winsize()
-        guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return standardWidth }
-        return Int(size.ws_col)
-    }
+    static func width() -> Int? { window()?.width }
 
     /// The present columns and lines; nil if the stream is not a terminal with a movable cursor.
     static func size(_ variables: [String: String]) -> (width: Int, height: Int)? {
-        guard let width = width(), variables["TERM", default: "dumb"] != "dumb" else { return nil }
+        variables["TERM", default: "dumb"] == "dumb" ? nil : window()
+    }
+
+    private static func window() -> (width: Int, height: Int)? {
+        guard isatty(1) == 1 else { return nil }
         var size = winsize()
-        guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return (width, standardHeight) }
-        return (width, Int(size.ws_row))
+        unsafe _ = ioctl(1, UInt(TIOCGWINSZ), &size)
+        return (
+            size.ws_col > 0 ? Int(size.ws_col) : standardWidth, size.ws_row > 0 ? Int(size.ws_row) : standardHeight
+        )
     }
 
     /// Whether the user wants colours: see no-color.org.
@@ -35,8 +37,8 @@ enum Terminal {
         var time = time_t(seconds)
         var parts = unsafe tm()
         guard unsafe localtime_r(&time, &parts) != nil else { return "\(seconds)" }
-        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return unsafe "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+        return unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Digits.padded(Int($0), to: 2) }
+            .joined(separator: ":")
     }
 }
 
@@ -67,11 +69,11 @@ enum HiddenPrompt {
             let descriptor = unsafe signalfd(-1, &watched, Int32(SFD_CLOEXEC))
             guard descriptor >= 0 else { throw .last() }
             hide(terminal)
-            LocalFiles.write(Array(question.utf8), to: 2)
+            FileBytes.write(Array(question.utf8), to: 2)
             let outcome = read(signals: descriptor)
             unsafe tcsetattr(0, TCSAFLUSH, &terminal)
             close(descriptor)
-            if case .signal = outcome { LocalFiles.write([10], to: 2) }
+            if case .signal = outcome { FileBytes.write([10], to: 2) }
             unsafe sigprocmask(SIG_SETMASK, &before, nil)
             switch outcome {
             case .line(let line): return line

@@ -161,7 +161,7 @@ final class WatchReader: Sendable {
     private func look(failures before: Int) {
         let failures: Int
         do throws(SystemError) {
-            mailbox.put(.told(try LocalFiles.read(path, limit: MountedStatus.longest)))
+            mailbox.put(.told(try FileBytes.read(path, upTo: MountedStatus.longest)))
             failures = 0
         } catch {
             failures = before + 1

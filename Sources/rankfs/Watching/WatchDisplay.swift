@@ -1,3 +1,6 @@
+import System
+import Rankings
+
 /// A display of a watched mount's status.
 protocol WatchDisplay {
     /// Milliseconds between two readings of the mount.
@@ -16,32 +19,13 @@ protocol WatchDisplay {
 struct JSONWatchDisplay: WatchDisplay {
     let interval = 1000
 
-    mutating func show(_ text: [UInt8]) -> Bool { LocalFiles.write(Self.compact(text) + [10], to: 1) }
+    mutating func show(_ text: [UInt8]) -> Bool { FileBytes.write(Self.compact(text) + [10], to: 1) }
     mutating func refresh(silence: Int64?) -> Bool { true }
     mutating func leave() {}
 
     /// JSON text without the white space between its parts.
     static func compact(_ text: [UInt8]) -> [UInt8] {
-        var result: [UInt8] = []
-        var isString = false
-        var isEscaped = false
-        for byte in text {
-            if isString {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isString = false
-                }
-            } else if byte == UInt8(ascii: "\"") {
-                isString = true
-            } else if [9, 10, 13, 32].contains(byte) {
-                continue
-            }
-            result.append(byte)
-        }
-        return result
+        (try? JSONReader.read(text)).map { Array(JSONText($0).line.utf8) } ?? text
     }
 }
 
@@ -68,7 +52,7 @@ struct PlainWatchDisplay: WatchDisplay {
         told = document.real("monotonic")
         shown = line
         let clock = Terminal.clock(document.number("time"))
-        return LocalFiles.write(Array(Self.text(line, of: mountPoint, at: clock).utf8), to: 1)
+        return FileBytes.write(Array(Self.text(line, of: mountPoint, at: clock).utf8), to: 1)
     }
 
     /// `12:03:00 /home/me/Rankings: idle, …`: several watchers may write into one log.
@@ -130,7 +114,7 @@ struct ScreenWatchDisplay: WatchDisplay {
         } else if !isNew {
             return true
         }
-        return LocalFiles.write(Array(((shown == nil ? Self.enter : "") + text).utf8), to: 1)
+        return FileBytes.write(Array(((shown == nil ? Self.enter : "") + text).utf8), to: 1)
     }
 
     /// The sequence that draws every line at its place and clears the rest of each line and of the screen.

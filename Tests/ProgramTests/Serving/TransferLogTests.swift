@@ -1,5 +1,4 @@
 @testable import HTTP
-import Synchronization
 import Testing
 
 @testable import rankfs
@@ -12,27 +11,13 @@ import Testing
             deadline: .now + .seconds(60), bodyLimit: 1 << 20, purpose: .picture)
     }
 
-    @Test func eachEndIsALineWhileTheyAreWanted() {
-        let lines = LineLog()
-        let log = TransferLog(isOn: { lines.isOn.withLock { $0 } }, write: { lines.add($0) })
-        let first = Self.request("https://i.example/a/1_p0.jpg?token=secret&p=2")
-        log.answered(first)
-        #expect(lines.all.isEmpty, "nothing has ended")
-        log.ended(first, TransferOutcome(status: 200, bytes: 3, duration: .milliseconds(12)))
-        #expect(lines.all == ["picture GET i.example/a/1_p0.jpg?p=2: 200, 3 B in 12 ms"])
-        log.ended(Self.request("https://i.example/b"), TransferOutcome(failure: .timedOut))
-        #expect(lines.all.last == "picture GET i.example/b: timed out, 0 B in 0 ms")
-        #expect(!lines.all.joined().contains("secret"))
-        lines.isOn.withLock { $0 = false }
-        log.ended(Self.request("https://i.example/c"), TransferOutcome(status: 200, bytes: 1))
-        #expect(lines.all.count == 2)
-    }
-
-    private final class LineLog: Sendable {
-        let isOn = Mutex(true)
-        private let lines = Mutex<[String]>([])
-        var all: [String] { lines.withLock { $0 } }
-        func add(_ line: String) { lines.withLock { $0.append(line) } }
+    @Test func eachEndIsALine() {
+        let answered = TransferLog.line(
+            Self.request("https://i.example/a/1_p0.jpg?token=secret&p=2"),
+            TransferOutcome(status: 200, bytes: 3, duration: .milliseconds(12)))
+        #expect(answered == "picture GET i.example/a/1_p0.jpg?p=2: 200, 3 B in 12 ms")
+        let failed = TransferLog.line(Self.request("https://i.example/b"), TransferOutcome(failure: .timedOut))
+        #expect(failed == "picture GET i.example/b: timed out, 0 B in 0 ms")
     }
 
     @Test(arguments: [
