@@ -144,28 +144,3 @@ package struct BooruRefusal: Sendable {
     /// The message after a colon, `: “the words”`, or nothing.
     package var reason: String { message.isEmpty ? "" : ": \(message)" }
 }
-
-// MARK: - Plug-in
-
-/// The entry of a board in the registry of sources.
-package struct BooruPlugIn: SourcePlugIn {
-    private let engine: any BooruEngine
-    package let plainRequest: String
-
-    package static let danbooru = BooruPlugIn(
-        engine: DanbooruEngine(), plainRequest: "/posts.json?tags=rating:g&limit=1")
-    package static let yandere = BooruPlugIn(.yandere)
-    package static let konachan = BooruPlugIn(.konachan)
-
-    package var description: SourceDescription { engine.description }
-
-    package func source(_ means: SourceMeans) -> any RankingSource { BooruSource(engine, means) }
-
-    package var vocabulary: Set<String> { BooruLimits.vocabulary }
-}
-
-extension BooruPlugIn {
-    private init(_ site: MoebooruSite) {
-        self.init(engine: MoebooruEngine(site), plainRequest: "/post.json?tags=rating:s&limit=1")
-    }
-}

@@ -24,7 +24,7 @@ package final class Catalog: Sendable {
     package let recents: Recents
 
     let context: CatalogContext
-    private let originals: OriginalResolver
+    private let originals: Originals
     private let connections: WarmConnections?
 
     /// Opens (or creates) the database; a corrupt one is set aside under another name and reported.
@@ -40,8 +40,7 @@ package final class Catalog: Sendable {
         let told = ToldDays(overview.newest, context)
         let sizes = Sizes(context, host: host, shared: sharedSizes, memory: memory)
         let records = Records(context)
-        let originals = OriginalResolver(
-            source, host: host, timeout: context.timeout, sizes: sizes, report: context.report)
+        let originals = Originals(context, host: host, sizes: sizes)
         let pages = PageFactory(context: context, originals: originals, records: records)
         connections = source.imageHost.map { host.connections(to: $0) }
         let listings = Listings(context, memory: memory, told: told, sizes: sizes, pages: pages)

@@ -101,3 +101,7 @@ package struct DanbooruEngine: BooruEngine {
         }
     }
 }
+
+extension BooruPlugIn {
+    package static let danbooru = BooruPlugIn(DanbooruEngine(), plainRequest: "/posts.json?tags=rating:g&limit=1")
+}

@@ -124,3 +124,12 @@ package struct MoebooruEngine: BooruEngine {
         return refusal.usual(of: title)
     }
 }
+
+extension BooruPlugIn {
+    package static let yandere = BooruPlugIn(.yandere)
+    package static let konachan = BooruPlugIn(.konachan)
+
+    private init(_ site: MoebooruSite) {
+        self.init(MoebooruEngine(site), plainRequest: "/post.json?tags=rating:s&limit=1")
+    }
+}

@@ -192,10 +192,12 @@ struct WorkPages: ListingPages {
     let resolver: OriginalResolver
     let source: any RankingSource
     let timeout: AnswerLimit
-    /// Receives what is requested here, so that `info.json` needs no request of its own.
-    let records: Records
-    /// Whether the record of a listing serves, if one contained the work.
-    let usesListed: Bool
+    /// The work's record, if a listing contained it.
+    let summary: @Sendable () async -> Work?
+    /// Receives a requested record with the names of the files, so that `info.json` needs no request of its own.
+    let learntDetails: @Sendable (WorkDetails, _ names: [String]) -> Void
+    /// Receives a requested animation.
+    let learntAnimation: @Sendable (AnimationRecord) -> Void
 
     /// No work has more pages than one answer can hold.
     var window: PageWindow { PageWindow(perPage: 1000, pages: 1, lastPage: 1) }
@@ -203,14 +205,14 @@ struct WorkPages: ListingPages {
     func page(_ number: Int) async throws(Failure) -> PageContent {
         guard number == 1 else { throw .pastTheEnd }
         let deadline = timeout.deadline
-        if usesListed, let summary = await records.listedWork(work), summary.withheld == nil {
+        if let summary = await summary(), summary.withheld == nil {
             do throws(Failure) { return try await content(of: summary, deadline: deadline) } catch .notFound {
                 // A service may answer so for pages that it withholds; the record shows the reason.
             }
         }
         let details = try await source.details(of: work, deadline: deadline)
         let content = try await content(of: details.work, deadline: deadline)
-        records.keep(details, of: work, pages: (content.pictures ?? []).compactMap(\.name))
+        learntDetails(details, (content.pictures ?? []).compactMap(\.name))
         return content
     }
 
@@ -230,7 +232,7 @@ struct WorkPages: ListingPages {
             first.name = "p0.\(first.fileExtension)"
             pictures.append(first)
             let animation = try await source.animation(of: work, deadline: deadline)
-            records.keep(animation, of: work)
+            learntAnimation(animation)
             var archive = ListedPicture(
                 listed, rendition: .archive, reference: animation.archive, fileExtension: "zip")
             archive.name = "ugoira.zip"

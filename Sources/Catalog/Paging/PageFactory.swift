@@ -1,9 +1,11 @@
+import HTTP
+import Sourcing
 import Rankings
 
 /// The origin of the pages of listings.
 struct PageFactory: Sendable {
     let context: CatalogContext
-    let originals: OriginalResolver
+    let originals: Originals
     let records: Records
 
     /// The pages of a listing.
@@ -24,9 +26,7 @@ struct PageFactory: Sendable {
             pages = rankingPages(mode, day, timeout)
         } else if facts.contents == .pages {
             // A listed record of a work may itself be stale: a comparison requests the record again.
-            pages = WorkPages(
-                work: key.work, resolver: originals, source: context.source, timeout: timeout,
-                records: self.records, usesListed: !isComparison)
+            pages = workPages(key.work, timeout, usesListed: !isComparison)
         } else if facts.isIndexed {
             pages = IndexedPages(
                 key: key, works: works, records: records, source: context.source, timeout: timeout)
@@ -34,7 +34,7 @@ struct PageFactory: Sendable {
             pages = NumberedPages(key: key, source: context.source, timeout: timeout)
         }
         guard context.view.rendition == .original, !key.isSameInEveryView else { return pages }
-        return OriginalPages(base: pages, resolver: originals)
+        return OriginalPages(base: pages, resolver: originals.resolver)
     }
 
     /// The pages of a day with the first one, which came with the newest day.
@@ -53,14 +53,22 @@ struct PageFactory: Sendable {
         guard context.view.rendition == .original else { return (pages, first) }
         // Where listings report sizes, originals need no request.
         guard context.source.description.tellsSizes,
-            let pictures = try? await originals.originals(of: first.works)
+            let pictures = try? await originals.resolver.originals(of: first.works)
         else { return nil }
         first.pictures = pictures
-        return (OriginalPages(base: pages, resolver: originals), first)
+        return (OriginalPages(base: pages, resolver: originals.resolver), first)
     }
 
     private func rankingPages(_ mode: RankingMode, _ day: Day, _ timeout: AnswerLimit) -> RankingPages {
         RankingPages(
             mode: mode, day: day, top: context.view.top, source: context.source, timeout: timeout)
+    }
+
+    private func workPages(_ work: WorkID, _ timeout: AnswerLimit, usesListed: Bool) -> WorkPages {
+        WorkPages(
+            work: work, resolver: originals.resolver, source: context.source, timeout: timeout,
+            summary: { [records] in usesListed ? await records.listedWork(work) : nil },
+            learntDetails: { [records] details, names in records.keep(details, of: work, pages: names) },
+            learntAnimation: { [records] animation in records.keep(animation, of: work) })
     }
 }

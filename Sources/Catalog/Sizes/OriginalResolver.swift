@@ -1,59 +1,27 @@
 import Sourcing
 import Rankings
-import Synchronization
 
 /// Finds the format of originals, and the originals that the image host cannot deliver.
 ///
 /// Where no listing contains the format, the image host answers 404 for all but one of a few names; a request to it costs the
 /// service's API nothing and yields the size as well. Where the listing contains both, no request is sent. A few originals
 /// answer 500 permanently: the rendition that mounts usually show stands in for them.
-///
-/// ## Concurrency
-///
-/// Any thread may call; takes a lock for microseconds.
-final class OriginalResolver: Sendable {
-    private struct State {
-        /// Works reported to have no original.
-        var missing: Set<WorkID> = []
-        var questions = (host: 0, service: 0)
-    }
-
-    /// The most works without originals that are remembered; beyond this number a work is reported again.
-    static let missingBound = 4096
-
-    private let source: any RankingSource
-    private let host: ImageHost
-    private let timeout: AnswerLimit
-    /// Knows sizes already, and receives each as it arrives, so that a second attempt continues where the first one ended.
-    private let sizes: Sizes?
-    private let report: @Sendable (CatalogEvent) -> Void
-    private let state = Mutex(State())
-
-    init(
-        _ source: any RankingSource, host: ImageHost, timeout: AnswerLimit, sizes: Sizes?,
-        report: @escaping @Sendable (CatalogEvent) -> Void
-    ) {
-        self.source = source
-        self.host = host
-        self.timeout = timeout
-        self.sizes = sizes
-        self.report = report
-    }
-
-    /// The requests for originals since the start: to the image host, and to the service.
-    var questions: (host: Int, service: Int) { state.withLock { $0.questions } }
-
-    private func missing(_ work: WorkID) {
-        let isFirst = state.withLock { state in
-            if state.missing.count >= Self.missingBound { state.missing = [] }
-            return state.missing.insert(work).inserted
-        }
-        if isFirst { report(.originalMissing(work)) }
-    }
+struct OriginalResolver: Sendable {
+    let source: any RankingSource
+    let host: ImageHost
+    let timeout: AnswerLimit
+    /// The size in bytes of an original that is already known.
+    let stored: @Sendable (PictureID) async -> Int64?
+    /// Receives each size as it arrives, so that a second attempt continues where the first one ended.
+    let learnt: @Sendable (Int64, PictureID) -> Void
+    /// Receives the works that have no available original.
+    let missing: @Sendable (WorkID) -> Void
+    /// Receives the numbers of requests: to the image host, and to the service.
+    let count: @Sendable (_ host: Int, _ service: Int) -> Void
 
     /// The first page of each work, in the same order.
     func originals(of works: [ListedWork]) async throws(Failure) -> [ListedPicture] {
-        try await all(works.count) { place in await self.outcome(of: works[place]) }
+        try await all(works.count) { place in await outcome(of: works[place]) }
     }
 
     /// A work's first page: the original if it is available, else the rendition that stands in.
@@ -67,7 +35,7 @@ final class OriginalResolver: Sendable {
         // The name is none of the usual ones.
         let references: [String]
         do throws(Failure) {
-            state.withLock { $0.questions.service += 1 }
+            count(0, 1)
             references = try await source.originals(of: listed.work.id, deadline: timeout.deadline)
         } catch .notFound {
             references = []
@@ -81,7 +49,7 @@ final class OriginalResolver: Sendable {
 
     /// All pages of a work, from the references that the service returned.
     func pages(_ references: [String], of listed: ListedWork) async throws(Failure) -> [ListedPicture] {
-        try await all(references.count) { page in await self.outcome(of: references[page], page: page, listed) }
+        try await all(references.count) { page in await outcome(of: references[page], page: page, listed) }
     }
 
     // MARK: -
@@ -96,7 +64,7 @@ final class OriginalResolver: Sendable {
         of reference: String, page: Int, _ listed: ListedWork
     ) async -> Result<ListedPicture, Failure> {
         do throws(Failure) {
-            if var known = picture(reference, page: page, listed), let size = await sizes?.stored(of: known.id) {
+            if var known = picture(reference, page: page, listed), let size = await stored(known.id) {
                 known.size = size
                 return .success(known)
             }
@@ -119,12 +87,12 @@ final class OriginalResolver: Sendable {
             picture.size = size
             return picture
         }
-        state.withLock { $0.questions.host += 1 }
+        count(1, 0)
         let (answer, status) = await host.head(of: location, within: timeout.duration)
         switch answer {
         case .size(let size):
             picture.size = size
-            sizes?.told(size, of: picture.id)
+            learnt(size, picture.id)
             return picture
         case .notTold: return picture
         case .failed(.notFound): return nil

@@ -125,10 +125,8 @@ import Testing
         let client = HTTPClient(
             transport: bench.host, policy: policy, time: .system, wallClock: { Bench.start }, random: { 1 })
         return OriginalResolver(
-            source, host: ImageHost(client), timeout: AnswerLimit(.seconds(600), .system), sizes: nil
-        ) { event in
-            if case .originalMissing(let work) = event { missing.add(work) }
-        }
+            source: source, host: ImageHost(client), timeout: AnswerLimit(.seconds(600), .system),
+            stored: { _ in nil }, learnt: { _, _ in }, missing: { missing.add($0) }, count: { _, _ in })
     }
 
     @Test func aFailureThatPassesIsWaitedFor() async throws {
