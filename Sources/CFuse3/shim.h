@@ -18,6 +18,12 @@ static inline int rankfs_fuse_session_loop_mt(struct fuse_session *session, stru
     return fuse_session_loop_mt(session, config);
 }
 
+// fuse_session_new is a function in libfuse 3.14 but a macro from 3.17 on.
+static inline struct fuse_session *rankfs_fuse_session_new(
+    struct fuse_args *arguments, const struct fuse_lowlevel_ops *operations, size_t size, void *user_data) {
+    return fuse_session_new(arguments, operations, size, user_data);
+}
+
 // splice(2), which glibc declares for _GNU_SOURCE only.
 static inline ssize_t rankfs_splice(
     int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned int flags) {

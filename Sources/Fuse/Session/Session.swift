@@ -182,7 +182,7 @@ package final class Session: Sendable {
         var operations = Operations.table()
         let box = unsafe Unmanaged.passRetained(dispatcher)
         guard
-            let session = unsafe fuse_session_new(
+            let session = unsafe rankfs_fuse_session_new(
                 &arguments, &operations, MemoryLayout<fuse_lowlevel_ops>.size, box.toOpaque())
         else {
             unsafe box.release()

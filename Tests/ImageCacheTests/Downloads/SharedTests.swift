@@ -141,6 +141,7 @@ import Testing
             Issue.record("a picture without its end was given out")
             return
         }
+        await bench.settle()
         #expect(tier.calls == ["distrust"])
     }
 

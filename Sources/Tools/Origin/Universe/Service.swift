@@ -82,8 +82,8 @@ enum Moment {
         unsafe gmtime_r(&moment, &parts)
         var buffer = [UInt8](repeating: 0, count: 80)
         let count = unsafe buffer.withUnsafeMutableBytes { bytes -> Int in
-            unsafe strftime(
-                bytes.assumingMemoryBound(to: CChar.self).baseAddress, bytes.count, format, &parts)
+            guard let text = unsafe bytes.assumingMemoryBound(to: CChar.self).baseAddress else { return 0 }
+            return unsafe strftime(text, bytes.count, format, &parts)
         }
         return String(decoding: buffer[..<count], as: UTF8.self)
     }
