@@ -46,7 +46,7 @@ import Testing
         (83, "render: nothing is decoded unconfined unless an option says so; a process of it ends with the mount's"),
         (5, "unmount: a mount that is in use for a moment is no error"),
         (58, "tier: a store with too many requests is asked less often and waited for, and does not rest"),
-        (10, "tier: a store that refuses connections is tried soon; fuse: libfuse of Debian 13"),
+        (11, "tier: a store that refuses connections is tried soon; fuse: libfuse of Debian 13"),
         (17, "program: without arguments it names the next step on this machine"),
         (4, "catalog: one of a later version is left as it is, with a remedy"),
         (17, "desktop: PCManFM-Qt's thread waits for thumbnails on a busy machine, and starts no preloads"),
