@@ -56,8 +56,13 @@ package enum PercentCoding {
 
     /// Encodes every byte that is not kept; by default no text can leave its place in a URL.
     package static func encode(_ text: String, keeping kept: Set<UInt8> = unreserved) -> String {
-        let encoded = text.utf8.flatMap { byte in
-            kept.contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        var encoded: [UInt8] = []
+        for byte in text.utf8 {
+            if kept.contains(byte) {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
         }
         return String(decoding: encoded, as: UTF8.self)
     }

@@ -1,38 +1,22 @@
 import Foundation
-import TestSupport
 import Testing
 
 /// What `make install` puts on the desktop (mount-helper/desktop): its own tests, and the tools that look at such files.
 @Suite struct DesktopFilesTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-    private static let desktop = root.appending(path: "mount-helper/desktop")
+    private static let desktop = Tool.root.appending(path: "mount-helper/desktop")
+    private static let (python, validator, appStream) = (
+        Tool("python3"), Tool("desktop-file-validate"), Tool("appstreamcli")
+    )
 
-    private static func has(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
-
-    private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, said: String) {
-        let process = SpawnedProcess()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe.fileHandleForWriting
-        process.standardError = pipe.fileHandleForWriting
-        try process.run()
-        try pipe.fileHandleForWriting.close()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
-    }
-
-    @Test(.enabled(if: has("/usr/bin/python3"), "needs python3"))
+    @Test(.enabled(if: python.isThere, "needs python3"))
     func theScriptsKnowMountsAndPaths() throws {
-        let test = Self.root.appending(path: "Tests/Desktop/test_desktop.py").path
-        let result = try run("/usr/bin/python3", [test])
+        let test = Tool.root.appending(path: "Tests/Desktop/test_desktop.py").path
+        let result = try Self.python.run([test])
         #expect(result.status == 0, "\(result.said)")
         #expect(result.said.contains("\nOK"))
     }
 
-    @Test(.enabled(if: has("/usr/bin/desktop-file-validate"), "needs desktop-file-utils"))
+    @Test(.enabled(if: validator.isThere, "needs desktop-file-utils"))
     func theEntryIsValid() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-entry-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -41,14 +25,14 @@ import Testing
         let text = try String(contentsOf: Self.desktop.appending(path: "org.rankfs.rankfs.desktop.in"), encoding: .utf8)
         try text.replacing("@LIBEXECDIR@", with: "/usr/libexec/rankfs").write(
             to: entry, atomically: true, encoding: .utf8)
-        let result = try run("/usr/bin/desktop-file-validate", [entry.path])
+        let result = try Self.validator.run([entry.path])
         #expect(result.status == 0 && result.said.isEmpty, "\(result.said)")
     }
 
-    @Test(.enabled(if: has("/usr/bin/appstreamcli"), "needs appstream"))
+    @Test(.enabled(if: appStream.isThere, "needs appstream"))
     func theMetadataAreValid() throws {
         let file = Self.desktop.appending(path: "org.rankfs.rankfs.metainfo.xml").path
-        let result = try run("/usr/bin/appstreamcli", ["validate", "--no-net", file])
+        let result = try Self.appStream.run(["validate", "--no-net", file])
         #expect(result.status == 0, "\(result.said)")
     }
 

@@ -24,15 +24,12 @@ enum RoleKeys {
 
     // MARK: - Program
 
-    /// Runs the program of `credential_process`, without a shell.
-    static func ofProgram(_ words: [String], path: String?) throws(Failure) -> KeyRing.Loan {
-        guard let name = words.first, let program = found(name, path) else {
-            throw .refused("the program of credential_process cannot be found")
-        }
+    /// Runs the program of `credential_process`, without a shell; a name without a slash is searched for in PATH.
+    static func ofProgram(_ words: [String]) throws(Failure) -> KeyRing.Loan {
         let end: (status: Int32?, text: [UInt8])
         do throws(SystemError) {
             let deadline = TimeSource.system.now() + programPatience
-            end = try ChildProcess.run(program, words, reading: STDOUT_FILENO, upTo: longest, by: deadline)
+            end = try ChildProcess.run(words.first ?? "", words, reading: STDOUT_FILENO, upTo: longest, by: deadline)
         } catch { throw .refused("the program of credential_process cannot be used: \(error.text)") }
         guard end.status == 0 else {
             throw .refused("the program of credential_process failed" + (end.status.map { " with status \($0)" } ?? ""))
@@ -41,13 +38,6 @@ enum RoleKeys {
             throw .refused("the program of credential_process printed no keys of version 1")
         }
         return loan
-    }
-
-    /// The path of a program, found as execvp(3) does.
-    private static func found(_ name: String, _ path: String?) -> String? {
-        guard !name.contains("/") else { return name }
-        let folders = (path ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
-        return folders.lazy.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
     }
 
     // MARK: - Services

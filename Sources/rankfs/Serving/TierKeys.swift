@@ -143,7 +143,7 @@ private final class KeyPlaces: Sendable {
         let loan: KeyRing.Loan
         switch place {
         case .keys(let keys): loan = KeyRing.Loan(keys)
-        case .program(let words): loan = try RoleKeys.ofProgram(words, path: home.variables["PATH"])
+        case .program(let words): loan = try RoleKeys.ofProgram(words)
         case .container(let url): loan = try RoleKeys.ofContainer(url, variables: home.variables)
         case .instance(let origin): loan = try RoleKeys.ofInstance(origin)
         }

@@ -2,28 +2,13 @@ import Foundation
 import Testing
 
 @testable import rankfs
-import TestSupport
-
-/// Whether a program is installed where shells are.
-private func isInstalled(_ program: String) -> Bool {
-    FileManager.default.isExecutableFile(atPath: "/usr/bin/\(program)")
-}
 
 /// Runs a shell on a script in a file and returns its exit status and what it printed.
-private func run(_ shell: String, _ flags: [String], script: String) throws -> (status: Int32, output: String) {
+private func run(_ shell: String, _ flags: [String], script: String) throws -> (status: Int32, said: String) {
     let file = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
     try script.write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }
-    let process = SpawnedProcess()
-    process.executableURL = URL(filePath: "/usr/bin/\(shell)")
-    process.arguments = flags + [file.path]
-    let pipe = Pipe()
-    process.standardOutput = pipe.fileHandleForWriting
-    process.standardError = pipe.fileHandleForWriting
-    try process.run()
-    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    return try Tool(shell).run(flags + [file.path])
 }
 
 /// Where candidates are taken from: two mounts, and three paths.
@@ -67,7 +52,7 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
             """
         }
     let flags = shell == "bash" ? ["--norc"] : ["--no-config"]
-    return try run(shell, flags, script: script).output.split(separator: "\n").map(String.init)
+    return try run(shell, flags, script: script).said.split(separator: "\n").map(String.init)
 }
 
 @Suite struct CompletionTests {
@@ -75,9 +60,9 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
     func scriptsAreInTheirLanguage(_ shell: String) throws {
         let script = try #require(Completions.scripts[shell])
         #expect(script.contains("rankfs complete "))
-        guard isInstalled(shell) else { return }
+        guard Tool(shell).isThere else { return }
         let check = try run(shell, ["-n"], script: script)
-        #expect(check.status == 0 && check.output.isEmpty, "\(check.output)")
+        #expect(check.status == 0 && check.said.isEmpty, "\(check.said)")
         #expect(try run(shell, ["-n"], script: script + "\nif (\n").status != 0)
     }
 
@@ -122,7 +107,7 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
         #expect(
             try completed("bash", "rankfs unmount ", answer: "/mnt/my pictures\\tone\\n/mnt/b\\n")
                 == ["complete unmount ", "/mnt/my pictures", "/mnt/b"])
-        guard isInstalled("fish") else { return }
+        guard Tool("fish").isThere else { return }
         #expect(
             try completed("fish", "rankfs mount -o ro,images=s", answer: "ro,images=small\\tless\\n")
                 == ["complete mount -o ro,images=s", "ro,images=small\tless"])

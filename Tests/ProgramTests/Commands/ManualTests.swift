@@ -2,7 +2,6 @@ import Foundation
 import Testing
 
 @testable import rankfs
-import TestSupport
 
 /// The manual pages say what the tables say.
 @Suite struct ManualTests {
@@ -50,19 +49,9 @@ import TestSupport
         for status in ExitStatus.allCases { #expect(page.contains("\n.It \(status.ofMountHelper.rawValue)\n")) }
     }
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc")))
-    func pagesPassTheLinter() throws {
-        let process = SpawnedProcess()
-        process.executableURL = URL(filePath: "/usr/bin/mandoc")
-        process.arguments =
-            ["-T", "lint", "-W", "warning"]
-            + ["rankfs.1", "rankfs.conf.5", "mount.rankfs.8"].map { Self.directory.appending(path: $0).path }
-        let pipe = Pipe()
-        process.standardOutput = pipe.fileHandleForWriting
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(String(decoding: output, as: UTF8.self))")
+    @Test(.enabled(if: Tool("mandoc").isThere, "needs mandoc")) func pagesPassTheLinter() throws {
+        let pages = ["rankfs.1", "rankfs.conf.5", "mount.rankfs.8"].map { Self.directory.appending(path: $0).path }
+        let result = try Tool("mandoc").run(["-T", "lint", "-W", "warning"] + pages)
+        #expect(result.status == 0, "\(result.said)")
     }
 }
