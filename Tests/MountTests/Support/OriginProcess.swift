@@ -73,6 +73,8 @@ final class OriginProcess {
         child = try workplace.start("rankfs-origin", ["--port", port, "--log", log] + options)
         let started = child
         guard poll({ started.outputText.contains("listening on http") }) else { throw Failure(started.errorText) }
+        // Boards' digests are those of pictures that are drawn at the first question: seconds of a busy machine.
+        _ = try ranking()
         try front?.restart()
     }
 
