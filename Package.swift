@@ -31,8 +31,8 @@ func tests(
 
 /// What reads something from outside.
 let fuzzed: [Target.Dependency] = [
-    "Rankings", "System", "HTTP", "Sourcing", "Pixiv", "Boards", "ImageCache", "Render", "Media", "Thumbnails",
-    "RankFS", "Tier", "rankfs",
+    "Rankings", "System", "HTTP", "Sourcing", "Pixiv", "Boards", "ImageCache", "Render", "Media", "RankFS",
+    "Tier", "rankfs",
 ]
 
 /// Set by `make fuzz`: libFuzzer brings a `main` of its own, so the program is then a module that has none, and there is
@@ -90,12 +90,11 @@ let package = Package(
         library(
             "Tier", ["System", "Rankings", "HTTP", "Sourcing", "Catalog", "ImageCache", "CExpat"]),
         library("Render", ["System"]),
-        library("Media", ["Render", "CTurboJPEG", "CWebP", "CPNG"]),
-        library("Thumbnails", ["System", "Rankings", "HTTP", "Sourcing", "Render"]),
+        library("Media", ["Render", "System", "CTurboJPEG", "CWebP", "CPNG"]),
         library("Fuse", ["System", "CFuse3"]),
         .target(
             name: "RankFS",
-            dependencies: ["System", "Rankings", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
+            dependencies: ["System", "Rankings", "HTTP", "Sourcing", "Fuse", "Catalog", "ImageCache", "Render"],
             // Drawn once; the program encodes no pictures.
             resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
         .target(
@@ -114,7 +113,7 @@ let package = Package(
             "rankfs",
             [
                 "Rankings", "System", "HTTP", "Sourcing", "Pixiv", "Boards", "Catalog", "ImageCache", "Tier", "Fuse",
-                "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
+                "Render", "RankFS", "CSystemd", "CLinux",
             ]),
         .executableTarget(
             name: "rankfs-render", dependencies: ["Media", "Render", "System", "CLinux"], swiftSettings: settings),
@@ -126,7 +125,7 @@ let package = Package(
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
             name: "TestSupport",
-            dependencies: ["Fuse", "HTTP", "Rankings", "Pixiv", "Render", "CLinux", "CThreadSanitizer"],
+            dependencies: ["Fuse", "HTTP", "Rankings", "Pixiv", "Render", "System", "CLinux", "CThreadSanitizer"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         // The smallest source, registered in tests alone.
@@ -161,7 +160,10 @@ let package = Package(
         tests("MediaTests", ["Media", "Render"]),
         tests(
             "ThumbnailsTests",
-            ["Thumbnails", "Rankings", "System", "HTTP", "Sourcing", "Media", "Render", "rankfs-render", "TestSupport"]),
+            [
+                "RankFS", "ImageCache", "Rankings", "System", "HTTP", "Sourcing", "Media", "Render", "rankfs-render",
+                "TestSupport",
+            ]),
         tests("FuseTests", ["Fuse", "System", "CLinux", "fuse-example", "TestSupport"]),
         tests(
             "RankFSTests",
@@ -176,7 +178,7 @@ let package = Package(
             "ProgramTests",
             [
                 "rankfs", "Rankings", "System", "Render", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache", "Origin",
-                "Thumbnails", "TestSupport",
+                "RankFS", "TestSupport",
             ]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),
         tests(

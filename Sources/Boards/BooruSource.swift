@@ -26,7 +26,8 @@ package struct BooruSource: RankingSource {
             engine: engine, base: means.apiURL ?? engine.apiURL(upTo: step),
             api: PacedAPI(send: means.send, service: engine.description.title, wallClock: means.wallClock))
         hosts = PictureHosts(
-            access.hosts, home: String(access.apiURL.drop { $0 != ":" }.dropFirst(3)), replacement: means.imageURL)
+            hosts: access.hosts, home: String(access.apiURL.drop { $0 != ":" }.dropFirst(3)),
+            replacement: means.imageURL)
     }
 
     package var description: SourceDescription { engine.description }
@@ -166,12 +167,20 @@ extension BooruSource {
     }
 
     /// The family of a post: the first of its ancestors, and that one's children, which records of posts name.
+    ///
+    /// Children name a parent that the service no longer has, and are a family without it.
     private func family(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> ListingPage {
         func field(_ name: String, of post: WorkDetails) -> JSON { post.more.first { $0.name == name }?.value ?? .null }
         var eldest = try await details(work, deadline: deadline)
         for _ in 1..<BooruLimits.generations {
             guard let parent = field("parent", of: eldest).number, parent > 0 else { break }
-            eldest = try await details(WorkID(rawValue: parent), deadline: deadline)
+            do throws(Failure) {
+                eldest = try await details(WorkID(rawValue: parent), deadline: deadline)
+            } catch .notFound {
+                let page = try await works(["parent:\(parent)"], page: 1, deadline: deadline)
+                guard page.entries.isEmpty, page.unreadable == 0 else { return page }
+                break
+            }
         }
         guard field("has_children", of: eldest).flag == true else {
             if let reason = eldest.work.withheld { throw .withheld(reason) }

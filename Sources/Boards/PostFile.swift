@@ -83,23 +83,12 @@ package struct PostFiles: Hashable, Sendable {
 
 /// The hosts from which a service's pictures are accepted; addresses on any other host are refused.
 package struct PictureHosts: Sendable {
-    private let hosts: Set<String>
+    /// In lower case.
+    let hosts: Set<String>
     /// The host of addresses without a host.
-    private let home: String
+    let home: String
     /// Scheme and host that replace those of every address, without a trailing slash.
-    private let replacement: String?
-
-    /// Makes the list of hosts.
-    ///
-    /// - Parameters:
-    ///   - hosts: The accepted hosts, in lower case.
-    ///   - home: The host of addresses without a host.
-    ///   - replacement: Scheme and host that replace those of every address.
-    package init(_ hosts: Set<String>, home: String, replacement: String? = nil) {
-        self.hosts = hosts
-        self.home = home
-        self.replacement = replacement
-    }
+    var replacement: String?
 
     /// Host and path of an address in an answer: `cdn.example.org/original/1.jpg`.
     ///

@@ -1,5 +1,5 @@
-// OpenSSL's MD5, by which services and desktops name files, which protects nothing; and SHA-256, with which requests are signed and
-// shared objects verified.
+// OpenSSL's MD5, by which services and desktops name files, which protects nothing; SHA-256, with which requests are signed and
+// shared objects verified; and base64.
 #ifndef RANKFS_CCRYPTO_SHIM_H
 #define RANKFS_CCRYPTO_SHIM_H
 

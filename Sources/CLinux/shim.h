@@ -53,11 +53,6 @@ static inline int rankfs_memory_file(const char *name) {
     return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
 }
 
-// An ioctl without an argument; returns what ioctl(2) does, with errno.
-static inline int rankfs_ioctl(int descriptor, unsigned long request) {
-    return ioctl(descriptor, request, 0);
-}
-
 // Opens a path itself, not what a link leads to nor what an automounter would mount there (open(2), O_PATH).
 static inline int rankfs_open_path(const char *path) {
     return open(path, __O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -222,6 +217,11 @@ static inline ssize_t rankfs_receive(int socket, void *bytes, size_t count, int 
 static inline int rankfs_spawn_without_descriptors(posix_spawn_file_actions_t *actions, int first) {
     extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+// Opens a descriptor that can be read once a process has ended, or -1 with errno (pidfd_open(2)); execve(2) closes it.
+static inline int rankfs_open_process(int process) {
+    return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
 #endif

@@ -40,7 +40,7 @@ package final class Catalog: Sendable {
         let told = ToldDays(overview.newest, context)
         let sizes = Sizes(context, host: host, shared: sharedSizes, memory: memory)
         let records = Records(context)
-        let originals = Originals(context, host: host, sizes: sizes)
+        let originals = Originals(context, host: host)
         let pages = PageFactory(context: context, originals: originals, records: records)
         connections = source.imageHost.map { host.connections(to: $0) }
         let listings = Listings(context, memory: memory, told: told, sizes: sizes, pages: pages)

@@ -31,6 +31,15 @@ extension Failure {
         default: self
         }
     }
+
+    /// The failure of a page to which the list itself has led: such a page is no name that does not exist.
+    func ofPage(_ number: Int) -> Failure {
+        switch self {
+        case .absent, .notPublished, .notFound, .gone:
+            .unreadable("page \(number) is not there although the list goes on")
+        default: self
+        }
+    }
 }
 
 // MARK: - Answer limit

@@ -32,7 +32,10 @@ package final class Days: Sendable {
             do throws(Failure) {
                 return .success(try await ask(mode))
             } catch {
-                if let day = told.failed(mode, at: now, stored: stored(of: mode).last) { return .success(day) }
+                // A request that its last waiter gave up shows nothing about the service.
+                if error != .cancelled, let day = told.failed(mode, at: now, stored: stored(of: mode).last) {
+                    return .success(day)
+                }
                 return .failure(error.ofListing)
             }
         }
@@ -53,13 +56,15 @@ package final class Days: Sendable {
         } catch { throw error.ofListing }
     }
 
-    /// The days that a mode's directory shows, oldest first: the recent days, the stored ones, and those that are being opened.
+    /// The days that a mode's directory shows, oldest first: the recent days without one that the service did not have a moment ago,
+    /// the stored ones, and those that are being opened.
     package func listed(of mode: RankingMode) -> [Day] {
         let now = context.now
         let days = calendar(of: mode)
         let end = told[mode]?.listedEnd(days, now: now) ?? days.newest(at: now)
-        return ListedDays.days(
-            days, end: end, recent: context.configuration.days, stored: Self.days(of: mode, in: listings.opened))
+        return days.listed(
+            to: end, recent: context.configuration.days, stored: Self.days(of: mode, in: listings.opened)
+        ).filter { !listings.isKnownAbsent(.ranking(mode, $0)) }
     }
 
     /// The days of a mode that are stored or loaded, oldest first.

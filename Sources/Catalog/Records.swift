@@ -51,18 +51,7 @@ package final class Records: Sendable {
 
     /// The newest record of a work from any listing; nil if the work was never listed.
     package func listedWork(_ work: WorkID) async -> Work? {
-        await context.outbox.flush()
-        return try? await context.read { connection throws(DatabaseError) in try Rows.work(work, in: connection) }
-    }
-
-    /// The whole record of an entry, from the database.
-    package func record(of entry: ListingEntry, in listing: Listing) async throws(Failure) -> ListedWork {
-        await context.outbox.flush()
-        if let record = context.outbox.unstoredRecord(of: entry, in: listing.stored) { return record }
-        do throws(DatabaseError) {
-            if let record = try await context.store.record(of: entry, in: listing.stored) { return record }
-        } catch { throw .database(error.description) }
-        throw .database("the record of work \(entry.picture.work.rawValue) is not stored; refresh the listing")
+        try? await context.read { connection throws(DatabaseError) in try Rows.work(work, in: connection) }
     }
 
     /// The frames of an animation and the reference to its archive.
@@ -164,7 +153,7 @@ package final class Records: Sendable {
                 return .success(text)
             } catch {
                 if let stored {
-                    unanswered.begin(key, now: context.now)
+                    unanswered.begin(key, after: error, now: context.now)
                     return .success(stored)
                 }
                 return .failure(error.ofListing)

@@ -17,10 +17,10 @@ package protocol FileSystem: Sendable {
     /// Called for every read, before any bookkeeping for the read exists. Must not take a lock on which other threads wait.
     func part(of request: ReadRequest) -> FilePart?
     func read(_ request: ReadRequest, reply: DataReply)
+    /// Ends an open file or directory.
     func release(_ request: ReleaseRequest)
     func openDirectory(_ request: OpenRequest, reply: OpenReply)
     func readDirectory(_ request: ReadRequest, reply: DirectoryReply)
-    func releaseDirectory(_ request: ReleaseRequest)
     func statistics(_ request: InodeRequest, reply: StatisticsReply)
     func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply)
     func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply)

@@ -17,8 +17,7 @@ enum CertificateFile {
             throw .untrusted("The file of certificates cannot be read: \(unsafe String(cString: strerror(errno))).")
         }
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard let status = fileStatus(open: descriptor), status.st_mode.isFile else {
             throw .untrusted("The file of certificates is not a file.")
         }
         guard status.st_size <= Self.bytesLimit else {

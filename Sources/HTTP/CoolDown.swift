@@ -44,13 +44,15 @@ struct CoolDown {
         trust = until == nil ? .everybody : .nobodyYet
     }
 
-    /// The seconds left of the present cool-down; a clock that was set back must not extend it beyond the longest one.
-    func secondsLeft(_ wall: Int64) -> Int64 {
+    /// The seconds left of the present cool-down; one that a clock set back has made longer than the longest one becomes that.
+    mutating func secondsLeft(_ wall: Int64) -> Int64 {
         // Both numbers come from outside: from a file and from a clock that may be set at any time.
         guard let until, until > wall else { return 0 }
         let (left, overflows) = until.subtractingReportingOverflow(wall)
         let longest = front == nil ? Self.longest : FrontStop.longest
-        return overflows ? longest : min(left, longest)
+        guard overflows || left > longest else { return left }
+        self.until = wall + longest
+        return longest
     }
 
     /// Gives a request its ticket; the request is the probe if one is due.
@@ -103,14 +105,15 @@ struct CoolDown {
     mutating func settle(_ ticket: Ticket, _ verdict: AnswerVerdict, wall: Int64) -> Int64? {
         // A request from before the last cool-down says nothing about the time after it.
         let isRecent = ticket.closings == closings
+        // Its refusal may begin no cool-down: one whose clock was set back may last longer.
+        if verdict != .fine, trust == .probing(ticket.id) { trust = .nobodyYet }
         switch verdict {
         case .fine:
             guard isRecent else { return nil }
             trust = .everybody
             front = nil
             (refusals, untoldRefusals) = (0, 0)
-        case .unknown:
-            if trust == .probing(ticket.id) { trust = .nobodyYet }
+        case .unknown: break
         case .limited(let seconds, told: true):
             // A service that states too short a time again and again gets requests more and more seldom.
             let least = Int64(1) << Int64(min(refusals, Self.mostDoublings))

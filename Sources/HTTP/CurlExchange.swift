@@ -195,27 +195,26 @@ final class CurlExchange {
         return pool.multiplexes(target.origin) == true || easy.number(CURLINFO_NUM_CONNECTS) == 0
     }
 
-    /// Whether an old connection has been silent for too long, so that a new one is worth a try.
-    func isLeftUnanswered(_ now: ContinuousClock.Instant) -> Bool {
+    /// The time at which an old connection has been silent for too long, so that a new one is worth a try; nil for a new connection.
+    func secondTry(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         // A connection that has never brought a byte is new.
         guard mayGoAgain, isOnSharedConnection, let pool, let lastHeard = pool.lastHeard(target.origin) else {
-            return false
+            return nil
         }
         // A multiplexed connection is alive as long as any of its requests is answered.
         let last = pool.multiplexes(target.origin) == true ? lastHeard : heard
         let left = (request.content?.length ?? 0) - sent
-        guard let silent = Self.silence(since: [begun, last, lastSent], left: left, now) else { return false }
         let time = request.deadline - begun
         // What is sent may take long to store.
-        return silent >= (request.content == nil ? Self.patience(within: time) : time / 3)
+        let patience = request.content == nil ? Self.patience(within: time) : time / 3
+        return Self.answerDue(since: [begun, last, lastSent], left: left, now) + patience
     }
 
-    /// The time for which an answer has been due, since the last byte received or sent; nil while content is left to be sent.
-    static func silence(
+    /// The time since which an answer is due: that of the last byte received or sent; the present while content is left to be sent.
+    static func answerDue(
         since moments: [ContinuousClock.Instant?], left: Int64, _ now: ContinuousClock.Instant
-    ) -> Duration? {
-        guard left <= 0 else { return nil }
-        return moments.compactMap { $0 }.max().map { now - $0 }
+    ) -> ContinuousClock.Instant {
+        left > 0 ? now : moments.compactMap { $0 }.max() ?? now
     }
 
     /// The tolerated silence of a request with this much time, so that a second try has twice as much.
@@ -271,8 +270,44 @@ final class CurlExchange {
 
 // MARK: - Options
 
+/// Limits and rules of a transport.
+package struct CurlConfiguration: Sendable {
+    /// The limits of one host.
+    package var limits: HostLimits
+    /// The value of `User-Agent:`.
+    package var userAgent: String
+    /// A proxy URL, or nil for none; the environment is not read.
+    ///
+    /// A proxy connects in our place, so that the addresses of names are its own concern.
+    package var proxy: String?
+    /// The exact hosts that requests and redirects may go to, in lower case; `https` only.
+    package var hosts: Set<String>
+    /// The origins (`http://127.0.0.1:8080`) that the user named: any scheme, any address.
+    package var trustedOrigins: Set<String>
+    /// The time limit of connecting.
+    package var connectTimeout: Duration
+    /// The time after which a transfer slower than 1 KiB/s ends with `.timedOut`.
+    package var stallTimeout: Duration
+    /// The path of a PEM file with certificates that sign those of `trustedOrigins`, besides the system's; nil for none.
+    package var certificates: String?
+
+    package init(
+        limits: HostLimits, userAgent: String, proxy: String?, hosts: Set<String>, trustedOrigins: Set<String>,
+        connectTimeout: Duration, stallTimeout: Duration, certificates: String? = nil
+    ) {
+        self.limits = limits
+        self.userAgent = userAgent
+        self.proxy = proxy
+        self.hosts = hosts
+        self.trustedOrigins = trustedOrigins
+        self.connectTimeout = connectTimeout
+        self.stallTimeout = stallTimeout
+        self.certificates = certificates
+    }
+}
+
 /// The options of an exchange; an option that is not set here has libcurl's default.
-struct CurlOptions {
+extension CurlConfiguration {
     /// The most bytes read from a socket at once: fewer calls for pictures; libcurl's default for small answers.
     private static let bulkBufferBytes = 128 * 1024
     /// The idle time after which a connection is probed, in seconds, to detect a connection that a router has forgotten.
@@ -283,13 +318,6 @@ struct CurlOptions {
     ///
     /// The first family may be announced and lead nowhere. The delay is libcurl's default (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS(3)).
     private static let eyeballsMilliseconds = 200
-
-    let userAgent: String
-    /// The proxy; empty for none, and then the environment is not read either (CURLOPT_PROXY(3)).
-    let proxy: String
-    let connectTimeout: Duration
-    /// The path of the certificates for trusted origins.
-    let certificates: String?
 
     /// Sets all options of a flight's next exchange.
     ///
@@ -310,7 +338,8 @@ struct CurlOptions {
         easy.set(CURLOPT_FOLLOWLOCATION, 0)
         easy.set(CURLOPT_NOSIGNAL, 1)
         easy.set(CURLOPT_NETRC, 0)
-        easy.set(CURLOPT_PROXY, proxy)
+        // Empty for none, and then the environment is not read either (CURLOPT_PROXY(3)).
+        easy.set(CURLOPT_PROXY, proxy ?? "")
         easy.set(CURLOPT_NOPROXY, "")
         easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         easy.set(CURLOPT_HTTP09_ALLOWED, 0)

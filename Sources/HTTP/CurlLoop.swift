@@ -25,9 +25,7 @@ final class CurlLoop {
     /// The objects and settings that the loops share.
     struct Means: Sendable {
         let book: AddressBook
-        let options: CurlOptions
-        /// The longest time without a useful pace.
-        let stallTimeout: Duration
+        let configuration: CurlConfiguration
         let ledger = RequestLedger()
         let doubt = ConnectionDoubt()
         let resolver: NameResolver
@@ -65,7 +63,7 @@ final class CurlLoop {
         self.connections = connections
         self.means = means
         mailbox = CurlMailbox(wakes: pool)
-        names = NameNeeds(proxy: means.options.proxy)
+        names = NameNeeds(proxy: means.configuration.proxy ?? "")
     }
 
     /// Runs until a shutdown is requested; then everything is cancelled and the handles are freed.
@@ -113,7 +111,8 @@ final class CurlLoop {
             let target = try means.book.target(request.url)
             let flight = CurlExchange(transfer, target: target, ledger: means.ledger, observer: means.observer)
             flights[ObjectIdentifier(transfer)] = flight
-            nextCheck = min(nextCheck, request.deadline)
+            let now = ContinuousClock.now
+            nextCheck = min(nextCheck, now + CurlExchange.patience(within: request.deadline - now))
             begin(flight)
         } catch {
             means.observer?.ended(request, TransferOutcome(failure: error))
@@ -139,10 +138,11 @@ final class CurlLoop {
         }
         let now = ContinuousClock.now
         if pool.isStale(now) || means.doubt.isAfter(pool.made) { retire() }
-        let meter = PaceMeter(window: means.stallTimeout, now: now)
+        let meter = PaceMeter(window: means.configuration.stallTimeout, now: now)
         nextCheck = min(nextCheck, meter.nextLook)
-        flight.beginExchange(easy: easy, pool: pool, meter: meter, proxied: !means.options.proxy.isEmpty, now: now)
-        guard means.options.apply(flight, addresses: addresses, to: easy) else {
+        flight.beginExchange(
+            easy: easy, pool: pool, meter: meter, proxied: means.configuration.proxy?.isEmpty == false, now: now)
+        guard means.configuration.apply(flight, addresses: addresses, to: easy) else {
             return finish(flight, .failure(.unsendable(Self.lackingOptions)))
         }
         flying[easy.id] = flight
@@ -261,8 +261,8 @@ final class CurlLoop {
                 finish(flight, .failure(.timedOut))
                 continue
             }
-            if flight.isLeftUnanswered(now) { goOnAfresh(flight, .timedOut) }
-            nextCheck = min(nextCheck, flight.request.deadline)
+            if let moment = flight.secondTry(now), moment <= now { goOnAfresh(flight, .timedOut) }
+            nextCheck = min(nextCheck, flight.request.deadline, flight.secondTry(now) ?? flight.request.deadline)
             if flight.easy != nil, flight.request.content == nil { nextCheck = min(nextCheck, flight.meter.nextLook) }
         }
     }
@@ -365,41 +365,7 @@ final class CurlMailbox: Sendable {
 ///
 /// Any thread may call. The threads run from `init` to `shutdown`; they sleep without waking while no transfer is under way.
 package final class CurlTransport: Transport {
-    /// Limits and rules of a transport.
-    package struct Configuration: Sendable {
-        /// The limits of one host.
-        package var limits: HostLimits
-        /// The value of `User-Agent:`.
-        package var userAgent: String
-        /// A proxy URL, or nil for none; the environment is not read.
-        ///
-        /// A proxy connects in our place, so that the addresses of names are its own concern.
-        package var proxy: String?
-        /// The exact hosts that requests and redirects may go to, in lower case; `https` only.
-        package var hosts: Set<String>
-        /// The origins (`http://127.0.0.1:8080`) that the user named: any scheme, any address.
-        package var trustedOrigins: Set<String>
-        /// The time limit of connecting.
-        package var connectTimeout: Duration
-        /// The time after which a transfer slower than 1 KiB/s ends with `.timedOut`.
-        package var stallTimeout: Duration
-        /// The path of a PEM file with certificates that sign those of `trustedOrigins`, besides the system's; nil for none.
-        package var certificates: String?
-
-        package init(
-            limits: HostLimits, userAgent: String, proxy: String?, hosts: Set<String>, trustedOrigins: Set<String>,
-            connectTimeout: Duration, stallTimeout: Duration, certificates: String? = nil
-        ) {
-            self.limits = limits
-            self.userAgent = userAgent
-            self.proxy = proxy
-            self.hosts = hosts
-            self.trustedOrigins = trustedOrigins
-            self.connectTimeout = connectTimeout
-            self.stallTimeout = stallTimeout
-            self.certificates = certificates
-        }
-    }
+    package typealias Configuration = CurlConfiguration
 
     package let limits: HostLimits
 
@@ -429,12 +395,7 @@ package final class CurlTransport: Transport {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
         limits = configuration.limits
-        means = CurlLoop.Means(
-            book: book,
-            options: CurlOptions(
-                userAgent: configuration.userAgent, proxy: configuration.proxy ?? "",
-                connectTimeout: configuration.connectTimeout, certificates: configuration.certificates),
-            stallTimeout: configuration.stallTimeout, resolver: resolver, observer: observer)
+        means = CurlLoop.Means(book: book, configuration: configuration, resolver: resolver, observer: observer)
         bulk = try CurlWorker(.bulk, connections: limits.bodies.all, means)
         do throws(Failure) {
             metadata = try CurlWorker(.metadata, connections: limits.connections, means)

@@ -115,7 +115,11 @@ package struct HTTPAnswer: Sendable {
     package var isText: Bool { mediaType?.hasPrefix("text/") == true }
 
     /// The value that identifies this version in `If-Range`: a strong entity tag, else the date (RFC 9110 section 13.1.5).
-    package var validator: String? { etag.flatMap { $0.hasPrefix("\"") ? $0 : nil } ?? lastModified }
+    ///
+    /// An empty tag (`""`), which some servers send for every version, identifies none.
+    package var validator: String? {
+        etag.flatMap { $0.hasPrefix("\"") && $0.utf8.count > 2 ? $0 : nil } ?? lastModified
+    }
 
     /// The time of sending by the server's clock, in Unix seconds: its date plus its time in a cache (RFC 9111 section 5.1).
     package var sent: Int64? {

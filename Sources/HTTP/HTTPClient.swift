@@ -97,18 +97,6 @@ extension HTTPRequest {
     }
 }
 
-/// A receiver for a body that is not kept in memory; called by one thread at a time.
-package protocol BodyReceiver: AnyObject, Sendable {
-    /// Reports that the request goes to the network and its time begins; called again if the request is sent another way.
-    func begun()
-
-    /// Takes the head of an answer below 300; false ends the request with `.cancelled`.
-    func head(_ head: HTTPAnswer) -> Bool
-
-    /// Takes the next bytes of the body; false ends the request with `.cancelled`.
-    func body(_ bytes: UnsafeRawBufferPointer) -> Bool
-}
-
 /// A sink that collects a whole answer, or passes the body to a receiver.
 ///
 /// ## Concurrency

@@ -199,16 +199,11 @@ enum RequestRule {
 ///
 /// Any thread may call any method at any time. Followers are called outside the lock.
 package final class Urgency: Sendable {
-    private struct Follower: Sendable {
-        let hurry: @Sendable () -> Void
-        let withdraw: @Sendable () -> Void
-    }
-
     private struct State {
         var priority = TransferPriority.preload
         var isWithdrawn = false
         var lastFollower = 0
-        var followers: [Int: Follower] = [:]
+        var followers: [Int: (hurry: @Sendable () -> Void, withdraw: @Sendable () -> Void)] = [:]
     }
 
     /// The urgency of requests that the present task makes without a reader; nil where no reader can come.
@@ -251,7 +246,7 @@ package final class Urgency: Sendable {
         let (follower, isWithdrawn) = state.withLock { state -> (Int?, Bool) in
             guard state.priority != .reader else { return (nil, false) }
             state.lastFollower += 1
-            state.followers[state.lastFollower] = Follower(hurry: hurry, withdraw: withdraw)
+            state.followers[state.lastFollower] = (hurry, withdraw)
             return (state.lastFollower, state.isWithdrawn)
         }
         guard let follower else {

@@ -135,6 +135,7 @@ struct HostState {
 
     /// The end of the present cool-down, in Unix seconds.
     func closedUntil(wall: Int64) -> Int64? {
+        var coolDown = coolDown
         let left = coolDown.secondsLeft(wall)
         return left > 0 ? wall + left : nil
     }

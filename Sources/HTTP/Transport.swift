@@ -109,17 +109,22 @@ package final class Transfer: Sendable {
     }
 }
 
-/// The receiver of an answer.
-package protocol ResponseSink: AnyObject, Sendable {
+/// A receiver for a body that is not kept in memory; called by one thread at a time.
+package protocol BodyReceiver: AnyObject, Sendable {
     /// Reports that the request goes to the network and its time begins; called again if the request is sent another way.
     func begun()
 
-    /// Takes the status line and headers of the final answer; false ends the transfer with `.cancelled`.
+    /// Takes the status line and headers of the final answer; false ends the request with `.cancelled`.
+    ///
+    /// One that gets only the body gets the heads of answers below 300.
     func head(_ head: HTTPAnswer) -> Bool
 
-    /// Takes the next bytes of the body; false ends the transfer with `.cancelled`. Must not block, except on a local file.
+    /// Takes the next bytes of the body; false ends the request with `.cancelled`. Must not block, except on a local file.
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool
+}
 
+/// The receiver of an answer.
+package protocol ResponseSink: BodyReceiver {
     /// Takes the end: success only if the body has exactly the announced length.
     func finish(_ result: Result<Void, Failure>)
 }

@@ -75,37 +75,8 @@ enum CacheFiles {
         }
     }
 
-    /// Reads up to `count` bytes; fewer only at the end of the file.
-    static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
-        try [UInt8](capacity: count) { output throws(SystemError) in
-            unsafe try output.withUnsafeMutableBufferPointer { buffer, filled throws(SystemError) in
-                filled = unsafe try read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer))
-            }
-        }
-    }
-
-    /// Fills a buffer from an offset of the file, as far as the file reaches; returns the number of bytes.
-    static func read(
-        _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(SystemError) -> Int {
-        var filled = 0
-        while filled < buffer.count {
-            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let got = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
-            if got > 0 {
-                filled += got
-            } else if got == 0 {
-                break
-            } else if errno != EINTR {
-                throw SystemError("reading")
-            }
-        }
-        return filled
-    }
-
     static func size(_ descriptor: Int32) throws(SystemError) -> Int64 {
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw SystemError("looking at a file") }
+        guard let status = fileStatus(open: descriptor) else { throw SystemError("looking at a file") }
         return Int64(status.st_size)
     }
 
@@ -319,7 +290,7 @@ enum Marks {
     private static func hasTag(_ directory: Int32) -> Bool {
         guard let file = try? CacheFiles.open(tagName, in: directory, O_RDONLY) else { return false }
         defer { close(file) }
-        return (try? CacheFiles.read(file, at: 0, count: signature.utf8.count)) == Array(signature.utf8)
+        return (try? FileBytes.read(file, at: 0, count: signature.utf8.count)) == Array(signature.utf8)
     }
 
     private static func exists(_ name: String, in directory: Int32) -> Bool {

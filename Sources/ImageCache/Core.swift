@@ -410,6 +410,8 @@ extension Core {
 
     mutating func close(_ id: UInt64) {
         guard let handle = pictures.close(id) else { return }
+        // The last reference to a file closes it, which may take long.
+        if let whole = handle.whole { later { _ in withExtendedLifetime(whole) {} } }
         if let neighbours = handle.neighbours, handle.measure.bytes > 0, !handle.measure.isReal {
             preload.looked(at: neighbours.index, in: neighbours.directory)
         }

@@ -23,8 +23,10 @@ final class CoreLock: Sendable {
     let host: ImageHost
     let store: PictureStore
     let report: @Sendable (ImageCacheEvent) -> Void
-    /// Commits, pins, last uses and deadlines; may wait for the disk.
+    /// Commits, pins and last uses; waits for the disk's syncs.
     let disk = DispatchQueue(label: "rankfs.cache.disk")
+    /// Deadlines, and proofs of whole pictures: readers wait for them, however long the disk takes for a sync.
+    let prompt = DispatchQueue(label: "rankfs.cache.prompt", attributes: .concurrent)
     /// The queue of read-ahead calls, which wait while the disk has much to do.
     private let ahead = DispatchQueue(label: "rankfs.cache.ahead")
     private let core: Mutex<Core>
@@ -96,7 +98,7 @@ final class CoreLock: Sendable {
     // MARK: - Deadlines
 
     private func scheduleTick() {
-        disk.asyncAfter(deadline: .now() + .milliseconds(Self.tickInterval)) { [self] in
+        prompt.asyncAfter(deadline: .now() + .milliseconds(Self.tickInterval)) { [self] in
             run { $0.tick() }
             if withLock({ $0.goesOnTicking() }) { scheduleTick() }
         }
@@ -140,7 +142,7 @@ final class CoreLock: Sendable {
 
     /// Checks whether all bytes of a picture give the missing proof, and reports the result.
     func check(_ key: FileKey, _ file: PartialFile, _ proof: Proof, length: Int64) {
-        disk.async { [self] in
+        prompt.async { [self] in
             let isProven = Result { () throws(SystemError) in
                 try file.current?.use { proof.holds(for: $0, length: length) } ?? false
             }

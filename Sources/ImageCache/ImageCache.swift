@@ -71,12 +71,27 @@ package final class ImageCache: Sendable {
         }
     }
 
-    /// Pins a picture, now or once it is stored, or unpins it.
-    package func setPinned(_ isPinned: Bool, _ picture: PictureID) {
-        core.bring(OlderName(FileKey(picture)))
-        core.run { core in
-            core.index.setPinned(isPinned, FileKey(picture))
+    /// Counts the pictures that are not stored, once those with all their bytes are in their place.
+    package func lacking(_ pictures: [PictureID]) async -> Int {
+        for picture in pictures {
+            if case .downloading(let received, let total?) = state(of: picture), received == total {
+                await announcementEnded(of: picture)
+            }
+            while case .stored = state(of: picture), storedSize(of: picture) == nil { await core.onDisk {} }
+        }
+        return pictures.count { storedSize(of: $0) == nil }
+    }
+
+    /// Pins a picture, now or once it is stored, or unpins it; returns whether that changed anything.
+    @discardableResult
+    package func setPinned(_ isPinned: Bool, _ picture: PictureID) -> Bool {
+        let key = FileKey(picture)
+        core.bring(OlderName(key))
+        return core.run { core in
+            guard core.index.isPinned(key) != isPinned else { return false }
+            core.index.setPinned(isPinned, key)
             core.later { core in core.disk.async { core.writePins() } }
+            return true
         }
     }
 
@@ -261,7 +276,7 @@ package final class OpenPicture: Sendable {
     /// The largest number of disk accesses for one read.
     private static let mostLooks = 4
 
-    /// Gives the picture up; must be called once.
+    /// Gives the picture up; further calls do nothing, and the end of the last reference does the same.
     package func close() {
         if !isClosed.exchange(true, ordering: .relaxed) { core.run { core in core.close(id) } }
     }
@@ -337,7 +352,7 @@ extension ImageCache {
                 count == Int(size)
             else { return nil }
             return try? file.use { descriptor throws(SystemError) in
-                try CacheFiles.read(descriptor, at: place, count: count)
+                try FileBytes.read(descriptor, at: place, count: count)
             }
         } catch { return nil }
     }

@@ -6,16 +6,19 @@ internal import System
 
 /// The findings of `rankfs cache verify` in a cache directory.
 package struct CacheVerification: Sendable, Equatable {
-    /// A defect that has been removed or repaired.
+    /// A defect that has been removed or repaired, or a file that cannot be read.
     package struct Mistake: Sendable, Equatable {
         /// The path below the cache directory.
         package var path: String
         /// The defect, and its repair if the file was not removed.
         package var reason: String
+        /// Whether the file stays: the disk does not give it out, and it may be good.
+        package var isKept = false
 
-        package init(path: String, reason: String) {
+        package init(path: String, reason: String, isKept: Bool = false) {
             self.path = path
             self.reason = reason
+            self.isKept = isKept
         }
     }
 
@@ -131,8 +134,7 @@ extension ImageCache {
             throw .unusable("the cache directory \(directory) cannot be opened")
         }
         defer { Glibc.close(top) }
-        var status = stat()
-        guard unsafe fstat(top, &status) == 0, status.st_uid == geteuid(),
+        guard let status = fileStatus(open: top), status.st_uid == geteuid(),
             unsafe faccessat(top, PictureStore.lockName, F_OK, AT_SYMLINK_NOFOLLOW) == 0,
             PictureStore.formats.contains(where: { unsafe faccessat(top, $0, F_OK, AT_SYMLINK_NOFOLLOW) == 0 })
         else { throw .unusable("\(directory) is no cache of rankfs") }
@@ -189,7 +191,8 @@ extension CacheVerification {
                 pictures += 1
                 bytes += picture.length
             case .broken(let reason): remove(name, in: directory, below: path, because: reason)
-            case .failed(let error): remove(name, in: directory, below: path, because: error.text)
+            case .failed(let error):
+                mistakes.append(Mistake(path: "\(path)/\(name)", reason: error.text, isKept: true))
             case .missing: break
             }
         }
@@ -215,7 +218,7 @@ extension CacheVerification {
     private static func isState(_ name: String, in directory: Int32) -> Bool {
         guard let file = try? CacheFiles.open(name, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
         defer { Glibc.close(file) }
-        guard let bytes = try? CacheFiles.read(file, at: 0, count: PartialState.size) else { return false }
+        guard let bytes = try? FileBytes.read(file, at: 0, count: PartialState.size) else { return false }
         return PartialState(bytes) != nil
     }
 }
@@ -290,12 +293,14 @@ final class OwnDirectory {
         } catch {
             throw .unusable("the cache directory \(directory) cannot be opened (\(error.text)); check cache_dir")
         }
-        var status = stat()
-        guard unsafe fstat(top.descriptor, &status) == 0, status.st_uid == geteuid() else {
+        guard let status = fileStatus(open: top.descriptor), status.st_uid == geteuid() else {
             throw .unusable("the cache directory \(directory) belongs to somebody else; run this as its owner")
         }
-        guard let lock = try? CacheFiles.open(PictureStore.lockName, in: top.descriptor, O_RDWR) else {
-            throw Self.foreign(directory)
+        let lock: Int32
+        do throws(SystemError) { lock = try CacheFiles.open(PictureStore.lockName, in: top.descriptor, O_RDWR) } catch {
+            guard error.code == EROFS || error.code == EACCES else { throw Self.foreign(directory) }
+            throw .unusable(
+                "the cache directory \(directory) cannot be written (\(error.text)); make its disk writable")
         }
         self.directory = top
         self.lock = OpenFile(owning: lock)
@@ -338,7 +343,7 @@ extension Marks {
         guard let file = try? CacheFiles.open(tagName, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
         defer { Glibc.close(file) }
         let text =
-            (try? CacheFiles.read(file, at: 0, count: longestTag)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            (try? FileBytes.read(file, at: 0, count: longestTag)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         return text.hasPrefix(signature + "\n") && text.contains("rankfs")
     }
 

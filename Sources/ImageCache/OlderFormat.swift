@@ -92,7 +92,7 @@ enum OlderFormat {
             else { continue }
             defer { close(state) }
             // Magic number and length come before the key.
-            guard var reader = ByteReader(sealed: (try? CacheFiles.read(state, at: 0, count: 512)) ?? []),
+            guard var reader = ByteReader(sealed: (try? FileBytes.read(state, at: 0, count: 512)) ?? []),
                 reader.readNumber() != nil, reader.readNumber() != nil,
                 let key = reader.readText().flatMap({ FileKey(name: $0.utf8) }), OlderName(key) == older
             else { continue }
@@ -148,7 +148,7 @@ enum OlderFormat {
         }
         defer { close(descriptor) }
         let size = try CacheFiles.size(descriptor)
-        let bytes = try CacheFiles.read(descriptor, at: max(0, size - Footer.size), count: Int(Footer.size))
+        let bytes = try FileBytes.read(descriptor, at: max(0, size - Footer.size), count: Int(Footer.size))
         guard let picture = Footer(bytes)?.picture, picture.length == size - Footer.size, OlderName(picture.key) == name
         else {
             CacheFiles.remove(name.path, in: version)

@@ -101,7 +101,7 @@ final class PartialFile: Sendable {
     }
 
     private static func read(_ file: StoredFile, at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
-        try file.use { descriptor throws(SystemError) in try CacheFiles.read(descriptor, at: offset, count: count) }
+        try file.use { descriptor throws(SystemError) in try FileBytes.read(descriptor, at: offset, count: count) }
     }
 
     /// The file to write to, created on first use.
@@ -165,7 +165,7 @@ final class PartialFile: Sendable {
     private static func copy(_ source: Int32, to target: Int32) throws(SystemError) {
         var offset: Int64 = 0
         while true {
-            let block = try CacheFiles.read(source, at: offset, count: PictureStore.hashBlock)
+            let block = try FileBytes.read(source, at: offset, count: FileBytes.blockSize)
             guard !block.isEmpty else { return }
             try CacheFiles.write(block, to: target, at: offset)
             offset += Int64(block.count)

@@ -1,3 +1,5 @@
+internal import System
+
 /// The formats of pictures, recognized by the beginning and the end of their files.
 ///
 /// JPEG: ITU T.81 B.1.1.3 (SOI, EOI). PNG: RFC 2083 section 3. GIF: GIF89a section 27. WebP: RFC 9649 section 2.4. Zip: APPNOTE
@@ -170,7 +172,7 @@ enum Proof: Equatable, Sendable {
         case .digest(let digest): return (try? PictureStore.digest(descriptor, length: length)) == digest
         case .structure(let format, let endsAtLength):
             var bytes = StructureReader(length: length) { offset, count in
-                (try? CacheFiles.read(descriptor, at: offset, count: count)) ?? []
+                (try? FileBytes.read(descriptor, at: offset, count: count)) ?? []
             }
             guard let end = bytes.end(of: format) else { return false }
             return endsAtLength ? end == length : end <= length

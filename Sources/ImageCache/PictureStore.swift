@@ -42,8 +42,6 @@ final class PictureStore: Sendable {
     static let pinnedName = "pinned"
     static let usesName = "uses"
     static let lockName = ".busy"
-    /// Bytes hashed or copied at a time.
-    static let hashBlock = 128 << 10
 
     /// The open directories and the lock, each closed with its last reference: a replaced root outlives calls that use it.
     final class Root: Sendable {
@@ -101,10 +99,8 @@ final class PictureStore: Sendable {
     func takeRemade() -> Bool { wasRemade.exchange(false, ordering: .relaxed) }
 
     private var isCurrent: Bool {
-        var named = stat()
-        var held = stat()
-        return unsafe stat(directory, &named) == 0 && fstat(root.top, &held) == 0 && named.st_ino == held.st_ino
-            && named.st_dev == held.st_dev
+        guard let named = fileStatus(at: directory), let held = fileStatus(open: root.top) else { return false }
+        return named.st_ino == held.st_ino && named.st_dev == held.st_dev
     }
 
     private static func openRoot(
@@ -172,7 +168,7 @@ final class PictureStore: Sendable {
             return ""
         }
         defer { close(file) }
-        let bytes = (try? CacheFiles.read(file, at: 0, count: 36)) ?? []
+        let bytes = (try? FileBytes.read(file, at: 0, count: 36)) ?? []
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -204,7 +200,7 @@ final class PictureStore: Sendable {
             // A pipe in its place must not block the open.
             let descriptor = try CacheFiles.open(path, in: root.version, O_RDONLY | O_NONBLOCK)
             let file = StoredFile(owning: descriptor, reopen: reopening(path, O_RDONLY))
-            guard let reason = Self.mistake(in: descriptor, of: picture, below: root.version, verify: verify) else {
+            guard let reason = try Self.mistake(in: descriptor, of: picture, below: root.version, verify: verify) else {
                 return .file(file)
             }
             CacheFiles.remove(path, in: root.version)
@@ -236,21 +232,19 @@ final class PictureStore: Sendable {
     }
 
     /// The reason why a file is not the picture that its name declares; nil if it is.
+    ///
+    /// - Throws: If the disk does not give the file out, which then may be good.
     private static func mistake(
         in descriptor: Int32, of picture: StoredPicture, below version: Int32, verify: Bool
-    ) -> String? {
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { return SystemError("looking at it").text }
-        guard status.st_mode & S_IFMT == S_IFREG else { return "it is no file" }
+    ) throws(SystemError) -> String? {
+        guard let status = fileStatus(open: descriptor) else { throw SystemError("looking at it") }
+        guard status.st_mode.isFile else { return "it is no file" }
         let size = Int64(status.st_size)
         guard verify else { return size == picture.length ? nil : "it has \(size) bytes, not \(picture.length)" }
-        do throws(SystemError) {
-            // The footer of an older format, which a kill has left.
-            if size > picture.length { try cut(picture, below: version) }
-            guard size >= picture.length else { return "it has \(size) bytes, not \(picture.length)" }
-            return try hash(descriptor, length: picture.length) == picture.hash
-                ? nil : "its bytes do not fit their hash"
-        } catch { return error.text }
+        // The footer of an older format, which a kill has left.
+        if size > picture.length { try cut(picture, below: version) }
+        guard size >= picture.length else { return "it has \(size) bytes, not \(picture.length)" }
+        return try hash(descriptor, length: picture.length) == picture.hash ? nil : "its bytes do not fit their hash"
     }
 
     /// Cuts a file to the length in its name.
@@ -263,7 +257,7 @@ final class PictureStore: Sendable {
     /// XXH3-64 of the first `length` bytes of a file.
     static func hash(_ descriptor: Int32, length: Int64) throws(SystemError) -> UInt64 {
         let hash = XXH3()
-        unsafe try readAll(descriptor, length: length) { unsafe hash.add($0) }
+        unsafe try FileBytes.readAll(descriptor, length: length) { unsafe hash.add($0) }
         guard let value = hash.value else { throw SystemError("hashing", code: ENOMEM) }
         return value
     }
@@ -271,28 +265,8 @@ final class PictureStore: Sendable {
     /// The MD5 digest of the first `length` bytes of a file, as 32 hexadecimal digits.
     static func digest(_ descriptor: Int32, length: Int64) throws(SystemError) -> String {
         var digest = MD5()
-        unsafe try readAll(descriptor, length: length) { unsafe digest.add($0) }
+        unsafe try FileBytes.readAll(descriptor, length: length) { unsafe digest.add($0) }
         return digest.hex()
-    }
-
-    /// Reads the first `length` bytes of a file in blocks.
-    private static func readAll(
-        _ descriptor: Int32, length: Int64, _ take: (UnsafeRawBufferPointer) -> Void
-    ) throws(SystemError) {
-        // The disk reads on while the first blocks are hashed (posix_fadvise(2)).
-        _ = posix_fadvise(descriptor, 0, off_t(length), POSIX_FADV_WILLNEED)
-        // One buffer for all blocks, small enough for a processor's cache.
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: hashBlock, alignment: 64)
-        defer { unsafe buffer.deallocate() }
-        var offset: Int64 = 0
-        while offset < length {
-            let wanted = Int(min(Int64(hashBlock), length - offset))
-            let count = unsafe try CacheFiles.read(
-                descriptor, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
-            guard count == wanted else { throw SystemError("reading", code: EIO) }
-            unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += Int64(count)
-        }
     }
 
     /// Releases the lock, so that another daemon may use the directory.
@@ -405,7 +379,7 @@ final class PictureStore: Sendable {
         }
         if let file = try? CacheFiles.open(usesName, in: version, O_RDONLY | O_NONBLOCK) {
             defer { close(file) }
-            let bytes = (try? CacheFiles.read(file, at: 0, count: min(pictures.count * 2, mostUses) * 8)) ?? []
+            let bytes = (try? FileBytes.read(file, at: 0, count: min(pictures.count * 2, mostUses) * 8)) ?? []
             contents.uses.reserveCapacity(bytes.count / 8)
             var reader = ByteReader(bytes)
             while let hash = reader.readNumber() { contents.uses[hash] = contents.uses.count }

@@ -47,7 +47,8 @@ extension Download {
         guard let (id, long) = segments.max(by: { left($0.value) < left($1.value) }), left(long) > longest else {
             return nil
         }
-        return Piece(gap: long.next + DownloadLimits.keptOfLong..<min(long.end, total), cut: id)
+        let kept = long.next + DownloadLimits.keptOfLong
+        return Piece(gap: kept..<max(kept + 1, min(long.ownEnd, total)), cut: id)
     }
 
     private var mayAsk: Bool { phase == .running && retryAt == nil && isWanted }
@@ -70,9 +71,12 @@ extension Download {
         let bringing = segments.filter { $0.value.next <= missing && missing < $0.value.end }
         if let (id, running) = bringing.max(by: { $0.value.next < $1.value.next }) {
             if isSmall || ignoresRanges || missing - running.next <= DownloadLimits.near { return nil }
-            let seek = seekRange(for: range, missing, in: running.next..<min(running.end, total ?? running.end))
+            // In its overlaps other requests bring the bytes.
+            let own = max(running.next, running.own.lowerBound)..<max(running.next, running.ownEnd)
+            guard own.contains(missing) else { return nil }
+            let seek = seekRange(for: range, missing, in: own)
             // A walk backwards requests bytes from before its place: its own request is already the best one.
-            guard seek.lowerBound > running.next else { return nil }
+            guard seek.lowerBound > own.lowerBound else { return nil }
             return Piece(gap: seek, isDivisible: false, cut: id)
         }
         guard let gap = gap(from: missing, containing: true) else { return nil }
@@ -161,12 +165,32 @@ extension Download {
         case nil: return take(head, for: id)
         case .final(let error): return fail(error, keepsPartial: keepsPartial(after: error))
         case .changed(let error): return changed(error)
+        case .renamed(let error): return renamed(head, to: id, error, now: now)
         case .passing(let error):
             segments[id] = nil
             var change = pause(or: error, begun: breaks, now: now)
             change.cancel.append(id)
             return change
         }
+    }
+
+    /// Handles an answer under another name: the whole comes in one answer, with which bytes that were given out have to agree.
+    private mutating func renamed(
+        _ head: HTTPAnswer, to id: UInt64, _ error: Failure, now: ContinuousClock.Instant
+    ) -> DownloadChange {
+        let isWhole = head.outcome == .whole
+        guard !ignoresRanges || isWhole, let segment = segments[id] else { return changed(error) }
+        let isFirst = !ignoresRanges
+        ignoresRanges = true
+        // A whole that comes again after a break may have yet another name.
+        guard hasReleased || !isFirst else { return changed(error) }
+        let abandoned = abandonSegments()
+        validator = nil
+        guard isWhole else { return DownloadChange(cancel: abandoned) }
+        segments[id] = segment
+        var change = answered(head, to: id, now: now)
+        change.cancel += abandoned.filter { $0 != id }
+        return change
     }
 
     private mutating func take(_ answer: HTTPAnswer, for id: UInt64) -> DownloadChange {
@@ -179,7 +203,10 @@ extension Download {
         // Nor can parts be requested of a picture without a length.
         let isUseless = isPart && !isAll && (isAlone || total ?? answer.total == nil)
         if isAlone || isUseless { ignoresRanges = true }
-        if isUseless { return DownloadChange(cancel: abandonSegments(), outcome: .restart) }
+        if isUseless {
+            // Bytes of the tier that readers have stay, and are compared with the whole as it comes.
+            return DownloadChange(cancel: abandonSegments(), outcome: hasReleased ? nil : .restart)
+        }
         validator = validator ?? answer.validator
         if let told = isPart ? answer.total : answer.length.value {
             if total == nil { edges.learned(total: told) }
@@ -369,11 +396,11 @@ struct Segment: Sendable {
     var end: Int64
     var hasAnswer = false
 
+    /// The end of the bytes that no other request brings.
+    var ownEnd: Int64 { min(end, own.upperBound) }
+
     /// Its last bytes before those of the next request, which that request may bring too.
-    var lastSeam: Range<Int64> {
-        let border = min(end, own.upperBound)
-        return max(0, border - DownloadLimits.seam)..<border
-    }
+    var lastSeam: Range<Int64> { max(0, ownEnd - DownloadLimits.seam)..<ownEnd }
 }
 
 /// A request that a download needs.
@@ -436,6 +463,8 @@ enum AnswerFault {
     case passing(Failure)
     /// The answer is of another version than the present bytes; the download starts over.
     case changed(Failure)
+    /// The answer names another version; machines of one host may name the same one differently.
+    case renamed(Failure)
 }
 
 /// Compares the head of an answer, which does not contradict itself (`AnswerCheck`), with the request and the present bytes.
@@ -447,7 +476,7 @@ extension Download {
             return .final(.untrusted("the answer is not a picture but \(Self.plain(answer.contentType ?? type))"))
         }
         if let validator, let told = answer.validator, validator != told {
-            return .changed(.damaged("the picture changed at the source during the download"))
+            return .renamed(.damaged("the picture changed at the source during the download"))
         }
         // RFC 9110 section 15.3.7: only the answer to If-Range need not name the version again.
         if validator != nil, answer.validator == nil, !(answer.outcome == .part && segment.isConditional) {

@@ -1,3 +1,5 @@
+internal import Rankings
+
 /// The stored pictures, the pins and the last uses; in memory, about 85 bytes a picture.
 ///
 /// ## Eviction
@@ -345,7 +347,7 @@ struct Budget: Sendable {
         diskLack = freeFloor - free
         evictToFloor(inUse)
         if diskLack > 0 {
-            refused("the disk has less than \(freeFloor) bytes free")
+            refused("the disk has less than \(SizeText.text(freeFloor)) free")
         } else if wasLow {
             stores()
         }

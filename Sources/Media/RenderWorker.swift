@@ -1,5 +1,5 @@
-import Glibc
 package import Render
+internal import System
 
 /// Does the jobs of `Render`, in the process made for them.
 ///
@@ -108,19 +108,9 @@ private struct ArchiveFile {
 
     func bytes(_ wanted: Range<Int64>) throws(MediaError) -> [UInt8] {
         guard wanted.lowerBound >= 0, wanted.upperBound <= place.count else { throw .archive("it ends too early") }
-        var done = 0
-        let start = Int(place.lowerBound + wanted.lowerBound)
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: wanted.count) { buffer, filled in
-            while done < wanted.count {
-                let got = unsafe pread(
-                    descriptor, buffer.baseAddress.map { unsafe $0 + done }, wanted.count - done, start + done)
-                if got < 0, errno == EINTR { continue }
-                guard got > 0 else { break }
-                done += got
-            }
-            filled = done
-        }
-        guard done == wanted.count else { throw .archive("it cannot be read") }
+        let start = place.lowerBound + wanted.lowerBound
+        guard let bytes = try? FileBytes.read(descriptor, at: start, count: wanted.count), bytes.count == wanted.count
+        else { throw .archive("it cannot be read") }
         return bytes
     }
 }

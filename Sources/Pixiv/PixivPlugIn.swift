@@ -73,8 +73,7 @@ struct PixivAccounts: AccountService {
     }
 
     var help: AccountHelp {
-        AccountHelp(
-            use: "R-18 rankings, bookmarks and followed authors", secret: "the \(SessionCookie.name) cookie")
+        (use: "R-18 rankings, bookmarks and followed authors", secret: "the \(SessionCookie.name) cookie")
     }
 
     func looksLikeSecret(_ word: String) -> Bool { SessionText.looksLikeCookie(word) }

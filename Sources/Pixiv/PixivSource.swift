@@ -138,7 +138,7 @@ extension PixivSource {
             let route = isTags ? "illusts/bookmark/tags" : "bookmark/periods?rest=show"
             let body = try await api.body("/ajax/user/\(listing.user.rawValue)/\(route)", deadline: deadline)
             return try isTags
-                ? ListAnswers.names(body["public"], "tag", TagName.name)
+                ? ListAnswers.bookmarkTags(body)
                 : ListAnswers.names(body, "period") { BookmarkMonth($0)?.name }
         case .feed, .feedR18: return try await feedPage(of: listing, page, deadline: deadline)
         default: throw .notFound
@@ -235,7 +235,7 @@ enum PixivRoutes {
     ///
     /// A day is one in Japan; a bound of sizes named `lt` is a least one (ppixiv's `search.js`).
     static func search(_ query: SearchQuery, page: Int) -> String {
-        let encoded = PercentCoding.encode(query.words)
+        let encoded = PercentCoding.encode(TagName.tag(query.words))
         let (route, type) =
             switch query[.kind] {
             case "manga": ("manga", "manga")
@@ -270,14 +270,12 @@ enum PixivRoutes {
         if listing.kind == .bookmarksPrivate {
             return (listing.user, bookmarks(of: listing.user, page: page, filter: "tag=", rest: "hide"))
         }
-        let parts = (listing.words ?? "").split(separator: "/", maxSplits: 1).map(String.init)
-        guard parts.count == 2, let number = Int64(parts[0]), number > 0 else { return nil }
-        var filter = "tag=\(PercentCoding.encode(TagName.tag(parts[1])))"
+        guard let (user, name) = userAndName(listing.words ?? "") else { return nil }
+        var filter = "tag=\(PercentCoding.encode(TagName.tag(name)))"
         if listing.kind == .bookmarkMonth {
-            guard let month = BookmarkMonth(parts[1]), month.name == parts[1] else { return nil }
+            guard let month = BookmarkMonth(name), month.name == name else { return nil }
             filter = "tag=&bm=\(month.compact)"
         }
-        let user = UserID(rawValue: number)
         return (user, bookmarks(of: user, page: page, filter: filter, rest: "show"))
     }
 
@@ -304,10 +302,16 @@ enum PixivRoutes {
 
     /// The works of an author with a tag; nil for a text that is no number, slash and tag.
     static func works(ofAuthorAndTag text: String, page: Int) -> String? {
-        let parts = text.split(separator: "/", maxSplits: 1)
-        guard parts.count == 2, let author = Int64(parts[0]), author > 0 else { return nil }
-        let tag = PercentCoding.encode(TagName.tag(String(parts[1])))
-        return "/ajax/user/\(author)/illustmanga/tag?tag=\(tag)&\(range(page))"
+        guard let (author, name) = userAndName(text) else { return nil }
+        let tag = PercentCoding.encode(TagName.tag(name))
+        return "/ajax/user/\(author.rawValue)/illustmanga/tag?tag=\(tag)&\(range(page))"
+    }
+
+    /// The number before the first slash of a text, and what follows, which may begin with a combining mark; nil for other texts.
+    private static func userAndName(_ text: String) -> (user: UserID, name: String)? {
+        let parts = text.unicodeScalars.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2, let number = Int64(parts[0]), number > 0 else { return nil }
+        return (UserID(rawValue: number), parts[1])
     }
 
     /// The part of a list of a user's.

@@ -49,6 +49,9 @@ struct WebAPI: Sendable {
             let message = Envelope.error(in: answer.json) ?? ""
             let refusal = Envelope.refusal(message)
             if refusal == .notFound { throw refusal }
+            if answer.status == 403 {
+                throw .withheld(message.isEmpty ? Withheld.unnamed : ForeignText.quoted(message))
+            }
             throw .unreadable("pixiv refused the request with status \(answer.status): \(ForeignText.quoted(message)).")
         }
     }
@@ -213,10 +216,12 @@ extension WebAPI {
     /// Sends a request that needs an account with R-18 switched on; throws `.needsSignIn` also if only the switch is missing.
     func askForMembers(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
         guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
+        // The other route for members is that of new works of followed authors.
+        let isRanking = !path.hasPrefix("/ajax/")
         var answer: Answer?
         do {
             // Below `/ajax` a refusal is JSON, and a page is none.
-            answer = try await askTwice(path, cookie, forMembers: !path.hasPrefix("/ajax/"), deadline)
+            answer = try await askTwice(path, cookie, forMembers: isRanking, deadline)
         } catch {
             // The error may come from a redirect to the sign-in page; without an answer another request checks the session.
             guard case .unreadable = error, try await check(cookie, deadline: deadline) == .refused else { throw error }
@@ -231,7 +236,7 @@ extension WebAPI {
             isRefused = try await check(cookie, deadline: deadline) == .refused
         }
         if isRefused { try doubt(cookie, after: answer) }
-        session.withhold("R-18 rankings", from: cookie)
+        session.withhold(isRanking ? "R-18 rankings" : "R-18 works of followed authors", from: cookie)
         throw .needsSignIn
     }
 

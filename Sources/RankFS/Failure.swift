@@ -1,6 +1,7 @@
 import Fuse
 import Glibc
 import Rankings
+import Sourcing
 
 /// The requests of the kernel that the tree itself declines.
 extension Failure {
@@ -65,9 +66,12 @@ extension Failure {
         if case .troubled = self { true } else { false }
     }
 
-    /// The cause and the remedy as text, or nil for answers that are no trouble: names that do not exist, interruptions.
-    var explanation: String? {
-        let cause = Self.printable(cause)
+    /// The cause and the remedy as text.
+    ///
+    /// - Parameter isSecret: Whether the subject is secret; services repeat in their words what they are asked for.
+    /// - Returns: Nil for answers that are no trouble: names that do not exist, interruptions.
+    func explanation(isSecret: Bool) -> String? {
+        let cause = Self.printable(isSecret ? ForeignText.unquoted(cause) : cause)
         return switch self {
         case .absent, .notPublished, .pastTheEnd, .cancelled, .declined(_, nil): nil
         case .notFound: "the service says that it is gone; it may have been deleted by its author"

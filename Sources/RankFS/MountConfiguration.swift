@@ -1,7 +1,6 @@
 import Dispatch
 import Glibc
 package import Rankings
-package import Thumbnails
 
 /// The parameters of a mount.
 package struct MountConfiguration: Sendable {
@@ -98,22 +97,12 @@ package struct SharedTier: Sendable {
 
 /// A file that is found by name and never listed in the root, so that copies of the tree hold pictures only.
 package struct HelperFile: Sendable {
-    /// The path below the mount point.
+    /// A path in the root or in `.rankfs`.
     package let path: TreePath
     /// Whether its text is made for each reader.
-    let isLive: Bool
+    var isLive = false
     /// Returns its text, for the owner of the mount or for other users.
     let text: @Sendable (_ toOwner: Bool) -> [UInt8]
-
-    /// - Parameters:
-    ///   - path: A path in the root or in `.rankfs`.
-    ///   - isLive: Whether the text is made for each reader.
-    ///   - text: Returns the text, for the owner of the mount or for other users.
-    package init(_ path: TreePath, isLive: Bool = false, text: @escaping @Sendable (_ toOwner: Bool) -> [UInt8]) {
-        self.path = path
-        self.isLive = isLive
-        self.text = text
-    }
 }
 
 /// A link from a work to the same work in another mount.

@@ -49,10 +49,11 @@ final class Reporter: Sendable {
 
     /// Reports a failing request if it deserves a log line.
     func report(_ failure: Failure, subject: @autoclosure () -> String) {
-        guard let cause = failure.explanation else { return }
+        let path = TreePath(subject())
+        guard let cause = failure.explanation(isSecret: path.isSecret) else { return }
         if failure.isServiceTrouble { troubled(cause) }
         let key = cause.filter { !$0.isASCII || !$0.isNumber }
-        let subject = Failure.printable(TreePath(subject()).disclosed)
+        let subject = Failure.printable(path.disclosed)
         let now = now()
         let (isSaid, isFirstCounted, counts) = said.withLock { said in
             var counts: [String] = []

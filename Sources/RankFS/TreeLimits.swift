@@ -1,5 +1,4 @@
 import Rankings
-import Thumbnails
 
 /// The numbers of the file system, each with its reason.
 enum TreeLimits {

@@ -17,7 +17,7 @@ package enum Failure: Error, Hashable, Sendable {
     case gone
     /// Only signed-in users have access.
     case needsSignIn
-    /// The service knows the work but withholds it; the value is its reason, one short word.
+    /// The service knows the work but withholds it; the value is its reason, one short word or its own words.
     case withheld(String)
     /// The image host declares no length of the picture; only a download finds it.
     case sizeNotTold

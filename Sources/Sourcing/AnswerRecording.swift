@@ -30,22 +30,22 @@ package struct AnswerRecording: Sendable {
     ///   - request: The request as it was sent. Its method, range, path and query are kept, and none of its headers.
     ///   - result: The answer, or the error that the request ended with.
     /// - Returns: The document.
-    package mutating func document(of request: HTTPRequest, _ result: Result<HTTPResponse, Failure>) -> JSONText {
+    package mutating func document(of request: HTTPRequest, _ result: Result<HTTPResponse, Failure>) -> JSON {
         let target = request.url.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }
-        let asked: [(String, JSONText?)] = [
-            ("method", .text(request.method.rawValue)), ("target", .text(address(String(target)))),
-            ("range", request.range.map { .text("\($0.first)-\($0.last.map(String.init) ?? "")") }),
+        let asked: [(String, JSON?)] = [
+            ("method", .string(request.method.rawValue)), ("target", .string(address(String(target)))),
+            ("range", request.range.map { .string("\($0.first)-\($0.last.map(String.init) ?? "")") }),
         ]
         switch result {
-        case .failure(let error): return .object(asked + [("failure", .text(error.briefly))])
+        case .failure(let error): return .members(asked + [("failure", .string(error.briefly))])
         case .success(let response):
             let headers = Self.headers.compactMap { name in response.head[name].map { (name, $0) } }
-            let told: [(String, JSONText?)] = [
-                ("status", .integer(Int64(response.head.status))), ("protocol", .text(response.head.version)),
-                ("headers", .object(headers.map { ($0.0, .text(Self.isPlain($0.1) ? $0.1 : masked($0.1))) })),
+            let told: [(String, JSON?)] = [
+                ("status", .integer(Int64(response.head.status))), ("protocol", .string(response.head.version)),
+                ("headers", .members(headers.map { ($0.0, .string(Self.isPlain($0.1) ? $0.1 : masked($0.1))) })),
                 ("body", body(response)),
             ]
-            return .object(asked + told)
+            return .members(asked + told)
         }
     }
 
@@ -60,19 +60,19 @@ package struct AnswerRecording: Sendable {
         text.utf8.count <= 80 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "@") }
     }
 
-    private mutating func body(_ response: HTTPResponse) -> JSONText {
+    private mutating func body(_ response: HTTPResponse) -> JSON {
         let bytes = response.body
-        if let json = try? JSONReader.read(bytes) { return JSONText(redacted(json)) }
+        if let json = try? JSONReader.read(bytes) { return redacted(json) }
         guard response.head.isText else {
-            return .object([
-                ("bytes", .integer(Int64(bytes.count))), ("begins", .text(SHA256.hex(bytes.prefix(Self.edge)))),
-                ("ends", .text(SHA256.hex(bytes.suffix(Self.edge)))),
+            return .members([
+                ("bytes", .integer(Int64(bytes.count))), ("begins", .string(SHA256.hex(bytes.prefix(Self.edge)))),
+                ("ends", .string(SHA256.hex(bytes.suffix(Self.edge)))),
             ])
         }
         let text = String(decoding: bytes, as: UTF8.self)
-        return .object([
-            ("bytes", .integer(Int64(bytes.count))), ("tags", .text(Self.tags(of: text))),
-            ("marks", .list(FrontPage.marks(in: text).map { .text($0) })),
+        return .members([
+            ("bytes", .integer(Int64(bytes.count))), ("tags", .string(Self.tags(of: text))),
+            ("marks", .array(FrontPage.marks(in: text).map { .string($0) })),
         ])
     }
 

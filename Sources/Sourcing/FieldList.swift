@@ -151,4 +151,11 @@ package enum ForeignText {
         }
         return "“\(String(String.UnicodeScalarView(scalars.prefix(AnswerBounds.quotedCharacters))))”"
     }
+
+    /// Returns an error text without what it quotes: services repeat what they are asked for.
+    package static func unquoted(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        guard let start = scalars.firstIndex(of: "“"), let end = scalars.lastIndex(of: "”") else { return text }
+        return String(scalars[...start]) + "…" + String(scalars[end...])
+    }
 }

@@ -15,7 +15,7 @@ package struct ImageHost: Sendable {
     /// The bytes after which a probe's answer is cut off, since a server that ignores the range sends the whole picture.
     private static let probeLimit: Int64 = 64 << 10
     /// The most bytes of a preview: 480 x 960 pixels have 150 KB at most.
-    private static let longestPreview: Int64 = 1 << 20
+    package static let longestPreview: Int64 = 1 << 20
 
     /// - Parameters:
     ///   - client: The client, which retries requests that may then be answered.
@@ -234,4 +234,27 @@ package enum PictureSize: Hashable, Sendable {
         default: .unreadable("the image host refused with status \(answer.status)")
         }
     }
+}
+
+// MARK: - Shared previews
+
+/// Previews that other machines have requested, which are queried before the image host.
+///
+/// ## Concurrency
+///
+/// Any task may call.
+package protocol SharedPreviews: Sendable {
+    /// A preview that a machine has requested, this one if no other has.
+    ///
+    /// - Parameters:
+    ///   - picture: The picture.
+    ///   - rank: The place of its work in the ranking, from 1.
+    ///   - listing: The listing that shows it.
+    ///   - isWrong: Whether the preview of other machines is of no use, so that the image host's takes its place.
+    ///   - ask: Sends the request to the image host.
+    /// - Returns: The answer of the image host.
+    func preview(
+        of picture: PictureID, rank: Int, in listing: ListingKey, isWrong: Bool,
+        ask: @Sendable () async -> ImageHost.Preview
+    ) async -> ImageHost.Preview
 }

@@ -27,8 +27,7 @@ package enum SessionFile {
 
     /// Returns the present stamp of a file, or the errno.
     package static func stamp(of path: String) -> Result<Stamp, SystemError> {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return .failure(SystemError(code: errno)) }
+        guard let status = fileStatus(at: path) else { return .failure(SystemError(code: errno)) }
         return .success(Stamp(status, path: path))
     }
 
@@ -38,9 +37,8 @@ package enum SessionFile {
         let descriptor = Descriptors.own.open(place.path, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable() }
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw unreadable() }
-        guard status.st_mode & S_IFMT == S_IFREG else {
+        guard let status = fileStatus(open: descriptor) else { throw unreadable() }
+        guard status.st_mode.isFile else {
             throw .unusable("is no file; name a cookies.txt")
         }
         guard !place.mustBePrivate || status.st_mode & 0o077 == 0 else {
@@ -85,9 +83,8 @@ package enum SessionFile {
     package static func examine(
         _ place: SessionPlace, user: (SessionPlace) throws(Failure) -> UserID
     ) -> SessionExamination {
-        var status = stat()
-        guard unsafe stat(place.path, &status) == 0 else { return .missing }
-        if place.mustBePrivate, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 { return .exposed }
+        guard let status = fileStatus(at: place.path) else { return .missing }
+        if place.mustBePrivate, status.st_mode.isFile, status.st_mode & 0o077 != 0 { return .exposed }
         do throws(Failure) { return .usable(try user(place)) } catch { return .unusable(error.cause) }
     }
 
@@ -102,8 +99,7 @@ package enum SessionFile {
     private static func erase(_ path: String) throws(Failure) -> Bool {
         let descriptor = Descriptors.own.open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
         if descriptor >= 0 {
-            var status = stat()
-            if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+            if let status = fileStatus(open: descriptor), status.st_mode.isFile {
                 let zeros = [UInt8](repeating: 0, count: min(Int(status.st_size), longest))
                 // Disks that keep old blocks cannot be erased from here; the file's own bytes are overwritten in any case.
                 unsafe _ = zeros.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }

@@ -101,17 +101,10 @@ package protocol AccountService: Sendable {
 }
 
 /// The words of the help on signing in.
-package struct AccountHelp: Hashable, Sendable {
-    /// The features that need a session, as a clause that goes before "need that": `bookmarks and followed authors`.
-    package let use: String
-    /// The name of the secret, with an article.
-    package let secret: String
-
-    package init(use: String, secret: String) {
-        self.use = use
-        self.secret = secret
-    }
-}
+///
+/// `use` names the features that need a session, as a clause that goes before "need that": `bookmarks and followed authors`;
+/// `secret` is the name of the secret, with an article.
+package typealias AccountHelp = (use: String, secret: String)
 
 /// The session of a signed-in user; no description of the value contains its secret.
 package protocol SourceSession: Sendable {

@@ -1,5 +1,6 @@
-import CLinux
+package import CLinux
 import Glibc
+import Synchronization
 
 /// Starts programs without forking: a task never runs in a forked child.
 package enum ChildProcess {
@@ -14,12 +15,18 @@ package enum ChildProcess {
     ///   - output: The descriptor for its standard output; nil for none.
     ///   - errors: The descriptor for its standard error stream; nil for this process's stream.
     ///   - environment: The variables, each `NAME=value`; nil for this process's environment.
+    ///   - resetsSignals: Whether no signal is blocked or ignored in the program, as its author expects; threads of this process block
+    ///     all of them.
     /// - Returns: The process id.
     /// - Throws: The errno of posix_spawn(3).
     package static func start(
         _ path: String, _ arguments: [String], inheriting: [Int32], output: Int32? = nil, errors: Int32? = nil,
-        environment: [String]? = nil
+        environment: [String]? = nil, resetsSignals: Bool = false
     ) throws(SystemError) -> Int32 {
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
+        if resetsSignals { resetSignals(in: &attributes) }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
@@ -27,8 +34,9 @@ package enum ChildProcess {
         unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         if let output { unsafe posix_spawn_file_actions_adddup2(&actions, output, 1) }
         if let errors { unsafe posix_spawn_file_actions_adddup2(&actions, errors, 2) }
-        // Moved to high numbers first, so that no descriptor is overwritten before it is copied.
-        let copies = inheriting.map { fcntl($0, F_DUPFD_CLOEXEC, 16) }
+        // Moved behind the numbers that they are to have, so that none is overwritten before it is copied.
+        let lowest = 3 + Int32(inheriting.count)
+        let copies = inheriting.map { fcntl($0, F_DUPFD_CLOEXEC, lowest) }
         defer { for copy in copies where copy >= 0 { close(copy) } }
         guard !copies.contains(where: { $0 < 0 }) else { throw .last() }
         for (index, copy) in copies.enumerated() {
@@ -43,9 +51,19 @@ package enum ChildProcess {
         }
         var process: pid_t = 0
         let code = unsafe posix_spawnp(
-            &process, path, &actions, nil, words.pointers, unsafe variables?.pointers ?? environ)
+            &process, path, &actions, &attributes, words.pointers, unsafe variables?.pointers ?? environ)
         guard code == 0 else { throw SystemError(code: code) }
         return process
+    }
+
+    /// Lets a program start with no signal blocked or ignored: threads of a pool block all of them.
+    package static func resetSignals(in attributes: inout posix_spawnattr_t) {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        unsafe sigfillset(&signals)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     }
 
     /// Texts in the form of C programs' arguments, with a null pointer after the last.
@@ -76,21 +94,26 @@ package enum ChildProcess {
     ///   - stream: The standard output, or the standard error stream.
     ///   - limit: The most bytes of the stream that are kept.
     ///   - deadline: The moment at which the program is ended; nil for none.
+    ///   - stop: Ends the program from another thread; nil if none does.
     /// - Returns: The exit status, nil if a signal ended the program, and the beginning of the stream.
     /// - Throws: ETIMEDOUT at the deadline, or the errno of posix_spawn(3).
     package static func run(
         _ path: String, _ arguments: [String], reading stream: Int32 = STDERR_FILENO, upTo limit: Int = 4096,
-        by deadline: ContinuousClock.Instant? = nil
+        by deadline: ContinuousClock.Instant? = nil, stop: ProgramStop? = nil
     ) throws(SystemError) -> (status: Int32?, text: [UInt8]) {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { throw .last() }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         let process = try start(path, arguments, writing: stream, to: ends[1])
+        stop?.watch(process)
         do throws(SystemError) {
             let text = try read(ends[0], upTo: limit, by: deadline)
+            try waitForEnd(of: process, by: deadline)
+            stop?.watch(nil)
             return (wait(for: process).status, text)
         } catch {
+            stop?.watch(nil)
             kill(process, SIGKILL)
             _ = wait(for: process)
             throw error
@@ -105,7 +128,8 @@ package enum ChildProcess {
         defer { for descriptor in [pipe, null] { close(descriptor) } }
         let isOutput = stream == STDOUT_FILENO
         return try start(
-            path, arguments, inheriting: [], output: isOutput ? pipe : nil, errors: isOutput ? null : pipe)
+            path, arguments, inheriting: [], output: isOutput ? pipe : nil, errors: isOutput ? null : pipe,
+            resetsSignals: true)
     }
 
     /// Reads a pipe to its end.
@@ -115,18 +139,34 @@ package enum ChildProcess {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: limit)
         while true {
-            var ready = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
-            // A minute at most at once, in milliseconds.
-            let left = deadline.map { min(max(ContinuousClock.now.duration(to: $0) / .milliseconds(1), 0), 60_000) }
-            if unsafe poll(&ready, 1, left.map { Int32($0) } ?? -1) == 0 {
-                guard let deadline, ContinuousClock.now >= deadline else { continue }
-                throw SystemError(code: ETIMEDOUT)
-            }
+            try waitUntilReady(pipe, by: deadline)
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(pipe, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return text }
             // Further output is read and discarded, so that the program can end.
             text += buffer[..<min(count, limit - text.count)]
+        }
+    }
+
+    /// Waits for a child's end, which does not follow from that of its stream.
+    private static func waitForEnd(of process: Int32, by deadline: ContinuousClock.Instant?) throws(SystemError) {
+        let end = rankfs_open_process(process)
+        guard end >= 0 else { return }
+        defer { close(end) }
+        try waitUntilReady(end, by: deadline)
+    }
+
+    /// Waits until a descriptor can be read, or has an error.
+    private static func waitUntilReady(
+        _ descriptor: Int32, by deadline: ContinuousClock.Instant?
+    ) throws(SystemError) {
+        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            // A minute at most at once, in milliseconds.
+            let left = deadline.map { min(max(ContinuousClock.now.duration(to: $0) / .milliseconds(1), 0), 60_000) }
+            let count = unsafe poll(&ready, 1, left.map { Int32($0) } ?? -1)
+            if count > 0 || count < 0 && errno != EINTR { return }
+            if let deadline, ContinuousClock.now >= deadline { throw SystemError(code: ETIMEDOUT) }
         }
     }
 
@@ -141,5 +181,32 @@ package enum ChildProcess {
         // WIFEXITED and WEXITSTATUS of wait(2), which are macros.
         let signal = status & 0x7f
         return signal == 0 ? ((status >> 8) & 0xff, 0) : (nil, signal)
+    }
+}
+
+/// Ends the program that `ChildProcess.run` waits for.
+///
+/// ## Concurrency
+///
+/// Any thread may call. A process is ended under the mutex, before its id can be another's.
+package final class ProgramStop: Sendable {
+    private let state = Mutex<(process: Int32?, isStopped: Bool)>((nil, false))
+
+    package init() {}
+
+    /// Ends the program, and each later one as soon as it has started.
+    package func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            if let process = state.process { kill(process, SIGKILL) }
+        }
+    }
+
+    /// Takes note of the running program; nil for none.
+    fileprivate func watch(_ process: Int32?) {
+        state.withLock { state in
+            state.process = process
+            if state.isStopped, let process { kill(process, SIGKILL) }
+        }
     }
 }

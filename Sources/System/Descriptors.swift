@@ -158,7 +158,7 @@ package enum FileBytes {
     /// - Throws: The error of read(2); bytes read before the error are lost.
     package static func read(_ descriptor: Int32, upTo limit: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: max(1, min(limit, pieceSize)))
+        var piece = [UInt8](repeating: 0, count: max(1, min(limit, blockSize)))
         while bytes.count < limit {
             let wanted = min(piece.count, limit - bytes.count)
             let count = unsafe piece.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, wanted) }
@@ -180,6 +180,54 @@ package enum FileBytes {
         guard descriptor >= 0 else { throw .last() }
         defer { close(descriptor) }
         return try read(descriptor, upTo: limit)
+    }
+
+    /// Reads up to `count` bytes; fewer only at the end of the file.
+    package static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
+        try [UInt8](capacity: count) { output throws(SystemError) in
+            unsafe try output.withUnsafeMutableBufferPointer { buffer, filled throws(SystemError) in
+                filled = unsafe try read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer))
+            }
+        }
+    }
+
+    /// Fills a buffer from an offset of the file, as far as the file reaches; returns the number of bytes.
+    package static func read(
+        _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(SystemError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let got = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+            if got > 0 {
+                filled += got
+            } else if got == 0 {
+                break
+            } else if errno != EINTR {
+                throw SystemError("reading")
+            }
+        }
+        return filled
+    }
+
+    /// Reads the first `length` bytes of a file in blocks.
+    package static func readAll(
+        _ descriptor: Int32, length: Int64, _ take: (UnsafeRawBufferPointer) -> Void
+    ) throws(SystemError) {
+        // The disk reads on while the first blocks are hashed (posix_fadvise(2)).
+        _ = posix_fadvise(descriptor, 0, off_t(length), POSIX_FADV_WILLNEED)
+        // One buffer for all blocks, small enough for a processor's cache.
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 64)
+        defer { unsafe buffer.deallocate() }
+        var offset: Int64 = 0
+        while offset < length {
+            let wanted = Int(min(Int64(blockSize), length - offset))
+            let count = unsafe try read(
+                descriptor, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+            guard count == wanted else { throw SystemError("reading", code: EIO) }
+            unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
     }
 
     /// Writes all bytes at the present place.
@@ -227,8 +275,8 @@ package enum FileBytes {
         }
     }
 
-    /// The bytes of one read.
-    private static let pieceSize = 64 << 10
+    /// Bytes read at a time, few enough for a processor's cache.
+    package static let blockSize = 128 << 10
 }
 
 // MARK: - System error

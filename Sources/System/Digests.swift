@@ -144,3 +144,24 @@ package struct SHA256: Sendable {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }
+
+// MARK: - Base64
+
+/// Bytes as text of 64 characters (RFC 4648, section 4).
+package enum Base64 {
+    /// Returns the text of bytes.
+    package static func text(_ bytes: [UInt8]) -> String {
+        var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
+        let count = Int(unsafe EVP_EncodeBlock(&text, bytes, Int32(clamping: bytes.count)))
+        return String(decoding: text.prefix(count), as: UTF8.self)
+    }
+
+    /// Returns the bytes of a text; nil for one that no bytes have.
+    package static func bytes(_ text: String) -> [UInt8]? {
+        let text = Array(text.utf8)
+        var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 1)
+        let padding = text.suffix(2).count { $0 == UInt8(ascii: "=") }
+        let count = Int(unsafe EVP_DecodeBlock(&bytes, text, Int32(clamping: text.count)))
+        return count >= padding ? Array(bytes.prefix(count - padding)) : nil
+    }
+}

@@ -1,4 +1,4 @@
-internal import Glibc
+package import Glibc
 
 /// An entry of a directory as readdir(3) lists it.
 package struct ListedFile: Hashable, Sendable {
@@ -14,6 +14,29 @@ package struct ListedFile: Hashable, Sendable {
     package var kind: Kind
 }
 
+/// The status of the file at a path, through links (stat(2)); nil, with errno, if there is none.
+package func fileStatus(at path: String) -> stat? {
+    var status = stat()
+    return unsafe fstatat(AT_FDCWD, path, &status, 0) == 0 ? status : nil
+}
+
+/// The status of the file at a path, of a link itself too (lstat(2)); nil, with errno, if there is none.
+package func fileStatus(link path: String) -> stat? {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0 ? status : nil
+}
+
+/// The status of an open file (fstat(2)); nil, with errno, if it is not open.
+package func fileStatus(open descriptor: Int32) -> stat? {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 ? status : nil
+}
+
+extension mode_t {
+    package var isFile: Bool { self & S_IFMT == S_IFREG }
+    package var isDirectory: Bool { self & S_IFMT == S_IFDIR }
+}
+
 /// Lists directories by readdir(3), in the order of their entries, without `.` and `..`.
 ///
 /// The calling thread waits for the file system. Names that are no UTF-8 are shown with replacement characters.
@@ -26,9 +49,8 @@ package enum Directory {
             if unsafe mkdir(path, permissions) == 0 { return }
         }
         guard errno == EEXIST else { throw .last() }
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { throw .last() }
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(code: ENOTDIR) }
+        guard let status = fileStatus(at: path) else { throw .last() }
+        guard status.st_mode.isDirectory else { throw SystemError(code: ENOTDIR) }
     }
 
     /// The entries of a directory.

@@ -142,8 +142,7 @@ package final class StoredFile: Sendable {
         let inode: UInt64
 
         init?(_ file: OpenFile) {
-            var status = stat()
-            guard unsafe fstat(file.descriptor, &status) == 0 else { return nil }
+            guard let status = fileStatus(open: file.descriptor) else { return nil }
             device = UInt64(status.st_dev)
             inode = UInt64(status.st_ino)
         }

@@ -91,13 +91,15 @@ final class Leases: Sendable {
         }
         guard store.hasConditions, let found = await store.get(key) else { return .unknown }
         guard case .object(let object) = found else {
-            // The lease ended meanwhile; the next request decides about the next holder.
-            if holds { return .taken(.zero) }
-            return sight(of: key, nil) < Self.aboutTo ? .awaited : .unknown
+            let absence = sight(of: key, nil)
+            // The lease ended meanwhile; the next request decides about the next holder. A store that declines it again is wrong.
+            if holds { return absence == .zero ? .taken(.zero) : .unknown }
+            return absence < Self.aboutTo ? .awaited : .unknown
         }
+        let seen = sight(of: key, object.etag)
         let text = (try? JSONReader.read(object.bytes)) ?? .null
         let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
-        let left = length - (object.age ?? sight(of: key, object.etag).components.seconds)
+        let left = length - (object.age ?? seen.components.seconds)
         let queue = Duration.seconds(min(max(text["queue"].number ?? 0, 0), Self.longest))
         guard holds else { return left > 0 ? .taken(.seconds(left), queue: queue) : .unknown }
         if left > 0, text["owner"].text == owner {
@@ -148,8 +150,8 @@ final class Leases: Sendable {
         _ key: ObjectKey, seconds: Int64, queue: Int64, if condition: ObjectStore.Condition
     ) async -> Written {
         let ends = store.time.now() + .seconds(seconds)
-        let text = JSONText.object([
-            ("owner", .text(owner)), ("seconds", .integer(seconds)), ("queue", .integer(queue)),
+        let text = JSON.members([
+            ("owner", .string(owner)), ("seconds", .integer(seconds)), ("queue", .integer(queue)),
         ]).line
         let written = await store.put(
             key, Array(text.utf8), if: condition, insists: true, within: TierStore.patience)

@@ -16,12 +16,32 @@ import Synchronization
 ///
 /// An actor; waits for the network do not block other calls.
 actor SharedDocument {
-    /// The time limit of a wait for another machine's answer, from the last answer that another machine brought.
-    ///
-    /// Machines add a sixteenth to three sixteenths to it, so that they do not all ask the service at the same moment.
-    static let patience = Duration.seconds(6)
-    /// The time limit of a wait in which other machines bring answers, including all requests to the object store meanwhile.
-    static let longestPatience = Duration.seconds(12)
+    /// The times of a kind of document.
+    struct Times: Sendable {
+        /// The time limit of a wait for another machine's answer, from the last answer that another machine brought; machines add a
+        /// sixteenth to three sixteenths to it, so that they do not all ask the service at the same moment.
+        let patience: Duration
+        /// The time limit of a wait in which other machines bring answers, including all requests to the object store meanwhile.
+        let longestPatience: Duration
+        /// The shortest time for which answers are collected before they are written together.
+        let gathering: Duration
+        /// The time limit of a read, which calls do not wait for to the end.
+        let reading: Duration
+        /// Whether an answer of any time is right, so that an older one of another machine serves as well.
+        let isFinal: Bool
+        /// The documents kept in memory: after an answer has been used, its content is on the disk.
+        let kept: Int
+
+        /// Those of pages, sizes and records.
+        static let answers = Times(
+            patience: .seconds(6), longestPatience: .seconds(12), gathering: .milliseconds(25),
+            reading: TierStore.patience, isFinal: false, kept: 48)
+        /// Those of previews: a window waits for them, and a document is large.
+        static let previews = Times(
+            patience: .seconds(2), longestPatience: .seconds(8), gathering: .seconds(1), reading: .seconds(10),
+            isFinal: true, kept: 4)
+    }
+
     /// The interval at which a waiting machine reads the object, at first, later, and while the store has too many requests.
     static let intervals = (
         first: Duration.milliseconds(100), later: Duration.milliseconds(300), busy: Duration.seconds(2)
@@ -36,19 +56,18 @@ actor SharedDocument {
     static let apart = Duration.milliseconds(50)
     /// The age at which a read of the object is too old to begin with.
     static let recent = Duration.milliseconds(100)
-    /// The shortest time for which answers are collected before they are written together.
-    static let gathering = Duration.milliseconds(25)
     /// The number of times a document is read and written again if other machines change it at the same moment.
     static let mostTries = 4
 
     private let key: ObjectKey
     private let store: TierStore
     private let leases: Leases
+    nonisolated let times: Times
     private var parts: [String: DocumentPart] = [:]
     /// Parts that this machine requested and that are not in the object store yet.
     private var unwritten: Set<String> = []
     /// Answers that came before the object store's clock was known.
-    private var undated: [String: JSONText] = [:]
+    private var undated: [String: JSON] = [:]
     private var etag: String?
     private var isOfLaterVersion = false
     /// Whether the object store rejects this document; then it is read, and not written.
@@ -71,12 +90,16 @@ actor SharedDocument {
     /// The number of calls that may need the lease.
     private var calls = 0
     private var writing: Task<Void, Never>?
+    /// Ends once the next answers are to be written.
+    private var gathering: Task<Void, Never>?
+    private var isClosed = false
     private var releasing: Task<Void, Never>?
 
-    init(_ key: ObjectKey, store: TierStore, leases: Leases) {
+    init(_ key: ObjectKey, store: TierStore, leases: Leases, _ times: Times = .answers) {
         self.key = key
         self.store = store
         self.leases = leases
+        self.times = times
     }
 
     /// Returns an answer from the document, or from the service.
@@ -127,10 +150,10 @@ actor SharedDocument {
         _ name: String, _ isFresh: (Int64, Int64) -> Bool, _ isPossible: (Value, Int64, Int64) -> Bool
     ) async -> Value? {
         let began = store.time.now()
-        let patience = Self.patience + store.spread(Self.patience / 8)
+        let patience = times.patience + store.spread(times.patience / 8)
         if !follows, await !lookAndClaim(since: holdsLease ? nil : began - Self.recent), !store.isBusy { return nil }
         while !isOfLaterVersion, store.rests(.read) == nil {
-            let last = began + Self.longestPatience
+            let last = began + times.longestPatience
             let isBusy = store.isBusy
             let end = isBusy ? last : min(max(began, changed ?? began) + patience, last)
             let now = store.time.now()
@@ -210,13 +233,18 @@ actor SharedDocument {
     }
 
     private func read() async {
-        let moment = store.time.now()
+        let (moment, known) = (store.time.now(), etag)
         defer { looking = nil }
-        guard let found = await store.get(key, unless: etag) else { return }
-        if !store.isBusy { store.documentCame(after: store.time.now() - moment) }
+        guard let found = await store.get(key, unless: known, within: times.reading) else { return }
+        // The time of a large one says nothing of others.
+        if !store.isBusy, times.reading == TierStore.patience { store.documentCame(after: store.time.now() - moment) }
         looked = moment
         guard case .object(let object) = found else {
-            if case .absent = found { etag = nil }
+            // It was removed, and was not written meanwhile: the service is asked again.
+            if case .absent = found, etag == known {
+                etag = nil
+                merge([:])
+            }
             return
         }
         etag = object.etag
@@ -247,7 +275,11 @@ actor SharedDocument {
             if let void = voidBefore[Self.kind(of: name)], part.asked < void { continue }
             // A part with a time in the future would be newer than any later answer.
             if let now, AnswerAge.isFuture(part.asked, now) { continue }
-            if unwritten.contains(name), let own = parts[name], own.asked >= part.asked { continue }
+            if unwritten.contains(name), let own = parts[name], own.asked >= part.asked,
+                !times.isFinal || own.answer != part.answer
+            {
+                continue
+            }
             unwritten.remove(name)
             if parts[name]?.line != part.line { changed = store.time.now() }
             parts[name] = part
@@ -267,7 +299,7 @@ actor SharedDocument {
         let value = try await ask()
         store.count { $0.answersAsked += 1 }
         guard mayKeep() else { return value }
-        if store.now == nil { _ = await look(since: nil, within: Self.patience) }
+        if store.now == nil { _ = await look(since: nil, within: times.patience) }
         if let now = store.now {
             let kind = Self.kind(of: name)
             voidBefore[kind] = now
@@ -340,7 +372,7 @@ actor SharedDocument {
     func offer(_ name: String, _ value: some Codable & Sendable) { keep(name, value) }
 
     private func keep(_ name: String, _ value: some Encodable) {
-        guard !isOfLaterVersion, let text = try? JSONText(value) else { return }
+        guard !isOfLaterVersion, let text = try? JSON(encoding: value) else { return }
         undated[name] = text
         date()
         if writing == nil { writing = Task { await writeAll() } }
@@ -358,18 +390,21 @@ actor SharedDocument {
 
     /// Writes the collected parts until no new one comes, then gives the lease back.
     private func writeAll() async {
-        var pause = Self.gathering
+        var pause = times.gathering
         // The object as it is now is the condition of the write.
-        _ = await look(since: nil, within: TierStore.patience)
+        _ = await look(since: nil, within: times.reading)
         date()
         undated = [:]
-        while !unwritten.isEmpty || calls > 0 && store.takesWrites, !Task.isCancelled {
-            try? await store.time.sleep(pause)
+        while !unwritten.isEmpty || calls > 0 && store.takesWrites && !isClosed, !Task.isCancelled {
+            if !isClosed {
+                gathering = Task { [time = store.time, pause] in try? await time.sleep(pause) }
+                await gathering?.value
+            }
             guard !unwritten.isEmpty else { continue }
             let began = store.time.now()
             guard await write() else { break }
             // The pause is as long as the write, so that a large document is not written continuously.
-            pause = max(Self.gathering, store.time.now() - began)
+            pause = max(times.gathering, store.time.now() - began)
         }
         writing = nil
         giveLeaseBack()
@@ -380,6 +415,7 @@ actor SharedDocument {
         for _ in 0..<Self.mostTries {
             // The present object may have been read since the last try.
             guard !isOfLaterVersion, !isNotTaken else { return false }
+            guard !unwritten.isEmpty else { return true }
             let names = unwritten
             guard let bytes = Zstandard.compressed(DocumentText.bytes(key.text, parts)),
                 bytes.count <= TierStore.longestDocument
@@ -396,7 +432,11 @@ actor SharedDocument {
                 isNotTaken = true
                 return false
             case .failed, .unasked: return false
-            case .declined: await read()
+            case .declined:
+                let moment = store.time.now()
+                await read()
+                // Without the object as it is now the next try would be declined too.
+                guard let looked, looked >= moment else { return false }
             }
         }
         return false
@@ -409,6 +449,8 @@ actor SharedDocument {
 
     /// Returns once all parts are written and the lease is given back, or after the time limit of a closing machine.
     func close() async {
+        isClosed = true
+        gathering?.cancel()
         if let writing {
             let limit = Task { [time = store.time] in
                 try await time.sleep(Self.lastPatience)
@@ -429,13 +471,17 @@ actor SharedDocument {
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
 final class SharedDocuments: Sendable {
-    /// The most documents kept in memory, pages of a few listings: after a page has been read, its content is on the disk.
-    private static let mostKept = 48
-
     private struct Shelf: Sendable {
         var documents: [ObjectKey: SharedDocument] = [:]
         /// The keys of the documents; the ones used last are at the end.
         var order: [ObjectKey] = []
+        /// The documents that made room for others and whose last answers are still to be written.
+        var leaving: [ObjectIdentifier: SharedDocument] = [:]
+
+        mutating func drop(_ key: ObjectKey) {
+            order.removeAll { $0 == key }
+            documents[key] = nil
+        }
     }
 
     private let store: TierStore
@@ -458,117 +504,41 @@ final class SharedDocuments: Sendable {
 
     /// Drops a document that the object store has no more from memory.
     func drop(_ key: ObjectKey) {
-        shelf.withLock { shelf in
-            shelf.order.removeAll { $0 == key }
-            shelf.documents[key] = nil
-        }
+        shelf.withLock { $0.drop(key) }
     }
 
     /// Returns a document; nil for a name that no key can have.
-    func document(_ parts: [String]) -> SharedDocument? {
+    func document(_ parts: [String], _ times: SharedDocument.Times = .answers) -> SharedDocument? {
         guard let key = key(parts) else { return nil }
         return shelf.withLock { shelf in
             shelf.order.removeAll { $0 == key }
             shelf.order.append(key)
             if let document = shelf.documents[key] { return document }
-            let document = SharedDocument(key, store: store, leases: leases)
+            let document = SharedDocument(key, store: store, leases: leases, times)
             shelf.documents[key] = document
-            if shelf.order.count > Self.mostKept { shelf.documents[shelf.order.removeFirst()] = nil }
+            let alike = shelf.order.filter { shelf.documents[$0]?.times.kept == times.kept }
+            if alike.count > times.kept, let oldest = alike.first {
+                if let document = shelf.documents[oldest] { leave(document, &shelf) }
+                shelf.drop(oldest)
+            }
             return document
+        }
+    }
+
+    /// Keeps a document that makes room for another one until its last answers are written.
+    private func leave(_ document: SharedDocument, _ shelf: inout Shelf) {
+        shelf.leaving[ObjectIdentifier(document)] = document
+        Task {
+            await document.settle()
+            self.shelf.withLock { _ = $0.leaving.removeValue(forKey: ObjectIdentifier(document)) }
         }
     }
 
     /// Writes the collected parts, and gives leases back.
     func close() async {
         await withTaskGroup { group in
-            for document in shelf.withLock({ Array($0.documents.values) }) { group.addTask { await document.close() } }
+            let documents = shelf.withLock { Array($0.documents.values) + Array($0.leaving.values) }
+            for document in documents { group.addTask { await document.close() } }
         }
     }
-}
-
-// MARK: - Text
-
-/// A part of a document: an answer of the service, and its time.
-///
-/// The answer is decoded on demand: a document has hundreds of parts, and one page of them is needed at a time.
-struct DocumentPart: Sendable {
-    /// The time of the answer by the object store's clock, in Unix seconds.
-    let asked: Int64
-    /// The part's line in the document.
-    let line: String
-
-    init(_ name: String, asked: Int64, value: JSONText) {
-        self.asked = asked
-        line = JSONText.object([("part", .text(name)), ("asked", .integer(asked)), ("value", value)]).line
-    }
-
-    fileprivate init(asked: Int64, line: String) {
-        self.asked = asked
-        self.line = line
-    }
-
-    /// The answer; null if it cannot be read.
-    var value: JSON { (try? JSONReader.read(Array(line.utf8)))?["value"].bounded ?? .null }
-
-    /// The answer, if it is a whole number.
-    var number: Int64? { try? value.decoded(as: Int64.self) }
-
-    /// Decodes the answer off the caller's actor; nil if it cannot be decoded.
-    @concurrent func decoded<Value: Decodable & Sendable>() async -> Value? { try? value.decoded(as: Value.self) }
-}
-
-/// The bytes of documents: a line with the kind and name of the document, then a line of JSON for each part.
-///
-/// An unreadable part costs that part; a document of another kind, or of a later version, is left unchanged.
-enum DocumentText {
-    /// The version of the format, which grows when the meaning of a part changes.
-    static let schema: Int64 = 1
-
-    /// The meaning of the bytes of an object.
-    enum Reading {
-        case parts([String: DocumentPart])
-        /// The document was written by a later version of this program.
-        case ofLaterVersion
-        /// The bytes are not a document of this name.
-        case noDocument
-
-        /// The parts, if the bytes are a document of this version.
-        var parts: [String: DocumentPart]? { if case .parts(let parts) = self { parts } else { nil } }
-    }
-
-    /// Returns the bytes of a document.
-    static func bytes(_ name: String, _ parts: [String: DocumentPart]) -> [UInt8] {
-        var text = JSONText.object([("schema", .integer(schema)), ("document", .text(name))]).line + "\n"
-        for (_, part) in parts.sorted(by: { $0.key < $1.key }) { text += part.line + "\n" }
-        return Array(text.utf8)
-    }
-
-    /// Reads the bytes of a document.
-    static func read(_ name: String, of bytes: [UInt8]) -> Reading {
-        let lines = bytes.split(separator: UInt8(ascii: "\n"))
-        guard let head = lines.first.flatMap({ try? JSONReader.read(Array($0)) }), let version = head["schema"].number,
-            head["document"].text == name
-        else { return .noDocument }
-        guard version <= schema else { return .ofLaterVersion }
-        var parts: [String: DocumentPart] = [:]
-        for line in lines.dropFirst() {
-            guard let head = Self.head(line), let name = head["part"].text, let asked = head["asked"].number else {
-                continue
-            }
-            parts[name] = DocumentPart(asked: asked, line: String(decoding: line, as: UTF8.self))
-        }
-        return .parts(parts)
-    }
-
-    /// Parses the part of a line before the answer, as all machines write it; otherwise the whole line.
-    private static func head(_ line: ArraySlice<UInt8>) -> JSON? {
-        // No JSON string contains this text: its quotes have a backslash before them.
-        if let end = line.firstRange(of: value), let head = try? JSONReader.read(line[..<end.lowerBound] + closing) {
-            return head
-        }
-        return try? JSONReader.read(Array(line))
-    }
-
-    private static let value = Array(",\"value\":".utf8)
-    private static let closing = Array("}".utf8)
 }

@@ -1,7 +1,7 @@
 package import Catalog
 package import HTTP
 package import ImageCache
-internal import Sourcing
+package import Sourcing
 package import Rankings
 package import System
 internal import Synchronization
@@ -50,13 +50,16 @@ package final class Tier: Sendable {
     package struct Status: Hashable, Sendable {
         /// The state in a word: `up`, `resting`, `slow`, `read-only`.
         package var state: String
-        /// The reason, if the tier does not work.
+        /// The reason, if the tier does not work, or is only read.
         package var reason: String?
         /// The seconds until the next request.
         package var restsFor: Int?
         /// The number of pictures to upload.
         package var waiting: Int
         package var counts: TierCounts
+
+        /// The reason of a mount that works and may not write.
+        package static let notWriting = "tier_write=off"
     }
 
     let configuration: Configuration
@@ -106,11 +109,21 @@ package final class Tier: Sendable {
     package func sizes(
         of source: SourceDescription, signIn: @escaping @Sendable () -> SignIn
     ) -> any SharedSizes {
-        TierSizes { [self] listing in
-            // Only days have documents that live as long as their pictures.
-            guard listing.ranking != nil else { return nil }
-            return source.audience(of: listing, signIn()).flatMap { documents(for: $0) }?.sizes(of: listing)
-        }
+        TierSizes { [self] in documents(ofDay: $0, source, signIn())?.sizes(of: $0) }
+    }
+
+    /// Returns the previews of pictures in the object store, for thumbnails; the parameters are those of `sizes`.
+    package func previews(
+        of source: SourceDescription, signIn: @escaping @Sendable () -> SignIn
+    ) -> any SharedPreviews {
+        TierPreviews { [self] in documents(ofDay: $0, source, signIn())?.previews(of: $0, $1) }
+    }
+
+    /// Returns the documents of a day's audience; nil for another listing: only those of days live as long as their pictures.
+    private func documents(
+        ofDay listing: ListingKey, _ source: SourceDescription, _ signIn: SignIn
+    ) -> SharedDocuments? {
+        listing.ranking == nil ? nil : source.audience(of: listing, signIn).flatMap { documents(for: $0) }
     }
 
     /// Returns a source with shared answers.
@@ -155,7 +168,7 @@ package final class Tier: Sendable {
             state: "up", restsFor: store.rests(.write).map { Int($0.components.seconds) }, waiting: uploads.waiting,
             counts: store.figures)
         switch store.state {
-        case .works: break
+        case .works: status.reason = store.mayWrite ? nil : Status.notWriting
         case .rests(let reason): (status.state, status.reason) = ("resting", reason)
         case .picturesRest(let reason): (status.state, status.reason) = ("slow", reason)
         case .readOnly(let reason): (status.state, status.reason) = ("read-only", reason)

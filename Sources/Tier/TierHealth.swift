@@ -35,8 +35,9 @@ struct TierHealth: Sendable {
     static let firstRest = Duration.seconds(30)
     /// The longest rest: a store that has been away for a day costs one probe in this time.
     static let longestRest = Duration.seconds(300)
-    /// The same of a store that refuses connections: a probe of it delays no reader.
-    static let closedRests = (first: Duration.seconds(5), longest: Duration.seconds(10))
+    /// The same of a store that refuses connections or answers with an error at once: a probe of it delays no reader, and until one
+    /// succeeds all machines request the same pictures from the service.
+    static let closedRests = (first: Duration.seconds(2), longest: Duration.seconds(5))
     /// The number of consecutive damaged objects, slow pictures or late writes that make a store rest: one may be an accident, three
     /// are not.
     static let mostAccidents = 3
@@ -53,6 +54,8 @@ struct TierHealth: Sendable {
         var until: ContinuousClock.Instant
         var length: Duration
         var reason: String
+        /// Whether the store was away for all uses: reading again shows that it is back.
+        var isAway: Bool
         var isTried = false
 
         func mayTry(_ now: ContinuousClock.Instant) -> Bool { now >= until && !isTried }
@@ -102,6 +105,7 @@ struct TierHealth: Sendable {
 
     /// Records a successful request.
     mutating func worked(_ use: Use) {
+        if rest != nil, writeRest?.isAway == true { writeRest = nil }
         rest = nil
         // A store that takes a document gives documents out as well; the reverse is not true of a full one.
         busy.reads = nil
@@ -177,11 +181,18 @@ struct TierHealth: Sendable {
         case (.write, _):
             if case .full = error { rest = nil } else if case .refused = error { rest = nil }
             rest?.isTried = false
-            Self.begin(&writeRest, error.cause, now)
+            Self.begin(&writeRest, error.cause, now, isAway: Self.isAway(error))
         case (.read, _), (.picture, _):
             pictureRest?.isTried = false
-            let isClosed = if case .unreachable = error { true } else { false }
-            Self.begin(&rest, error.cause, now, isClosed ? Self.closedRests : (Self.firstRest, Self.longestRest))
+            Self.begin(&rest, error.cause, now, isAway: Self.isAway(error))
+        }
+    }
+
+    /// Returns whether a failure came at once from a store that does not run, or starts or ends.
+    private static func isAway(_ error: Failure) -> Bool {
+        switch error {
+        case .unreachable, .answered: true
+        default: false
         }
     }
 
@@ -201,12 +212,12 @@ struct TierHealth: Sendable {
     }
 
     private static func begin(
-        _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant,
-        _ lengths: (first: Duration, longest: Duration) = (firstRest, longestRest)
+        _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant, isAway: Bool = false
     ) {
         // Several failures at the same moment count as one.
         if let rest, rest.until > now { return }
-        let length = rest.map { min($0.length * 2, lengths.longest) } ?? lengths.first
-        rest = Rest(until: now + length, length: length, reason: reason)
+        let lengths = isAway ? closedRests : (first: firstRest, longest: longestRest)
+        let length = max(lengths.first, rest.map { min($0.length * 2, lengths.longest) } ?? lengths.first)
+        rest = Rest(until: now + length, length: length, reason: reason, isAway: isAway)
     }
 }

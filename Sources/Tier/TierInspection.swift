@@ -65,23 +65,31 @@ package struct TierInspection: Sendable {
     private static let mostParts = 10_000
 
     private let store: ObjectStore
+    private let service: String?
     private let time: TimeSource
 
-    package init(_ store: ObjectStore) {
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - service: The name of the service whose objects are inspected; nil for those of all, and of others.
+    package init(_ store: ObjectStore, of service: String? = nil) { self.init(store, of: service, time: .system) }
+
+    init(_ store: ObjectStore, of service: String? = nil, time: TimeSource) {
         self.store = store
-        time = .system
+        self.service = service
+        self.time = time
     }
 
     /// Counts the objects.
     package func survey() async throws(Failure) -> Survey {
         var survey = Survey()
-        try await forEach { entries in
-            for entry in entries {
+        try await forEach { list in
+            for size in list.others { survey.others.add(size) }
+            for entry in list.entries {
                 switch ObjectKind(entry.key) {
-                case .picture(let service): survey.pictures[service, default: Tally()].add(entry)
-                case .document(let service): survey.documents[service, default: Tally()].add(entry)
-                case .lease: survey.leases.add(entry)
-                case nil: survey.others.add(entry)
+                case .picture(let service): survey.pictures[service, default: Tally()].add(entry.size)
+                case .document(let service): survey.documents[service, default: Tally()].add(entry.size)
+                case .lease: survey.leases.add(entry.size)
+                case nil: survey.others.add(entry.size)
                 }
             }
         }
@@ -100,8 +108,9 @@ package struct TierInspection: Sendable {
         var found = Verification()
         var failures = 0
         do throws(Failure) {
-            try await forEach { (entries) async throws(Failure) in
-                let ours = entries.filter { found.takes($0) }
+            try await forEach { (list) async throws(Failure) in
+                for size in list.others { found.others.add(size) }
+                let ours = list.entries.filter { found.takes($0) }
                 for start in stride(from: 0, to: ours.count, by: Self.atOnce) {
                     let part = ours[start..<min(start + Self.atOnce, ours.count)]
                     let looks = await withTaskGroup(of: (ObjectList.Entry, Look).self) { group in
@@ -183,15 +192,15 @@ package struct TierInspection: Sendable {
     /// - Throws: The error of a store that did not list its objects.
     package func trim(keeping most: Int64, isRemoving: Bool) async throws(Failure) -> Trimming {
         var pictures: [ObjectList.Entry] = []
-        try await forEach { entries in
-            pictures += entries.filter { if case .picture = ObjectKind($0.key) { true } else { false } }
+        try await forEach { list in
+            pictures += list.entries.filter { if case .picture = ObjectKind($0.key) { true } else { false } }
         }
         var found = Trimming()
         var surplus: [ObjectList.Entry] = []
         for entry in pictures.sorted(by: { ($0.written ?? .max, $0.key.text) > ($1.written ?? .max, $1.key.text) }) {
             let fits = entry.size <= most && found.kept.bytes <= most - entry.size
             if entry.written == nil || surplus.isEmpty && fits {
-                found.kept.add(entry)
+                found.kept.add(entry.size)
             } else {
                 surplus.append(entry)
             }
@@ -204,7 +213,7 @@ package struct TierInspection: Sendable {
             }
             for (entry, failure) in ends {
                 guard let failure else {
-                    found.removed.add(entry)
+                    found.removed.add(entry.size)
                     continue
                 }
                 found.failures.append(Mistake(key: entry.key.text, reason: failure.cause))
@@ -221,15 +230,21 @@ package struct TierInspection: Sendable {
         } catch { return error }
     }
 
-    private func forEach(
-        _ take: ([ObjectList.Entry]) async throws(Failure) -> Void
+    /// Lists the objects whose keys begin with one, all of them by default, in parts.
+    func forEach(
+        beginning: ObjectKey? = nil, within patience: Duration = TierInspection.patience,
+        _ take: (ObjectList) async throws(Failure) -> Void
     ) async throws(Failure) {
         var token: String?
         // The order cannot be requested: some stores list folder by folder.
         var seen: Set<String> = []
         for _ in 0..<Self.mostParts {
-            let list = try await store.list(after: token, deadline: time.now() + Self.patience)
-            try await take(list.entries)
+            var list = try await store.list(beginning: beginning, after: token, deadline: time.now() + patience)
+            if let service {
+                list.entries.removeAll { ObjectKind($0.key)?.isOf(service) != true }
+                list.others = []
+            }
+            try await take(list)
             guard let next = list.next else { return }
             // A list that begins anew for ever is invalid.
             guard seen.insert(next).inserted else { break }
@@ -265,24 +280,33 @@ package struct TierInspection: Sendable {
         do throws(Failure) {
             _ = try await store.get(key, limit: 1024, deadline: deadline)
         } catch { return (.none(reason: error.cause), nil) }
-        do throws(Failure) {
-            let first = try await store.put(key, RequestContent(bytes), description, if: .isNew, deadline: deadline)
-            let second = try await store.put(key, RequestContent(bytes), description, if: .isNew, deadline: deadline)
-            try await store.delete(key, deadline: deadline)
-            let ahead = store.now.map { $0 - now }
-            return (first != nil && second == nil ? .all : .withoutConditions, ahead)
-        } catch {
-            // A store that ignores the condition writes anyway, with the same result.
-            return (error == .answered(status: 501) ? .withoutConditions : .readOnly(reason: error.cause), nil)
+        let write = { (condition: ObjectStore.Condition) async throws(Failure) in
+            try await store.put(key, RequestContent(bytes), description, if: condition, deadline: deadline) != nil
         }
+        do throws(Failure) {
+            var obeys = true
+            do throws(Failure) {
+                guard try await write(.isNew) else {
+                    return (.readOnly(reason: "it declines an object that is not there yet"), nil)
+                }
+                // A store that ignores the condition writes again.
+                obeys = try await !write(.isNew)
+            } catch {
+                guard error == .answered(status: 501) else { throw error }
+                (obeys, _) = (false, try await write(.always))
+            }
+            try await store.delete(key, deadline: deadline)
+            return (obeys ? .all : .withoutConditions, store.now.map { $0 - now })
+        } catch { return (.readOnly(reason: error.cause), nil) }
     }
 }
 
 extension TierInspection.Tally {
-    fileprivate mutating func add(_ entry: ObjectList.Entry) {
+    /// Counts an object of a size.
+    fileprivate mutating func add(_ size: Int64) {
         objects += 1
         // A store can declare any number.
-        let (sum, overflows) = bytes.addingReportingOverflow(entry.size)
+        let (sum, overflows) = bytes.addingReportingOverflow(size)
         bytes = overflows ? .max : sum
     }
 }
@@ -296,7 +320,7 @@ extension TierInspection.Verification {
         case .picture, .document: return true
         case .lease: return false
         case nil:
-            others.add(entry)
+            others.add(entry.size)
             return false
         }
     }
@@ -305,10 +329,10 @@ extension TierInspection.Verification {
         let key = entry.key.text
         switch look {
         case .right:
-            if case .picture = ObjectKind(entry.key) { pictures.add(entry) } else { documents.add(entry) }
+            if case .picture = ObjectKind(entry.key) { pictures.add(entry.size) } else { documents.add(entry.size) }
         // Another machine has replaced the object, or it has expired.
         case .gone: break
-        case .others: others.add(entry)
+        case .others: others.add(entry.size)
         case .wrong:
             mistakes.append(TierInspection.Mistake(key: key, reason: Self.damage))
         case .failed(let error, isWrong: false):

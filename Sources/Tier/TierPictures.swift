@@ -147,6 +147,8 @@ final class TierPictures: PictureTier {
         do throws(Failure) {
             return try await store.repeated(.picture, until: store.time.now() + TierStore.patience) {
                 () async throws(Failure) -> TierDownload.Outcome in
+                // The deadline of a download is far longer than a key may take.
+                _ = try await store.store.keys.current(by: store.time.now() + TierStore.patience)
                 let download = TierDownload(
                     length: length, key: key, secret: store.store.secret, time: store.time, pace: pace, sink: sink)
                 state.withLock { $0.downloads[ObjectIdentifier(download)] = download }
@@ -236,9 +238,8 @@ final class TierPictures: PictureTier {
         }
         // The right one takes its place.
         state.withLock { _ = $0.wrong.remove(picture) }
-        uploads.add(Upload(key: key, path: path, length: length, hash: hash)) { [leases] in
-            if let lease { await leases.release(lease) }
-        }
+        let release = lease.map { lease in { @Sendable [leases] in await leases.release(lease) } }
+        uploads.add(Upload(key: key, path: path, length: length, hash: hash), then: release)
     }
 
     func distrust(_ picture: PictureID) {

@@ -43,13 +43,10 @@ extension Tier {
     ) async throws(Failure) -> Int {
         let objects = store.store
         var keys: [ObjectKey] = []
-        var token: String?
-        repeat {
-            let part = try await objects.list(
-                beginning: beginning, after: token, deadline: store.time.now() + Self.removalPatience)
-            keys += part.entries.map(\.key).filter(isMeant)
-            token = part.next == token ? nil : part.next
-        } while token != nil
+        try await TierInspection(objects, time: store.time).forEach(beginning: beginning, within: Self.removalPatience)
+        {
+            keys += $0.entries.map(\.key).filter(isMeant)
+        }
         for key in keys { try await objects.delete(key, deadline: store.time.now() + Self.removalPatience) }
         return keys.count
     }

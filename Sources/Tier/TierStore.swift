@@ -15,6 +15,8 @@ final class TierStore: Sendable {
     static let distant = Duration.milliseconds(500)
     /// The time limit of a write for which nothing waits, in addition to the time for its bytes.
     static let writePatience = Duration.seconds(30)
+    /// The least bytes a second of a write; it halves after each failure of a picture, down to a sixteenth.
+    static let slowestWrite: Double = 262_144
     /// The age in seconds from which on a picture that is read is written anew.
     static let renewedAfter: Int64 = 7 * 86_400
     /// The most bytes of a document; rankfs writes no larger one.
@@ -100,8 +102,10 @@ final class TierStore: Sendable {
     // MARK: - Requests
 
     /// Downloads a document; nil if the store rests or does not answer.
-    func get(_ key: ObjectKey, unless etag: String? = nil) async -> ObjectStore.Found? {
-        let found = await ask(.read) { deadline async throws(Failure) in
+    func get(
+        _ key: ObjectKey, unless etag: String? = nil, within patience: Duration = TierStore.patience
+    ) async -> ObjectStore.Found? {
+        let found = await ask(.read, within: patience) { deadline async throws(Failure) in
             try await store.get(key, unless: etag, limit: Self.longestDocument, deadline: deadline)
         }
         return try? found?.get()
@@ -131,15 +135,20 @@ final class TierStore: Sendable {
     ///   - bytes: The content of the document.
     ///   - condition: The condition of the write.
     ///   - insists: Whether the write is omitted if the store does not support conditions.
-    ///   - patience: The time limit of the write.
+    ///   - patience: The time limit of the write; nil for that of its bytes.
     /// - Returns: The result of the write.
     func put(
         _ key: ObjectKey, _ bytes: [UInt8], if condition: ObjectStore.Condition, insists: Bool = false,
-        within patience: Duration = TierStore.writePatience
+        within patience: Duration? = nil
     ) async -> Writing {
         await put(
             key, RequestContent(bytes), ObjectDescription(mediaType: ObjectDescription.anyType, of: bytes, key: key),
-            if: condition, insists: insists, within: patience)
+            if: condition, insists: insists, within: patience ?? Self.writePatience(for: Int64(bytes.count)))
+    }
+
+    /// Returns the time limit of a write for which nothing waits.
+    static func writePatience(for bytes: Int64, tries: Int = 0) -> Duration {
+        writePatience + .seconds(Double(bytes) / slowestWrite * Double(1 << min(max(tries, 0), 4)))
     }
 
     /// Writes an object; other machines see nothing of it before all of it is stored.
@@ -192,11 +201,9 @@ final class TierStore: Sendable {
     /// A failure is ignored; a store that cannot do it is not asked again.
     func renew(_ key: ObjectKey, _ description: ObjectDescription, if etag: String) async {
         guard takesWrites, renews.withLock({ $0 }) else { return }
-        do throws(Failure) {
-            try await store.renew(key, description, if: etag, deadline: time.now() + Self.writePatience)
-        } catch {
-            if error != .timedOut, error != .cancelled, !error.isTooMany { renews.withLock { $0 = false } }
-        }
+        let deadline = time.now() + Self.writePatience
+        let isPossible = try? await store.renew(key, description, if: etag, deadline: deadline)
+        if isPossible == false { renews.withLock { $0 = false } }
     }
 
     /// Sends a request and records its result; nil if the store rests.
@@ -205,8 +212,8 @@ final class TierStore: Sendable {
         _ send: (ContinuousClock.Instant) async throws(Failure) -> Answer
     ) async -> Result<Answer, Failure>? {
         guard begin(use) else { return nil }
+        let deadline = time.now() + patience
         do throws(Failure) {
-            let deadline = time.now() + patience
             let answer = try await repeated(use, until: deadline) { () async throws(Failure) in try await send(deadline)
             }
             let duration = time.now() - deadline + patience
@@ -214,7 +221,9 @@ final class TierStore: Sendable {
             ended(use)
             return .success(answer)
         } catch {
-            failed(use, error)
+            // What still comes after more than the time of an answer is too large for the line: others are not.
+            let isLarge = use == .read && patience > Self.patience && error == .timedOut && time.now() >= deadline
+            failed(use, isLarge ? .cancelled : error)
             return .failure(error)
         }
     }
@@ -383,6 +392,8 @@ enum ObjectKind: Hashable, Sendable {
     case document(String)
     case lease
 
+    /// What comes between the name of a day and the number of a document of its previews.
+    static let previews = "-previews-"
     /// The folder of the services' pauses, below `leases/`: they live as long as leases.
     static let pauses = "pauses"
 
@@ -394,6 +405,15 @@ enum ObjectKind: Hashable, Sendable {
         case "documents" where Self.isDocument(parts): self = .document(parts[1])
         case "leases" where Self.isLease(Array(parts.dropFirst())): self = .lease
         default: return nil
+        }
+    }
+
+    /// Whether the object is of a service, whatever is chosen of it and for whom; pictures are the same for all.
+    func isOf(_ service: String) -> Bool {
+        switch self {
+        case .picture(let name): name == service
+        case .document(let name): name == service || name.hasPrefix(service + "-")
+        case .lease: false
         }
     }
 
@@ -426,7 +446,8 @@ enum ObjectKind: Hashable, Sendable {
 
     /// Returns whether the rest of a document's name is that of a page, or empty.
     private static func isPage(_ rest: Substring) -> Bool {
-        rest.isEmpty || rest.first == "-" && (isNumber(rest.dropFirst()) || isHash(rest.dropFirst()))
+        if rest.hasPrefix(previews) { return isNumber(rest.dropFirst(previews.count)) }
+        return rest.isEmpty || rest.first == "-" && (isNumber(rest.dropFirst()) || isHash(rest.dropFirst()))
     }
 
     /// Returns whether a path below `leases/` is the key of the lease's object, a document of pauses, or an examination of the store.

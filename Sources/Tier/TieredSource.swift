@@ -183,6 +183,11 @@ extension SharedDocuments {
     /// Returns the document of a day's first pages and of the sizes of its pictures.
     func sizes(of listing: ListingKey) -> SharedDocument? { Self.place(of: listing).flatMap { document($0) } }
 
+    /// Returns a document of the previews of a day's pictures.
+    func previews(of listing: ListingKey, _ number: Int) -> SharedDocument? {
+        Self.place(of: listing, page: "\(ObjectKind.previews)\(number)").flatMap { document($0, .previews) }
+    }
+
     /// Returns the key of a listing's first document; those of further pages begin with it.
     func key(of listing: ListingKey) -> ObjectKey? { Self.place(of: listing).flatMap { key($0) } }
 

@@ -6,6 +6,9 @@ import Synchronization
 
 /// The uploads of pictures to the object store: a few at once, at a limited rate, not on metered networks, with retries.
 ///
+/// Pictures for which other machines wait, by a lease of this one, go first. The others, such as those downloaded while the store was
+/// away, go one at a time and in no order: other machines have the same ones, and what one has brought the others need not send.
+///
 /// A failed upload is retried later, after others. A rejected one is tried a few times. A store that did not answer in time gets
 /// one picture at a time for a while, and more time for the pictures that failed.
 ///
@@ -17,16 +20,16 @@ final class Uploads: Sendable {
     static let mostAtOnce = 4
     /// The average bytes a second: the other users of an ordinary connection keep a share of it.
     static let pace: Double = 16_777_216
-    /// The pause while the store rests or the network is metered, and before the first retry of a failed upload.
+    /// The pause while the network is metered, and before the first retry of a failed upload.
     ///
     /// It doubles after each further failure of an upload.
     static let pause = Duration.seconds(30)
+    /// The pause while another request probes the store.
+    static let probePause = Duration.seconds(1)
     /// The longest pause before a retry.
     static let longestPause = Duration.seconds(3600)
     /// The number of tries for a picture that the store rejects.
     static let mostTries = 3
-    /// The least bytes a second of a store; it halves after each failure of a picture, down to a sixteenth.
-    static let slowest: Double = 262_144
     /// The number of pictures uploaded one at a time after one that was not taken in time.
     static let careful = 16
 
@@ -36,7 +39,7 @@ final class Uploads: Sendable {
         var listing: Task<Void, Never>?
         /// Waits for the retry of a failed upload; a new upload ends the wait.
         var nap: Task<Void, Never>?
-        /// The actions after the end of an upload, by key.
+        /// The actions after the end of each upload that other machines wait for, by key.
         var followUps: [ObjectKey: @Sendable () async -> Void] = [:]
         /// The pace that the next upload waits for.
         var pace = SteadyPace(burst: 0, perSecond: Uploads.pace)
@@ -76,16 +79,17 @@ final class Uploads: Sendable {
     /// The present limit of uploads at once.
     var atOnce: Int { state.withLock { $0.atOnce } }
 
-    /// The time until a picture that is added now is probably stored, beyond that of its own upload.
+    /// The time until a picture that others wait for and that is added now is probably stored, beyond that of its own upload.
     var delay: Duration {
-        state.withLock { state in state.usual.map { $0 * state.waiting / state.atOnce } ?? .zero }
+        state.withLock { state in state.usual.map { $0 * state.followUps.count / state.atOnce } ?? .zero }
     }
 
     /// The number of uploads with an action after their end.
     var followed: Int { state.withLock { $0.followUps.count } }
 
-    /// Continues the uploads of the last run.
+    /// Continues the uploads of the last run, unless the user has taken the right to write from this machine since.
     func resume() {
+        guard store.mayWrite else { return }
         Task {
             await note()
             if state.withLock({ $0.waiting }) > 0 { begin() }
@@ -96,8 +100,8 @@ final class Uploads: Sendable {
     ///
     /// - Parameters:
     ///   - upload: The picture to upload.
-    ///   - then: The action once the picture is stored, or is given up.
-    func add(_ upload: Upload, then: @escaping @Sendable () async -> Void) {
+    ///   - then: The action once the picture is stored, or is given up; nil if no other machine waits for that.
+    func add(_ upload: Upload, then: (@Sendable () async -> Void)?) {
         state.withLock { state in
             state.followUps[upload.key] = then
             state.added += 1
@@ -105,7 +109,7 @@ final class Uploads: Sendable {
             state.nap?.cancel()
             state.listing = Task { [list, before = state.listing] in
                 await before?.value
-                for key in await list.add(upload) { await drop(key) }
+                for key in await list.add(upload, isAwaited: then != nil) { await drop(key) }
                 begin()
             }
         }
@@ -164,7 +168,8 @@ final class Uploads: Sendable {
                     return await group.reduce(true) { $0 && $1 }
                 }
             }
-            if !goesOn { try? await store.time.sleep(max(Self.pause, store.rests(.write) ?? .zero)) }
+            guard !goesOn else { continue }
+            try? await store.time.sleep(store.rests(.write) ?? (maySpend() ? Self.probePause : Self.pause))
         }
         state.withLock { $0.task = nil }
     }
@@ -192,11 +197,10 @@ final class Uploads: Sendable {
         }
         let description = ObjectDescription(
             mediaType: ObjectDescription.anyType, length: upload.length, blocks: blocks, key: upload.key)
-        let seconds = Double(upload.length) / Self.slowest * Double(1 << min(max(upload.tries, 0), 4))
         let began = store.time.now()
         let written = await store.put(
             upload.key, content, description, if: .isNew, transferClass: .bulk,
-            within: TierStore.writePatience + .seconds(seconds))
+            within: TierStore.writePatience(for: upload.length, tries: upload.tries))
         switch written {
         // Another machine has brought it meanwhile.
         case .declined:
@@ -231,7 +235,9 @@ final class Uploads: Sendable {
         }
     }
 
+    /// Postpones an upload after a failed try; others need not wait for it.
     private func postpone(_ upload: Upload) async {
+        await follow(upload.key)
         let seconds = Self.pause.components.seconds << Int64(min(max(upload.tries, 0), 10))
         await list.postpone(upload, until: now + min(seconds, Self.longestPause.components.seconds))
     }
@@ -282,18 +288,11 @@ extension OpenFile {
     fileprivate func digests(of length: Int64) -> (hash: UInt64, blocks: [UInt8])? {
         let hash = XXH3()
         var blocks = BlockDigests(length: length)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 64)
-        defer { unsafe buffer.deallocate() }
-        var offset: Int64 = 0
-        while offset < length {
-            let wanted = Int(min(Int64(buffer.count), length - offset))
-            let count = unsafe pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
-            guard count > 0 else { return nil }
-            let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<count])
+        let isWhole: Void? = unsafe try? FileBytes.readAll(descriptor, length: length) { part in
             unsafe hash.add(part)
             unsafe blocks.add(part)
-            offset += Int64(count)
         }
+        guard isWhole != nil else { return nil }
         return hash.value.map { ($0, blocks.digests) }
     }
 }
@@ -336,6 +335,8 @@ actor UploadList {
             ALTER TABLE uploads ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE uploads ADD COLUMN due INTEGER NOT NULL DEFAULT 0;
             """),
+        Migration(
+            "awaited uploads", "ALTER TABLE uploads ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;"),
     ]
 
     private let queue = SerialQueueExecutor(label: "rankfs.tier.uploads")
@@ -349,20 +350,27 @@ actor UploadList {
         self.most = most
         connection = try Connection.openOrSetAside(path: path, migrations: Self.migrations, inMemoryIfFull: true)
             .connection
-        // The times are relative to the start of an earlier run.
-        try? connection.run("UPDATE uploads SET due = 0")
+        // The times are relative to the start of an earlier run, whose leases have ended.
+        try? connection.run("UPDATE uploads SET due = 0, awaited = 0")
     }
 
     /// Adds an upload, in place of an older one of the same picture.
     ///
+    /// - Parameters:
+    ///   - upload: The upload.
+    ///   - isAwaited: Whether other machines wait for it.
     /// - Returns: The keys of the uploads that no longer fit the list.
-    func add(_ upload: Upload) -> [ObjectKey] {
+    func add(_ upload: Upload, isAwaited: Bool = false) -> [ObjectKey] {
         try? connection.run(
-            "INSERT OR REPLACE INTO uploads(key, path, length, hash) VALUES(?, ?, ?, ?)", .text(upload.key.text),
-            .text(upload.path), .integer(upload.length), .integer(Int64(bitPattern: upload.hash)))
+            "INSERT OR REPLACE INTO uploads(key, path, length, hash, awaited) VALUES(?, ?, ?, ?, ?)",
+            .text(upload.key.text), .text(upload.path), .integer(upload.length),
+            .integer(Int64(bitPattern: upload.hash)), .integer(isAwaited ? 1 : 0))
         var cut: [ObjectKey] = []
         try? connection.rows(
-            "DELETE FROM uploads WHERE number <= (SELECT max(number) FROM uploads) - ? RETURNING key",
+            """
+            DELETE FROM uploads WHERE number IN (SELECT number FROM uploads ORDER BY number DESC LIMIT -1 OFFSET ?)
+            RETURNING key
+            """,
             .integer(Int64(most))
         ) { row in
             if let key = ObjectKey(row.text(0)) { cut.append(key) }
@@ -377,7 +385,8 @@ actor UploadList {
     ///   - due: The time of the next try, in seconds since the start.
     func postpone(_ upload: Upload, until due: Int64) {
         try? connection.run(
-            "UPDATE uploads SET tries = tries + 1, due = ? WHERE key = ?", .integer(due), .text(upload.key.text))
+            "UPDATE uploads SET tries = tries + 1, due = ?, awaited = 0 WHERE key = ?", .integer(due),
+            .text(upload.key.text))
     }
 
     /// Removes an upload from the list.
@@ -385,11 +394,16 @@ actor UploadList {
         try? connection.run("DELETE FROM uploads WHERE key = ?", .text(upload.key.text))
     }
 
-    /// Returns the oldest uploads that are due by `now`, in seconds since the start.
+    /// Returns the oldest awaited uploads that are due by `now`, in seconds since the start; without any, another one.
     func first(_ count: Int, dueBy now: Int64) -> [Upload] {
+        let awaited = some("awaited = 1 AND due <= ? ORDER BY number", count, dueBy: now)
+        return awaited.isEmpty ? some("due <= ? ORDER BY random()", 1, dueBy: now) : awaited
+    }
+
+    private func some(_ condition: StaticString, _ count: Int, dueBy now: Int64) -> [Upload] {
         var uploads: [Upload] = []
         try? connection.rows(
-            "SELECT key, path, length, hash, tries FROM uploads WHERE due <= ? ORDER BY number LIMIT ?", .integer(now),
+            "SELECT key, path, length, hash, tries FROM uploads WHERE \(condition) LIMIT ?", .integer(now),
             .integer(Int64(count))
         ) { row in
             guard let key = ObjectKey(row.text(0)) else { return }

@@ -10,7 +10,20 @@ struct Program {
         Output.open()
         // The background process is started as /proc/self/exe, and ps(1) would call it `exe`.
         unsafe rankfs_name_process("rankfs")
+        // A limit on the size of files (`ulimit -f`) makes single writes fail.
+        _ = signal(SIGXFSZ, SIG_IGN)
+        if let what = areArgumentsText ? ProcessEnvironment.misspelt() : "an argument" {
+            Output.complain("\(what) is not UTF-8; rename what it names.", as: "rankfs")
+            exit(ExitStatus.usage.rawValue)
+        }
         exit(Main.run(CommandLine.arguments).rawValue)
+    }
+
+    /// Whether each argument is UTF-8: `CommandLine.arguments` would repair others, and name other folders.
+    private static var areArgumentsText: Bool {
+        (0..<Int(CommandLine.argc)).allSatisfy { index in
+            unsafe CommandLine.unsafeArgv[index].map { unsafe String(validatingCString: $0) != nil } ?? true
+        }
     }
 }
 
@@ -36,6 +49,7 @@ enum Main {
     private static func finish(as name: String, _ work: () throws(ProgramError) -> Void) -> ExitStatus {
         do throws(ProgramError) {
             try work()
+            try Output.check()
             return .success
         } catch {
             Output.complain(error.message, as: name)

@@ -3,7 +3,7 @@ import Testing
 /// The path of a picture's bytes: one place that asks, one that reads answers, one that decides what is asked for.
 @Suite struct ImagePathTests {
     /// Modules that want something of the image host.
-    private static let askers = ["Catalog", "ImageCache", "Thumbnails", "RankFS"]
+    private static let askers = ["Catalog", "ImageCache", "RankFS"]
 
     private func files(with words: [String], in modules: [String]) throws -> [String] {
         try modules.flatMap { try Package.swiftFiles(below: "Sources/\($0)") }

@@ -4,7 +4,7 @@ import Testing
 /// What is spelt once: paths, and the names of other people's programs; and the kinds of directories, which only say themselves what they are.
 @Suite struct TreeTests {
     /// Whoever shows, stores or names what is below a mount point.
-    private static let modules = ["Rankings", "Sourcing", "Catalog", "ImageCache", "Thumbnails", "RankFS", "rankfs"]
+    private static let modules = ["Rankings", "Sourcing", "Catalog", "ImageCache", "RankFS", "rankfs"]
 
     private func lines(
         matching pattern: String, in modules: [String], but home: Set<String>

@@ -1,6 +1,6 @@
 import Boards
 import Foundation
-import HTTP
+@testable import HTTP
 import Rankings
 import Testing
 
@@ -51,6 +51,24 @@ import Testing
             try await alone.source().page(of: ListingKey(.family, 9), 1, deadline: deadline).works.map(\.id.rawValue)
                 == [9])
         #expect(alone.urls.count == 1)
+    }
+
+    /// The service no longer has the parent: the posts that name it are a family, and one that is alone is there alone.
+    @Test(arguments: [true, false]) func aFamilyWhoseParentIsGoneAreItsChildren(isDanbooru: Bool) async throws {
+        let orphan: [String: Any] = ["parent_id": 5, "has_children": false]
+        let post = try text(isDanbooru ? danbooruPost(7, orphan) : [moebooruPost(7, orphan)])
+        let gone = isDanbooru ? (404, "{\"success\":false,\"message\":\"\"}") : (200, "{\"posts\":[]}")
+        let children = try text(isDanbooru ? [danbooruPost(8), danbooruPost(7)] : [moebooruPost(8), moebooruPost(7)])
+        for (list, ids) in [(children, [8, 7]), ("[]", [7])] as [(String, [Int64])] {
+            let board = FakeBoard(
+                [(200, post), gone, (200, list)].map {
+                    .success(HTTPResponse(head: HTTPAnswer(status: $0, headers: []), body: Array($1.utf8)))
+                })
+            let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+            let family = try await board.source(engine).page(of: ListingKey(.family, 7), 1, deadline: deadline)
+            #expect(family.works.map(\.id.rawValue) == ids && !family.hasNext)
+            #expect(board.urls.last?.contains("tags=parent:5+") == true && board.urls.count == 3)
+        }
     }
 
     @Test func favouritesAreInTheOrderOfTheService() async throws {

@@ -22,7 +22,7 @@ import Testing
                         if index % 3 == 0 { catalog.sizes.set(Int64(index + 1), of: entry.picture) }
                         if index % 7 == 0 { _ = listing.index(named: Array(entry.name.utf8)) }
                     }
-                    _ = try await catalog.records.record(of: entries[0], in: listing)
+                    _ = try await catalog.listings.record(of: entries[0], in: listing)
                     if number % 5 == 0 { catalog.listings.drop() }
                     if number % 9 == 0 { bench.now += 6 * 3600 }
                     _ = catalog.status()

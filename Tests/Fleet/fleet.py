@@ -3,6 +3,7 @@
 
 import argparse
 import collections
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.parse
 
 import store
 
@@ -20,13 +22,15 @@ DAY = 'ranking/daily/2024-04-30'
 #: The origin's clock: the day after.
 NOW = '1714700000'
 PICTURES = 100
+#: What the addresses of previews contain.
+PREVIEWS = '/c/480x960/'
 
 
 class Origin:
     """The embedded origin, as far away and as fast as the bench has it."""
 
     def __init__(self, programs, directory, latency):
-        self.log = f'{directory}/origin.log'
+        self.log, self.began = f'{directory}/origin.log', time.monotonic()
         self.process = subprocess.Popen(
             [f'{programs}/rankfs-origin', '--latency', str(latency), '--rate', str(4 << 20), '--large', '--log', self.log, '--now', NOW],
             stdout=subprocess.PIPE, text=True)
@@ -86,6 +90,36 @@ def read(path):
         return file.read()
 
 
+def thumbnails(mount):
+    """What a desktop does: it draws all pictures of the day, many at once."""
+    folder = f'{mount}/{DAY}'
+
+    def draw(name):
+        address = urllib.parse.quote(name, safe="/!$&'()*+,:=@~-._;")
+        try:
+            return len(read(f'{folder}/.sh_thumbnails/normal/{hashlib.md5(address.encode()).hexdigest()}.png'))
+        except OSError:
+            return 0
+
+    start = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        drawn = sum(size > 0 for size in pool.map(draw, os.listdir(folder)))
+    return drawn, time.monotonic() - start
+
+
+def draw_all(fleet, origin, machines, rules):
+    """The thumbnails of a day on one machine after the other."""
+    for _ in range(machines):
+        before, marked = len(origin.requests()), len(rules.log) if rules else 0
+        mount = fleet.add()
+        listed(mount)
+        drawn, seconds = thumbnails(mount)
+        time.sleep(3)
+        previews = [one for one in origin.requests()[before:] if PREVIEWS in one['path']]
+        print(f'{drawn} thumbnails in {seconds:.1f} s, {len(previews)} previews of {sum(one["bytes"] for one in previews) / 1e6:.1f} MB from the service'
+              + (f'; relay: {kinds(rules.log[marked:])}' if rules else ''))
+
+
 def page(mount, look, waits, sums, lists, failures):
     """What a person does: list the day, then look at one picture after the other, so many seconds at each."""
     lists.append(listed(mount))
@@ -126,9 +160,22 @@ def trouble(fleet, one, seconds, killed):
                 os.kill(machine['pid'], signal.SIGKILL)
         time.sleep(0.05)
     time.sleep(5)
+    gone = [time.monotonic()]
     one.stop()
     time.sleep(seconds)
     one.start()
+    return gone + [time.monotonic()]
+
+
+def timeline(origin, bodies, gone):
+    """The bytes of pictures that the origin sent, by time, and when there was no store."""
+    start, end = (moment - origin.began for moment in gone)
+    sent, away = collections.Counter(), 0
+    for body in bodies:
+        sent[body['end'] // 5000 * 5] += body['bytes']
+        away += body['bytes'] if start * 1000 <= body['end'] <= end * 1000 else 0
+    print(f'  the store was gone from {start:.0f} to {end:.0f} s, {away / 1e6:.0f} MB of pictures came then; MB by 5 s: ' +
+          ', '.join(f'{second}: {count / 1e6:.0f}' for second, count in sorted(sent.items())))
 
 
 def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
@@ -137,8 +184,9 @@ def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
     waits, sums = [], collections.defaultdict(set)
     killed, own = set(), {mount: ([], []) for mount in fleet.mounts}
     threads = [threading.Thread(target=page, args=(mount, look, waits, sums, *own[mount])) for mount in fleet.mounts]
+    gone = []
     if stop:
-        threads.append(threading.Thread(target=trouble, args=(fleet, *stop, killed)))
+        threads.append(threading.Thread(target=lambda: gone.extend(trouble(fleet, *stop, killed))))
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -160,6 +208,8 @@ def together(fleet, origin, machines, readers, look, rules, settles, stop=None):
     print(f'  ls -l {min(lists)[0]:.2f} to {max(lists)[0]:.2f} s, {sum(not well for _, well in lists)} failed; wait '
           f'{waits[len(waits) // 2] * 1e3:.1f} ms median, {waits[int(len(waits) * 0.95)] * 1e3:.0f} p95, {waits[-1] * 1e3:.0f} most; {len(failures)} failed; '
           f'{sum(len(found) != 1 for found in sums.values())} pictures differ')
+    if gone:
+        timeline(origin, bodies, gone)
     tiers = [status(mount).get('tier') for mount in fleet.mounts]
     if all(tiers):
         while settles and any(status(mount)['tier']['waiting'] for mount in fleet.mounts):
@@ -208,6 +258,7 @@ def main():
     parser.add_argument('--machines', type=int, default=4)
     parser.add_argument('--alone', action='store_true')
     parser.add_argument('--cold', action='store_true')
+    parser.add_argument('--thumbnails', action='store_true', help='thumbnails of the day, on one machine after the other')
     parser.add_argument('--look', type=float, default=0.3, help='seconds at each picture')
     parser.add_argument('--relay', action='store_true', help='tell what the store is asked; slower, for few machines')
     parser.add_argument('--service-latency', type=int, default=60, help='milliseconds before each answer of the service')
@@ -234,9 +285,14 @@ def main():
                 file.write(f'aws_access_key_id = {store.KEY}\naws_secret_access_key = {store.SECRET}\n')
             text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{port},tier_keys={keys}'
         fleet = Fleet(programs, directory, text)
-        cold(fleet, origin) if options.cold else together(
-            fleet, origin, options.machines, options.readers, options.look, rules, not options.store_rate,
-            (one, options.trouble) if options.trouble else None)
+        if options.cold:
+            cold(fleet, origin)
+        elif options.thumbnails:
+            draw_all(fleet, origin, options.machines, rules)
+        else:
+            together(
+                fleet, origin, options.machines, options.readers, options.look, rules, not options.store_rate,
+                (one, options.trouble) if options.trouble else None)
     finally:
         if fleet:
             fleet.end()

@@ -237,7 +237,6 @@ private struct Nothing: FileSystem {
     func release(_ request: ReleaseRequest) {}
     func openDirectory(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }
     func readDirectory(_ request: ReadRequest, reply: DirectoryReply) { reply.fail(.ENOSYS) }
-    func releaseDirectory(_ request: ReleaseRequest) {}
     func statistics(_ request: InodeRequest, reply: StatisticsReply) { reply.fail(.ENOSYS) }
     func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
         reply.fail(.ENOSYS)

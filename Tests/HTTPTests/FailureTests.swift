@@ -49,10 +49,10 @@ struct FailureSentenceTests {
         let start = ContinuousClock.now
         let now = start + .seconds(60)
         // Nobody answers before all of the content has come.
-        #expect(CurlExchange.silence(since: [start, nil, now], left: 1, now) == nil)
-        #expect(CurlExchange.silence(since: [start, nil, nil], left: 1, now) == nil)
-        #expect(CurlExchange.silence(since: [start, nil, now - .seconds(1)], left: 0, now) == .seconds(1))
-        #expect(CurlExchange.silence(since: [start, now - .seconds(2), nil], left: 0, now) == .seconds(2))
+        #expect(CurlExchange.answerDue(since: [start, nil, start], left: 1, now) == now)
+        #expect(CurlExchange.answerDue(since: [start, nil, nil], left: 1, now) == now)
+        #expect(CurlExchange.answerDue(since: [start, nil, now - .seconds(1)], left: 0, now) == now - .seconds(1))
+        #expect(CurlExchange.answerDue(since: [start, now - .seconds(2), nil], left: 0, now) == now - .seconds(2))
     }
 
     @Test func anOldPoolIsNotUsedEvenIfTheMachineSlept() throws {

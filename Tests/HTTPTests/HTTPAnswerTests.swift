@@ -124,6 +124,7 @@ struct HTTPAnswerTests {
         arguments: [
             ("\"a\"", day, "\"a\""), ("\"a\"", nil, "\"a\""), ("W/\"a\"", day, day), ("W/\"a\"", nil, nil),
             (nil, day, day), ("a", nil, nil), ("", "soon", "soon"),
+            ("\"\"", day, day), ("\"\"", nil, nil),
         ] as [(String?, String?, String?)])
     func versionsHaveAName(_ etag: String?, _ date: String?, _ validator: String?) {
         let headers = [("etag", etag), ("last-modified", date)].compactMap { name, value in

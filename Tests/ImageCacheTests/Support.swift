@@ -108,7 +108,10 @@ final class Bench: Sendable {
 
     /// A commit that is still queued would make the directory again after `scratch` removed it.
     deinit {
-        for _ in 0..<2 { cache.core.disk.sync {} }
+        for _ in 0..<2 {
+            cache.core.prompt.sync(flags: .barrier) {}
+            cache.core.disk.sync {}
+        }
     }
 
     /// The file of a stored picture.
@@ -127,9 +130,12 @@ final class Bench: Sendable {
         cache.core.run { $0.tick() }
     }
 
-    /// Returns once the disk queue has done everything asked so far.
+    /// Returns once the queues have done everything asked so far.
     func settle() async {
         for _ in 0..<3 {
+            await withCheckedContinuation { continuation in
+                cache.core.prompt.async(flags: .barrier) { continuation.resume() }
+            }
             await withCheckedContinuation { continuation in cache.core.disk.async { continuation.resume() } }
         }
     }
@@ -204,7 +210,7 @@ extension PictureBytes {
     var content: [UInt8] {
         guard case .file(let file, let offset, let count, _) = self else { return [] }
         let bytes = try? file.use { descriptor throws(SystemError) in
-            try CacheFiles.read(descriptor, at: offset, count: count)
+            try FileBytes.read(descriptor, at: offset, count: count)
         }
         return bytes ?? []
     }

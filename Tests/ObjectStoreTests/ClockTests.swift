@@ -8,6 +8,7 @@ import Testing
 
 /// Signatures with another time than this machine's clock tells.
 @Suite struct ClockTests {
+    private static let absent = Array("<Code>NoSuchKey</Code>".utf8)
     /// 2013-05-24, midnight: the moment of the examples in Amazon's manual.
     private static let midnight: Int64 = 1_369_353_600
 
@@ -100,21 +101,21 @@ import Testing
         first.respond(status: 403, headers: [(name: "date", value: date)], body: [])
         let second = await transport.waitForRequest(at: 1)
         #expect(signed(second.request) == stamp)
-        second.respond(status: 404, headers: [(name: "date", value: date)], body: [])
+        second.respond(status: 404, headers: [(name: "date", value: date)], body: Self.absent)
         #expect(await failure == nil)
         // Known from then on, and counted by a clock that nobody sets.
         clock.advance(by: .seconds(60))
         async let next = get()
         let third = await transport.waitForRequest(at: 2)
         #expect(signed(third.request) == later)
-        third.respond(status: 404)
+        third.respond(status: 404, body: Self.absent)
         #expect(await next == nil)
         // Put right, this machine's clock is the one that libcurl signs with.
         wallClock.now = try #require(store.now)
         async let last = get()
         let fourth = await transport.waitForRequest(at: 3)
         #expect(signed(fourth.request) == nil)
-        fourth.respond(status: 404)
+        fourth.respond(status: 404, body: Self.absent)
         #expect(await last == nil)
     }
 
@@ -146,7 +147,8 @@ import Testing
         let held = await transport.waitForRequest(at: 0)
         held.respond(
             status: 404,
-            headers: [(name: "date", value: "Thu, 23 May 2013 23:00:00 GMT"), (name: "age", value: "3600")], body: [])
+            headers: [(name: "date", value: "Thu, 23 May 2013 23:00:00 GMT"), (name: "age", value: "3600")],
+            body: Self.absent)
         #expect(await failure == nil)
         #expect(store.now == Self.midnight)
     }

@@ -138,7 +138,7 @@ import Testing
     }
 
     private func others(_ ring: KeyRing, than number: Int) async throws -> String? {
-        await ring.others(than: try #require(Self.keys(number)), by: clock.now + .seconds(60))?.keyID
+        try await ring.others(than: try #require(Self.keys(number)), by: clock.now + .seconds(60))?.keyID
     }
 
     @Test func changedKeysAreReadAtTheNextExamination() async throws {
@@ -173,6 +173,18 @@ import Testing
         // A request that was under way with the old ones.
         #expect(try await others(ring, than: 1) == "K2")
         #expect(place.readings == 2)
+    }
+
+    @Test func aReadingThatFailsIsTheReasonAlsoForThoseThatComeAfterIt() async throws {
+        let ring = try ring()
+        place.set { $0.failure = .refused("others may read it") }
+        for _ in 0..<2 {
+            await #expect(throws: Failure.refused("others may read it")) { try await others(ring, than: 1) }
+        }
+        #expect(place.readings == 1)
+        place.set { ($0.number, $0.failure) = (2, nil) }
+        clock.advance(by: KeyRing.interval)
+        #expect(try await others(ring, than: 1) == "K2")
     }
 
     @Test func keysAreRenewedBeforeTheyEndWithoutAWait() async throws {

@@ -73,6 +73,8 @@ import Testing
     @Test(arguments: [
         (403, "<Error><Code>AccessDenied</Code></Error>", Failure.refused("it refused (AccessDenied)")),
         (403, "", .refused("it refused (403)")), (404, "<Code>NoSuchBucket</Code>", .noBucket),
+        // A front without a store behind it.
+        (404, "default backend - 404", .unreadable("it answered 404")), (404, "", .unreadable("it answered 404")),
         (500, "", .answered(status: 500)),
         (503, "<Code>SlowDown</Code>", .answered(status: 503)), (429, "", .answered(status: 429)), (507, "", .full),
         (400, "<Code>QuotaExceeded</Code>", .full), (301, "", .unreadable("it answered 301")),
@@ -104,7 +106,7 @@ import Testing
         if sent == 2 {
             let held = await transport.waitForRequest(at: 1)
             #expect(!held.request.headers.contains { $0.hasPrefix("x-amz-security-token") })
-            held.respond(status: 404)
+            held.respond(status: 404, body: Array("<Code>NoSuchKey</Code>".utf8))
         }
         #expect((await failure == nil) == (sent == 2))
         #expect(transport.requests.count == sent)
@@ -126,12 +128,38 @@ import Testing
         #expect(try await written?.etag == "\"n\"")
     }
 
-    @Test(arguments: [412, 409, 404])
-    func aConditionThatDoesNotHoldIsNoError(_ status: Int) async throws {
+    @Test(arguments: [(412, true), (409, true), (412, false), (409, false), (404, false)])
+    func aConditionThatDoesNotHoldIsNoError(_ status: Int, _ isNew: Bool) async throws {
         let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
-        async let written = store.put(key, RequestContent([1, 2]), description, if: .isNew, deadline: deadline)
+        let condition = isNew ? ObjectStore.Condition.isNew : .isStill("\"e\"")
+        async let written = store.put(key, RequestContent([1, 2]), description, if: condition, deadline: deadline)
         _ = await answer(status)
         #expect(try await written == nil)
+    }
+
+    @Test func aStoreThatDoesNotFindWhatIsNewIsNone() async throws {
+        let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
+        let writing = Task { [store, key, deadline] in
+            try await store.put(key, RequestContent([1, 2]), description, if: .isNew, deadline: deadline)
+        }
+        _ = await answer(404)
+        await #expect(throws: Failure.unreadable("it answered 404")) { _ = try await writing.value }
+    }
+
+    /// nil: nothing is said of other objects.
+    @Test(
+        arguments: [
+            (200, "<CopyObjectResult/>", true), (200, "<Error><Code>InternalError</Code></Error>", nil),
+            (404, "", true),
+            (412, "", true), (400, "<Code>InvalidRequest</Code>", false), (400, "<Code>ExpiredToken</Code>", nil),
+            (405, "", false), (501, "", false), (500, "", nil), (403, "", nil), (503, "", nil),
+        ] as [(Int, String, Bool?)])
+    func onlyAStoreThatCannotCopyIsOne(_ status: Int, _ body: String, _ isPossible: Bool?) async throws {
+        let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
+        async let renewed = try? store.renew(key, description, if: "\"e\"", deadline: deadline)
+        await transport.waitForRequest(at: 0).respond(
+            HTTPAnswer(status: status, headers: []), body: Array(body.utf8))
+        #expect(await renewed == isPossible)
     }
 
     @Test func aListIsRead() async throws {

@@ -74,7 +74,7 @@ import Testing
 @Suite struct ServedJSONTests {
     @Test func writesWhatIsReadAgain() throws {
         let text = "a/\"\\\u{8}\n\r\t\u{1F468}\u{200D}é\u{2028}"
-        let bytes = JSONText.object([(text, .list([.text(text), 5, .null, true]))]).bytes()
+        let bytes = JSON.members([(text, .array([.string(text), 5, .null, true]))]).bytes()
         let elements = try #require(JSON(bytes)?[text]).children
         #expect(elements == [.string(text), .integer(5), .null, .bool(true)])
         #expect(bytes.allSatisfy { $0 < 0x80 }, "the service sends ASCII only")

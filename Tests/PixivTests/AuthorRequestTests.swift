@@ -115,11 +115,8 @@ struct AuthorRequestTests {
         let error = await failure { () async throws(Failure) in
             try await source.page(of: .author(author), 1, deadline: deadline).further
         }
-        guard case .unreadable(let reason)? = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(reason.contains("不正なリクエストです。"))
+        #expect(status == 403 ? error == .withheld("“不正なリクエストです。”") : isUnreadable(error))
+        #expect(error?.cause.contains("“不正なリクエストです。”") == true)
     }
 
     @Test("originals come from the image host of one's choice with their own format")

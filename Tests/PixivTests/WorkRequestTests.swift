@@ -27,6 +27,10 @@ struct WorkRequestTests {
                 "https://www.pixiv.net/ajax/search/artworks/\(words)?word=\(words)&order=date_d&mode=all&p=2\(rest)",
                 "https://www.pixiv.net/ajax/search/artworks/...?word=...&order=date_d&mode=all&p=52\(rest)",
             ])
+        // Names of directories have no slash; tags do.
+        let slash = try self.service(payload)
+        _ = try await slash.source().page(of: .search("Fate／GrandOrder"), 1, deadline: deadline)
+        #expect(slash.urls[0].contains("/artworks/Fate%2FGrandOrder?word=Fate%2FGrandOrder&"))
         #expect(URL(string: service.urls[0]) != nil && PixivSource.facts.entries(of: .search) == 60)
     }
 
@@ -92,6 +96,23 @@ struct WorkRequestTests {
                 "https://www.pixiv.net/ajax/user/9153585?full=1",
             ])
         #expect(service.requests.allSatisfy { $0.headers == [referer] })
+    }
+
+    @Test("a list that the service denies is withheld, whatever it is of")
+    func denied() async {
+        let words = "{\"error\":true,\"message\":\"no permission\",\"body\":[]}"
+        for kind in [ListingKind.series, .related, .authorTags] {
+            let source = FakeService(status: 403, words).source()
+            let denied = await failure { () async throws(Failure) in
+                try await source.page(of: ListingKey(kind, 9), 1, deadline: deadline)
+            }
+            #expect(denied == .withheld("“no permission”"))
+        }
+        let gone = FakeService(status: 403, "{\"error\":true,\"message\":\"It does not exist\",\"body\":[]}").source()
+        #expect(
+            await failure { () async throws(Failure) in
+                try await gone.page(of: ListingKey(.series, 9), 1, deadline: deadline)
+            } == .notFound)
     }
 
     @Test("works and authors that are gone are not found; a still has no frames")
@@ -190,6 +211,9 @@ struct WorkRequestTests {
         #expect(
             PixivRoutes.works(ofAuthorAndTag: "11/Fate／a b", page: 2)
                 == "/ajax/user/11/illustmanga/tag?tag=Fate%2Fa%20b&offset=48&limit=48")
+        #expect(
+            PixivRoutes.works(ofAuthorAndTag: "11/\u{301}a", page: 1)
+                == "/ajax/user/11/illustmanga/tag?tag=%CC%81a&offset=0&limit=48", "a mark that combines with the slash")
         for text in ["", "11", "11/", "/a", "0/a", "-1/a", "x/a"] {
             #expect(PixivRoutes.works(ofAuthorAndTag: text, page: 1) == nil, "\(text)")
         }

@@ -29,7 +29,7 @@ import Testing
     }
 
     private func write(_ value: some Encodable) throws -> [UInt8] {
-        Array(try JSONText(value).document(colon: " : ").utf8)
+        Array(try JSON(encoding: value).document(colon: " : ").utf8)
     }
 
     @Test func foundationReadsWhatIsWritten() throws {
@@ -44,7 +44,7 @@ import Testing
     @Test func namesAreSortedAndNumbersShort() throws {
         let text = String(decoding: try write(["b": 5.0, "a": 0.5]), as: UTF8.self)
         #expect(text == "{\n  \"a\" : 0.5,\n  \"b\" : 5\n}\n")
-        let declared = try JSONText(Parts.Inner(someName: "x", lists: [])).document
+        let declared = try JSON(encoding: Parts.Inner(someName: "x", lists: [])).document
         #expect(declared == "{\n  \"lists\": [],\n  \"someName\": \"x\"\n}\n")
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 @testable import Fuse
 @testable import System
 import Testing
@@ -95,6 +96,33 @@ import Glibc
         for names in [["passwd"], ["catalog", "Documents"], ["v2"], ["CACHEDIR.TAG"]] {
             #expect(!CachePlace.mayHoldCache(names), "\(names)")
         }
+    }
+
+    @Test func aNamedDirectoryBelongsToTheSourceThatUsedItFirst() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var settings = Settings()
+        settings.cacheDirectory = folder
+        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
+        func place(_ source: SourceName) throws -> CachePlace { try CachePlace(settings, source: source, home: home) }
+        let other = try #require(SourceName.all.first { $0 != .standard && $0 != .demo })
+        // Both look before either is there, as mounts of fstab(5) do.
+        let (first, second) = (try place(.standard), try place(other))
+        #expect(first.directory == folder && second.directory == folder)
+        #expect(try first.prepared(home) == first)
+        #expect(try second.prepared(home).directory == "\(folder)/\(other.rawValue)")
+        for _ in 0..<2 {
+            #expect(try place(.standard).prepared(home).directory == folder)
+            #expect(try place(other).prepared(home).directory == "\(folder)/\(other.rawValue)")
+            #expect(try place(.demo).prepared(home).directory == "\(folder)/demo")
+        }
+        // As version 1.0.0 left it: who comes first, but no demo.
+        try FileManager.default.removeItem(atPath: "\(folder)/source")
+        #expect(try place(.demo).directory == "\(folder)/demo")
+        #expect(try place(other).prepared(home).directory == folder)
+        #expect(try place(.standard).directory == "\(folder)/\(SourceName.standard.rawValue)")
+        settings.cacheDirectory = "\(folder)/new"
+        #expect(try place(.demo).directory == "\(folder)/new")
     }
 
     @Test func cachesInsideTheMountAreRefused() throws {

@@ -55,11 +55,11 @@ import Testing
     @Test func theGuardUnderstandsItsArguments() throws {
         var request = MountRequest(source: .demo, mountPoint: "/a b,c\n-o")
         try request.options.add(list: "allow_other,max_read=4096,uid=0,setuid=alice")
-        let mount = GuardedMount(request, for: Self.alice)
+        let mount = try GuardedMount(request, for: Self.alice)
         #expect(mount.allowsOthers && mount.longestRead == 4096 && mount.user == 1000)
         #expect(try parsed(Array(mount.arguments.dropFirst())) == mount)
         request.options = MountOptions()
-        #expect(!GuardedMount(request, for: Self.alice).allowsOthers)
+        #expect(try !GuardedMount(request, for: Self.alice).allowsOthers)
     }
 
     @Test(arguments: [
@@ -83,11 +83,21 @@ import Testing
         path: Array("/m".utf8), type: "fuse.rankfs", source: "pixiv",
         superOptions: ["ro", "user_id=0", "group_id=0", "default_permissions", "allow_other"])
 
-    private func refusal(_ list: String, of mount: MountTable.Mount?) throws -> String? {
-        var options = MountOptions()
+    private func refusal(_ list: String, of mount: MountTable.Mount?, served: String = "") throws -> String? {
+        var (options, made) = (MountOptions(), MountOptions())
         try options.add(list: list)
+        try made.add(list: served)
         #expect(options.remounts)
-        return Remount.refusal(path: "/m", mount: mount, options)
+        return Remount.refusal(path: "/m", mount: mount, options, served: made)
+    }
+
+    @Test func aLineThatIsMountedAlreadyChangesNothing() throws {
+        let line = "nofail,_netdev,setuid=alice,cache_dir=/c,top=3,uid=5,umask=077,allow_other"
+        #expect(try refusal("remount,\(line),ro", of: own, served: line) == nil)
+        #expect(try refusal("remount,ro", of: own, served: line) == nil)
+        for other in ["top=4", "setuid=bob", "uid=6", "umask=027", "days=3", "gid=5"] {
+            #expect(try refusal("remount,\(line),\(other)", of: own, served: line) != nil, "\(other)")
+        }
     }
 
     /// As mount(8) sends them: from the kernel's table, and from a line in fstab.

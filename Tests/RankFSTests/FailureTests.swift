@@ -72,12 +72,12 @@ import Testing
     @Test(arguments: own + catalog + picture)
     func eachHasItsErrnoAndItsSentence(_ item: Case) {
         #expect(item.failure.errno == Errno(rawValue: item.code))
-        #expect((item.failure.explanation != nil) == item.isSaid)
+        #expect((item.failure.explanation(isSecret: false) != nil) == item.isSaid)
     }
 
     @Test func reasonsFromOutsideStayOnOneLine() throws {
         let reason = "bad\n\u{1B}[31mred\u{202E}txt" + String(repeating: "x", count: 1_000_000)
-        let text = try #require(Failure.damaged(reason).explanation)
+        let text = try #require(Failure.damaged(reason).explanation(isSecret: false))
         #expect(text.contains("bad\\u{a}\\u{1b}[31mred\\u{202e}txt"))
         #expect(text.count < 1000)
     }

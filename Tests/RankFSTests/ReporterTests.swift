@@ -1,4 +1,5 @@
 import Rankings
+import Sourcing
 import Synchronization
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 /// What is said once, and what is not said.
 @Suite struct ReporterTests {
-    private let withheld = Failure.withheldPicture.explanation ?? ""
+    private let withheld = Failure.withheldPicture.explanation(isSecret: false) ?? ""
 
     /// Lines said and a clock that stands still until it is moved.
     private final class Desk: Sendable {
@@ -42,6 +43,37 @@ import Testing
             ])
     }
 
+    /// A service repeats what it was asked for; where that is a secret, no line has its words.
+    @Test func theWordsOfAServiceAboutASecretAreNotSaid() {
+        let desk = Desk()
+        let troubles = Mutex<[String]>([])
+        let reporter = Reporter(
+            now: { 0 }, later: { _, _ in }, say: { line in desk.lines.withLock { $0.append(line) } },
+            troubled: { text in troubles.withLock { $0.append(text) } })
+        let words = ForeignText.quoted("\u{301}no tag SECRET ” of “ yours; bm=201911")
+        let paths = [
+            "bookmark-tags/SECRET", "bookmark-tags/SECRET/5-A.jpg", "bookmark-months/2019-11", "bookmark-tags",
+            "bookmarks-private/5-A.jpg",
+        ]
+        for path in paths {
+            for failure in [
+                Failure.unreadable("pixiv answered with an error: \(words)."),
+                .troubled("It is in trouble: \(words)."),
+                .notTaken("two tags at most: \(words)"),
+            ] {
+                reporter.report(failure, subject: path)
+            }
+        }
+        let lines = desk.lines.withLock { $0 } + troubles.withLock { $0 }
+        #expect(lines.allSatisfy { !$0.contains("SECRET") && !$0.contains("2019") && $0.contains("“…”") })
+        let first =
+            "bookmark-tags/…: an answer makes no sense (pixiv answered with an error: “…”.); "
+            + "try again later, or look for a newer rankfs"
+        #expect(lines.first == first)
+        reporter.report(.notTaken("too many: \(ForeignText.quoted("six tags"))"), subject: "search/a")
+        #expect(desk.lines.withLock { $0.last } == "search/a: the service does not take this (too many: “six tags”)")
+    }
+
     @Test func aStormOfOneCauseIsAFewLinesAndACount() {
         let desk = Desk()
         let reporter = desk.reporter()
@@ -57,7 +89,7 @@ import Testing
     }
 
     @Test func nobodyIsBlamedForAnothersAnswer() {
-        let cause = Failure.unreadable("the image host told two lengths").explanation
+        let cause = Failure.unreadable("the image host told two lengths").explanation(isSecret: false)
         #expect(cause?.hasPrefix("an answer makes no sense (the image host told two lengths); ") == true)
     }
 

@@ -48,6 +48,10 @@ struct InodeNumberTests {
             }
         }
         #expect(works == works.sorted() && Set(works).count == works.count)
+        let many = stride(from: 900_005_000 as Int64, to: 900_000_000, by: -1).map { id in
+            InodeNumber.of("search/,/\(id)_p0_1", in: "search/,", order: .newestFirst(WorkID(rawValue: id), page: 0))
+        }
+        #expect(many == many.sorted() && Set(many).count == many.count, "beyond 2^28")
         let days = (13000..<22000).map { ordinal in
             InodeNumber.of("d\(ordinal)", in: "ranking/daily", order: .day(Day(ordinal: ordinal)))
         }

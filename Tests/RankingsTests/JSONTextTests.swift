@@ -4,13 +4,13 @@ import Testing
 @testable import Rankings
 
 @Suite("JSON documents")
-struct JSONTextTests {
+struct JSONTests {
     @Test("members keep their order, what is not there is left out, blocks are indented")
     func layout() {
-        let value = JSONText.object([
-            ("b", .integer(-5)), ("gone", nil), ("a", .list([.text("x"), .flag(true), .object([])])),
-            ("empty", .list([])),
-            ("inner", .object([("c", .flag(false))])), ("none", .object([("gone", nil)])),
+        let value = JSON.members([
+            ("b", .integer(-5)), ("gone", nil), ("a", .array([.string("x"), .bool(true), .members([])])),
+            ("empty", .array([])),
+            ("inner", .members([("c", .bool(false))])), ("none", .members([("gone", nil)])),
         ])
         #expect(
             value.document == """
@@ -35,7 +35,7 @@ struct JSONTextTests {
     func escapes() throws {
         var text = "\"\\/\u{10FFFF}あ\u{2028}\u{2029}e\u{301}"
         for code in 0..<0xA0 { text.unicodeScalars.append(try #require(Unicode.Scalar(UInt32(code)))) }
-        let document = JSONText.list([.text(text)]).document
+        let document = JSON.array([.string(text)]).document
         let read = try JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String]
         #expect(read?.first.map { Array($0.unicodeScalars) } == Array(text.unicodeScalars))
         let body = document.unicodeScalars.filter { $0 != "\n" }

@@ -93,6 +93,8 @@ import Testing
             ("author-tags/11/風景", "author-tags/11/風景"), ("inode 7", "inode 7"), ("", ""),
         ] {
             #expect(TreePath(path).disclosed == shown)
+            let isSecret = ["bookmark-", "bookmarks-private"].contains(where: path.hasPrefix)
+            #expect(TreePath(path).isSecret == isSecret)
         }
     }
 

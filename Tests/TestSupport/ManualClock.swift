@@ -47,9 +47,6 @@ package final class ManualClock: Clock {
     /// How many tasks sleep at present.
     package var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// How many sleeps have begun so far.
-    package var sleepsBegun: Int { state.withLock { $0.nextID } }
-
     /// Moves time forward and wakes those whose time has come, earliest first.
     package func advance(by duration: Duration) {
         let due = state.withLock { state in

@@ -2,6 +2,7 @@ internal import CLinux
 package import Foundation
 import Glibc
 import Synchronization
+import System
 
 /// A program in a process of its own, with the names of Foundation's `Process`.
 ///
@@ -53,12 +54,7 @@ package final class SpawnedProcess: @unchecked Sendable {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        unsafe sigfillset(&signals)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        ChildProcess.resetSignals(in: &attributes)
 
         let path = executableURL?.path ?? ""
         let variables = (environment ?? ProcessInfo.processInfo.environment).map { "\($0)=\($1)" }

@@ -2,7 +2,7 @@ import Foundation
 import Media
 import Testing
 
-@testable import Thumbnails
+@testable import RankFS
 
 /// Which thumbnails are known to be rankfs's own, and that no other one is ever removed.
 @Suite final class LedgerTests: Sendable {

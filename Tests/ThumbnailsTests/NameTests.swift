@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Thumbnails
+@testable import RankFS
 
 /// Under which names desktops look for thumbnails.
 @Suite struct NameTests {

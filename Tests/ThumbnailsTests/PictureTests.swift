@@ -2,7 +2,7 @@ import Foundation
 import Media
 import Testing
 
-@testable import Thumbnails
+@testable import RankFS
 import TestSupport
 
 /// What is in a thumbnail.

@@ -3,7 +3,7 @@ import Rankings
 import TestSupport
 import Testing
 
-@testable import Thumbnails
+@testable import RankFS
 
 /// What happens to the pictures of a directory one after the other.
 extension SeederTests {

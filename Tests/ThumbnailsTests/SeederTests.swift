@@ -1,6 +1,7 @@
 import System
 import Foundation
 import HTTP
+import ImageCache
 import Sourcing
 import Media
 import Rankings
@@ -9,37 +10,46 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Thumbnails
+@testable import RankFS
 
 /// Which thumbnails are made, in which order, and what they cost.
 @Suite(.timeLimit(.minutes(1))) final class SeederTests: Sendable {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
     let transport = HeldTransport()
     let clock = ManualClock()
-    private let shelf = MemoryShelf()
+    private let cache: ImageCache
     private let renderer = TestPrograms.renderer()
     let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
+    private var paths: [String] { [directory.path, ledger.path, directory.path + ".cache"] }
 
-    init() {
-        for path in [directory.path, ledger.path] { LeftAtExit.remove(path) }
+    init() throws {
+        cache = try ImageCache(
+            CacheConfiguration(
+                directory: directory.path + ".cache", budget: 1 << 30, freeFloor: 0, preload: 0, timeout: .seconds(10),
+                networkTimeout: .seconds(10), now: { 0 }), host: ImageHost(OfflineNetwork()), report: { _ in })
+        for path in paths { LeftAtExit.remove(path) }
     }
 
     deinit {
         renderer.close()
-        for path in [directory.path, ledger.path] { try? FileManager.default.removeItem(atPath: path) }
+        for path in paths { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    func seeder(in place: String? = nil, drawing: (any Rendering)? = nil) -> ThumbnailSeeder {
+    func seeder(
+        in place: String? = nil, drawing: (any Rendering)? = nil, shared: (any SharedPreviews)? = nil,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) -> ThumbnailSeeder {
         let time = TimeSource(clock)
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
         let shelves = ThumbnailDirectory(path: place ?? directory.path, ledger: ledger)
         let home = HomeThumbnails(user: 1000, directory: shelves, mountPoint: "/m n")
         let maker = ThumbnailMaker(
-            home: home, shelf: shelf.shelf, host: ImageHost(client, time: time), renderer: drawing ?? renderer)
-        return ThumbnailSeeder(maker: maker, time: time, report: { _ in })
+            home: home, cache: cache, host: ImageHost(client, time: time), shared: shared,
+            renderer: drawing ?? renderer)
+        return ThumbnailSeeder(maker: maker, time: time, report: report)
     }
 
     func jobs(
@@ -92,6 +102,66 @@ import Testing
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
         }
         #expect(seeder.figures == .init(files: 2, bytes: Int64(preview.count)))
+    }
+
+    @Test func noLineNamesASecret() async {
+        let lines = Mutex<[String]>([])
+        let seeder = seeder { line in lines.withLock { $0.append(line) } }
+        async let seeding: Void = seeder.seed("bookmark-tags/SECRET (decoded)", jobs(1))
+        await answer(1)
+        await seeding
+        #expect(lines.withLock { $0 } == ["made 2 thumbnails for bookmark-tags/…"])
+    }
+
+    /// Previews of other machines, of which one is damaged.
+    private final class Shared: SharedPreviews {
+        let sound: [UInt8]
+        /// The ranks of the previews that were wrong.
+        let wrong = Mutex<[Int]>([])
+
+        init(_ sound: [UInt8]) { self.sound = sound }
+
+        func preview(
+            of picture: PictureID, rank: Int, in listing: ListingKey, isWrong: Bool,
+            ask: nonisolated(nonsending) @Sendable () async -> ImageHost.Preview
+        ) async -> ImageHost.Preview {
+            guard isWrong else { return .bytes(rank == 2 ? [1, 2, 3] : sound) }
+            wrong.withLock { $0.append(rank) }
+            return await ask()
+        }
+    }
+
+    @Test func aSharedPreviewThatIsDamagedIsAskedOfTheHost() async throws {
+        let shared = Shared(preview)
+        let seeder = seeder(shared: shared)
+        var jobs = jobs(3)
+        for index in jobs.indices {
+            (jobs[index].listing, jobs[index].rank) = (.ranking(.daily, Day(ordinal: 19_000)), index + 1)
+        }
+        async let seeding: Void = seeder.seed("day", jobs)
+        await transport.waitForRequest(at: 0).respond(body: preview)
+        await seeding
+        #expect(transport.requests.map(\.request.url) == ["https://img.test/2"])
+        #expect(shared.wrong.withLock { $0 } == [2])
+        #expect(seeder.figures.files == 6)
+    }
+
+    /// A renderer without a process.
+    private struct Lacking: Rendering {
+        let error: MediaError
+
+        func perform(_ job: RenderJob, with descriptor: Int32?) async throws(MediaError) -> RenderAnswer { throw error }
+    }
+
+    /// The previews of the image host would have the same end.
+    @Test(arguments: [MediaError.unavailable("no memory"), .cancelled, .noMemory, .lost("ended at it")])
+    func aSharedPreviewThatCannotBeDecodedNowIsNotAskedOfTheHost(_ error: MediaError) async {
+        let shared = Shared(preview)
+        let seeder = seeder(drawing: Lacking(error: error), shared: shared)
+        var jobs = jobs(3)
+        for index in jobs.indices { jobs[index].listing = .ranking(.daily, Day(ordinal: 19_000)) }
+        await seeder.seed("day", jobs)
+        #expect(transport.requests.isEmpty && shared.wrong.withLock { $0.isEmpty })
     }
 
     @Test func aSecondLookAsksNothing() async {
@@ -372,7 +442,7 @@ import Testing
         #expect(shared(.normal).isValid(try #require(await normal)))
         #expect(await seeder.file(of: shared(), jobs(1)[0]) == large)
         #expect(transport.requests.count == 1)
-        #expect(shelf.pictures.count == 2)
+        #expect(cache.status().storedPictures == 2)
         #expect(seeder.figures == .init(files: 2, bytes: Int64(preview.count)))
     }
 
@@ -383,7 +453,7 @@ import Testing
         await seeding
         #expect(shared().isValid(try #require(await seeder.file(of: shared(), jobs(1)[0]))))
         #expect(transport.requests.count == 1)
-        #expect(shelf.pictures.isEmpty)
+        #expect(cache.status().storedPictures == 0)
     }
 
     @Test func whatWasSharedIsSeededWithoutARequest() async throws {

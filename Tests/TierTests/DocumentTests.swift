@@ -153,7 +153,7 @@ import Testing
             while memory.count("PUT leases") == 0 { await Task.yield() }
             let clockwork = Task {
                 for gate in gates {
-                    try await TimeSource(clock).sleep(SharedDocument.patience * 0.45)
+                    try await TimeSource(clock).sleep(SharedDocument.Times.answers.patience * 0.45)
                     gate.continuation.yield()
                 }
             }
@@ -203,7 +203,7 @@ import Testing
             try await document.value("page/1", isFresh: { _, _ in true }) { await service.answer("told") }
         }
         #expect(told == "told")
-        #expect(clock.now - began < SharedDocument.patience * 1.25 + .seconds(1))
+        #expect(clock.now - began < SharedDocument.Times.answers.patience * 1.25 + .seconds(1))
     }
 
     @Test func numbersAreKnownWithoutAsking() async throws {
@@ -493,6 +493,33 @@ import Testing
         for name in ["a", "b"] {
             #expect(try await second.value(name, isFresh: { _, _ in true }) { () -> String in "asked" } == name)
         }
+    }
+
+    /// `rankfs tier forget` on another machine.
+    @Test func whatWasRemovedIsNotWrittenAgain() async throws {
+        let (document, _) = try machine("1")
+        func ask(_ name: String) async throws {
+            try await passing {
+                _ = try await document.value(name, isFresh: { _, _ in true }) { () -> String in name }
+                await document.settle()
+            }
+        }
+        try await ask("a")
+        memory.remove(key.text)
+        try await ask("b")
+        #expect(await document.partsNow().keys.sorted() == ["b"])
+    }
+
+    @Test func aDocumentThatMakesRoomIsWrittenBeforeTheEnd() async throws {
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        let documents = SharedDocuments(store, leases: Leases(store, owner: "1"), service: "a")
+        try await passing {
+            for number in 0...SharedDocument.Times.previews.kept {
+                await documents.document(["works", "\(number)"], .previews)?.offer("a", number)
+            }
+            await documents.close()
+        }
+        #expect(memory.keys("documents").count == SharedDocument.Times.previews.kept + 1)
     }
 
     @Test func aSilentStoreCostsItsPatienceOnce() async throws {

@@ -13,7 +13,7 @@ import Testing
 /// store and a service in memory that have the latencies and limits of real ones.
 ///
 /// `SIMULATED_MACHINES` and `SIMULATED_SECONDS` choose the number of machines and the time within which they come
-/// (`make fleet`). One simulation at a time: each has all threads of the pool wait for one another.
+/// (`make fleet`). One simulation at a time: each waits until nothing else in the process runs.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct FleetSimulationTests {
     /// The figures of a run.
     struct Figures {
@@ -72,8 +72,6 @@ private final class Simulation: Sendable {
     /// The requests a second that a prefix of Amazon's store answers (Amazon S3 User Guide, "Best practices design patterns").
     static let amazons = (reads: 5500, writes: 3500)
     static let step = Duration.milliseconds(10)
-    /// The turns without any event after which all that can go on has done so.
-    static let quietTurns = 6
 
     private struct Counts {
         var second: Int64 = 0
@@ -135,26 +133,24 @@ private final class Simulation: Sendable {
     }
 
     /// Returns once every task of the simulation sleeps, so that no time passes while one of them computes.
+    ///
+    /// A task that can go on has a thread that runs, or will run as soon as there is a processor for it: "R" in its status (proc(5)).
     private func settle() async {
-        var (quiet, before) = (0, (clock.sleepsBegun, memory.log.count))
-        while quiet < Self.quietTurns {
-            await everyThread()
-            let now = (clock.sleepsBegun, memory.log.count)
-            quiet = now == before ? quiet + 1 : 0
-            before = now
-        }
+        repeat { await Task.yield() } while Self.isBusy()
     }
 
-    /// Returns once each thread of the pool has come to the end of what it did, and of all that was queued before.
-    private func everyThread() async {
-        let meeting = Meeting()
-        await withDiscardingTaskGroup { group in
-            for _ in 0..<Self.threads { group.addTask { meeting.wait(for: Self.threads) } }
+    /// Whether a thread of this process other than the caller's does not sleep.
+    private static func isBusy() -> Bool {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return threads.contains { thread in
+            guard !own.hasSuffix("/\(thread)"),
+                let status = FileManager.default.contents(atPath: "/proc/self/task/\(thread)/stat"),
+                let name = status.lastIndex(of: UInt8(ascii: ")"))
+            else { return false }
+            return status[(name + 2)...].first != UInt8(ascii: "S")
         }
     }
-
-    /// The threads of the pool that runs tasks.
-    private static let threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// Opens the day on one machine: its pages, then the sizes of its pictures.
     private func open(_ number: Int, after delay: Duration, seed: UInt64) async throws {
@@ -182,7 +178,7 @@ private final class Simulation: Sendable {
         }
         let known = await sizes.known(of: pictures, in: listing)
         await withDiscardingTaskGroup { group in
-            for (place, (picture, size)) in zip(pictures, known).enumerated() where size ?? 0 == 0 {
+            for (place, (picture, size)) in zip(pictures, known).enumerated() where size == 0 {
                 group.addTask { [self] in
                     _ = await sizes.size(of: picture, in: listing) { () async -> PictureSize in
                         counts.withLock { $0.sizes += 1 }
@@ -226,14 +222,4 @@ private struct SlowSource: RankingSource {
     }
 
     func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? { nil }
-}
-
-/// Threads that wait for each other.
-private final class Meeting: Sendable {
-    private let arrived = Atomic(0)
-
-    func wait(for count: Int) {
-        arrived.add(1, ordering: .relaxed)
-        while arrived.load(ordering: .relaxed) < count { sched_yield() }
-    }
 }

@@ -29,21 +29,40 @@ import Testing
         var now = start
         for rest in [30.0, 60, 120, 240, 300, 300] {
             #expect(health.mayAsk(.read, now: now))
-            health.failed(.read, .answered(status: 500), now: now)
+            health.failed(.read, .timedOut, now: now)
             #expect(!health.mayAsk(.read, now: now + .seconds(rest - 1)))
             now += .seconds(rest)
         }
     }
 
-    @Test func oneThatRefusesConnectionsIsTriedSoon() {
+    @Test(arguments: [Failure.unreachable("it refuses connections"), .answered(status: 500)])
+    func oneThatSaysAtOnceThatItIsAwayIsTriedSoon(_ error: Failure) {
         let health = Watched()
         var now = start
-        for rest in [5.0, 10, 10, 10] {
+        for rest in [2.0, 4, 5, 5] {
             #expect(health.mayAsk(.picture, now: now))
-            health.failed(.picture, .unreachable("it refuses connections"), now: now)
+            health.failed(.picture, error, now: now)
             #expect(!health.mayAsk(.read, now: now + .seconds(rest - 1)))
             now += .seconds(rest)
         }
+        // One that is silent is tried rarely, whatever it was before.
+        #expect(health.mayAsk(.read, now: now))
+        health.failed(.read, .timedOut, now: now)
+        #expect(!health.mayAsk(.read, now: now + .seconds(29)))
+    }
+
+    @Test func oneThatWasAwayIsBackForAllUses() {
+        let health = Watched()
+        for use in [TierHealth.Use.write, .read] { health.failed(use, .unreachable("gone"), now: start) }
+        #expect(health.mayAsk(.read, now: after(2)))
+        #expect(!health.mayAsk(.write, now: after(2)))
+        health.worked(.read)
+        #expect(health.state == .works)
+        // One that is full is not.
+        health.failed(.write, .full, now: after(3))
+        health.failed(.read, .unreachable("gone"), now: after(3))
+        health.worked(.read)
+        #expect(health.state == .readOnly(reason: Failure.full.cause))
     }
 
     @Test func whatFailsAtTheSameMomentIsOneFailure() {
@@ -65,8 +84,9 @@ import Testing
         #expect(!health.mayAsk(.write, now: after(1)))
         // Reading tells nothing of writing.
         health.worked(.read)
-        #expect(!health.mayAsk(.write, now: after(29)))
-        #expect(health.mayAsk(.write, now: after(30)))
+        let rest = [.full, .refused("it refused (AccessDenied)"), .unreadable("x")].contains(error) ? 30.0 : 2
+        #expect(!health.mayAsk(.write, now: after(rest - 1)))
+        #expect(health.mayAsk(.write, now: after(rest)))
         health.worked(.write)
         #expect(health.state == .works)
     }
@@ -81,11 +101,11 @@ import Testing
 
     @Test func whoWritesTriesBothOutAndReadersGoOn() {
         let health = Watched()
-        health.failed(.write, .unreachable("gone"), now: start)
+        health.failed(.write, .full, now: start)
         health.failed(.read, .timedOut, now: start)
         #expect(health.mayAsk(.write, now: after(30)))
         #expect(!health.mayAsk(.read, now: after(30)))
-        health.failed(.write, .unreachable("gone"), now: after(32))
+        health.failed(.write, .unreadable("gone"), now: after(32))
         // That tells nothing of reading: a reader tries.
         #expect(health.mayAsk(.read, now: after(32)))
         health.worked(.read)
@@ -95,7 +115,7 @@ import Testing
 
     @Test func aTrialThatNobodyWantsAnyMoreIsNone() {
         let health = Watched()
-        health.failed(.read, .unreachable("gone"), now: start)
+        health.failed(.read, .timedOut, now: start)
         #expect(health.mayAsk(.read, now: after(30)))
         health.failed(.read, .cancelled, now: after(31))
         #expect(health.mayAsk(.read, now: after(31)))

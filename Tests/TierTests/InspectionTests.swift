@@ -53,6 +53,51 @@ import Testing
         #expect(found.mistakes.isEmpty && found.failures.isEmpty && found.stopped == nil)
     }
 
+    @Test func keysThatRankfsNeverWritesAreOfOthers() async throws {
+        let text = list([("my holiday/cat.jpg", "5"), (Self.picture, "3"), ("über", "7")])
+        memory.fail { $0.url.contains("list-type") ? .status(200, text) : nil }
+        let survey = try await TierInspection(memory.store()).survey()
+        #expect(survey.others.objects == 2 && survey.others.bytes == 12)
+        #expect(try await TierInspection(memory.store()).verify(isRemoving: true).others.objects == 2)
+    }
+
+    @Test func oneServiceIsInspectedWithoutTheOthers() async throws {
+        let keys = [
+            Self.picture, "pictures/danbooru/61/97_p0_regular_5", "documents/danbooru-rating_general/works/7",
+            "documents/danbooru/works/7", Self.document, "leases/documents/pixiv/works/5", "other",
+        ]
+        for key in keys { try await put(key) }
+        listing()
+        let inspection = TierInspection(try memory.store(), of: "danbooru")
+        let survey = try await inspection.survey()
+        #expect(survey.pictures.keys.sorted() == ["danbooru"])
+        #expect(survey.documents.keys.sorted() == ["danbooru", "danbooru-rating_general"])
+        #expect(survey.leases.objects == 0 && survey.others.objects == 0)
+        #expect(try await inspection.verify(isRemoving: true).documents.objects == 2)
+        let times = list(keys.map { ($0, "3") }).replacing(
+            "<Size>", with: "<LastModified>2024-01-01T00:00:00Z</LastModified><Size>")
+        memory.fail { $0.url.contains("list-type") ? .status(200, times) : nil }
+        #expect(try await inspection.trim(keeping: 0, isRemoving: true).removed.objects == 1)
+        #expect(memory.keys("pictures") == [Self.picture])
+    }
+
+    @Test(
+        arguments: [
+            ([:], .all), (["PUT": 404], .readOnly(reason: "it answered 404")),
+            (["PUT": 409], .readOnly(reason: "it declines an object that is not there yet")),
+            (["PUT": 403], .readOnly(reason: "it refused (403)")), (["PUT": 501], .readOnly(reason: "it answered 501")),
+            (["If-None-Match": 501], .withoutConditions), (["GET": 404], .none(reason: "it answered 404")),
+        ] as [([String: Int], TierInspection.Ability)])
+    func whatAStoreCanDoIsTriedOut(_ faults: [String: Int], _ ability: TierInspection.Ability) async throws {
+        memory.fail { request in
+            let words = [request.method.rawValue] + request.headers.map { String($0.prefix { $0 != ":" }) }
+            return words.lazy.compactMap { faults[$0] }.first.map { .status($0, "") }
+        }
+        let found = await TierInspection(try memory.store()).examine(name: "a", now: 1_700_000_000)
+        #expect(found.ability == ability)
+        #expect(memory.keys("").isEmpty)
+    }
+
     @Test func whatIsDamagedIsRemovedAndNothingElse() async throws {
         for key in [Self.picture, Self.document, "documents/pixiv/works/7", "leases/" + Self.picture] {
             try await put(key)

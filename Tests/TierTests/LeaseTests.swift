@@ -56,6 +56,29 @@ import Testing
         #expect(renewed.ends == clock.now + .seconds(10))
         #expect(await claim(try machine("other")) == nil)
     }
+
+    /// Its machines would otherwise wait for a holder that does not exist.
+    @Test func aStoreThatDeclinesWhatIsAbsentIsWorkedWithoutLeases() async throws {
+        memory.fail { $0.method == .put ? .status(409, "") : nil }
+        let leases = try machine("first")
+        // It may have ended between the two answers.
+        #expect(await isTaken(leases) == true)
+        clock.advance(by: .milliseconds(500))
+        #expect(await isTaken(leases) == nil)
+        // Once it is there it counts anew.
+        memory.fail(nil)
+        #expect(await claim(leases) != nil)
+        #expect(await isTaken(try machine("second")) == true)
+    }
+
+    /// Whether another machine has the lease; nil if this one works without it.
+    private func isTaken(_ leases: Leases) async -> Bool? {
+        switch await leases.claim(work, seconds: 10) {
+        case .taken: true
+        case .held: false
+        case .awaited, .unknown: nil
+        }
+    }
 }
 
 /// Pauses that the service requested of one machine, and that others keep.

@@ -277,6 +277,20 @@ import Testing
         #expect(store.figures.dropped == 2)
     }
 
+    /// A picture that was postponed stays while the list has room, however many have come and gone since.
+    @Test func anOldUploadStaysInAListWithRoom() async throws {
+        let list = try UploadList(path: "\(folder.path)/old.sqlite", most: 3)
+        let old = Upload(key: try #require(ObjectKey("pictures/old")), path: "nowhere", length: 1, hash: 1)
+        #expect(await list.add(old).isEmpty)
+        await list.postpone(old, until: 1000)
+        for name in 0..<9 {
+            let upload = Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "nowhere", length: 1, hash: 1)
+            #expect(await list.add(upload).isEmpty)
+            await list.remove(upload)
+        }
+        #expect(await list.first(9, dueBy: 1000).map(\.key) == [old.key])
+    }
+
     @Test func whoGivesUpLetsOthersGo() async throws {
         let (first, second) = (try machine("first"), try machine("second"))
         #expect(await fetch(first) == nil)
@@ -378,6 +392,19 @@ import Testing
         #expect(third.uploads.waiting == 0)
     }
 
+    /// The user may have forbidden it since the last run.
+    @Test func whoMayNotWriteLeavesWhatTheLastRunWouldHaveBrought() async throws {
+        let left = try UploadList(path: "\(folder.path)/first.sqlite")
+        _ = await left.add(Upload(key: try #require(ObjectKey("pictures/a")), path: "/", length: 1, hash: 1))
+        await left.close()
+        let machine = try machine("first", mayWrite: false)
+        machine.uploads.resume()
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(machine.uploads.waiting == 0)
+        #expect(clock.sleeperCount == 0 && memory.log.isEmpty)
+        await machine.uploads.close()
+    }
+
     @Test func whoWouldNotUploadHoldsNoLease() async throws {
         let machine = try machine("metered", maySpend: false)
         let began = clock.now
@@ -433,6 +460,42 @@ import Testing
         next.uploads.resume()
         try await passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
         #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
+    }
+
+    @Test func aStoreThatIsBackGetsWhatWasDownloadedMeanwhile() async throws {
+        memory.fail { _ in .unreachable }
+        let machine = try machine("first")
+        #expect(await fetch(machine) == nil)
+        try keep(machine)
+        memory.fail(nil)
+        let began = clock.now
+        try await passing { while machine.store.figures.uploads == 0 { await Task.yield() } }
+        #expect(clock.now - began <= TierHealth.closedRests.first + Uploads.probePause)
+        await machine.uploads.close()
+    }
+
+    @Test func whatOthersWaitForGoesFirstAndTheRestOneByOne() async throws {
+        let list = try UploadList(path: "\(folder.path)/list.sqlite")
+        func upload(_ name: String) throws -> Upload {
+            Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "/", length: 1, hash: 1)
+        }
+        for number in 0..<9 { _ = await list.add(try upload("\(number)")) }
+        let awaited = [try upload("first"), try upload("second")]
+        for upload in awaited { _ = await list.add(upload, isAwaited: true) }
+        #expect(await list.first(4, dueBy: 0) == awaited)
+        #expect(await list.first(1, dueBy: 0) == [awaited[0]])
+        await list.remove(awaited[0])
+        // One that failed is no longer waited for.
+        await list.postpone(awaited[1], until: 30)
+        var seen: Set<ObjectKey> = []
+        for _ in 0..<500 {
+            let next = await list.first(4, dueBy: 0)
+            #expect(next.count == 1)
+            seen.formUnion(next.map(\.key))
+        }
+        #expect(seen.count == 9)
+        #expect(await list.first(4, dueBy: 30).count == 1)
+        await list.close()
     }
 
     @Test func whatCameAsTheMachineEndedIsBroughtByTheNextRun() async throws {

@@ -151,10 +151,10 @@ import Testing
             }
             if day != nil {
                 #expect(service.asked == asked + 1)
-                #expect(try #require(left) >= SharedDocument.patience)
+                #expect(try #require(left) >= SharedDocument.Times.answers.patience)
             }
         }
-        #expect(clock.now - began < SharedDocument.longestPatience * 2)
+        #expect(clock.now - began < SharedDocument.Times.answers.longestPatience * 2)
     }
 
     @Test func whoIsToldTheNewestDayAsksOnceWithoutAStoreToo() async throws {

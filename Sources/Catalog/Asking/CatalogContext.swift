@@ -44,6 +44,14 @@ struct CatalogContext: Sendable {
         await outbox.flush()
         return try await store.read(body)
     }
+
+    /// The stored size of a picture in bytes; nil if none is known.
+    func storedSize(of picture: PictureID) async -> Int64? {
+        // The last answer may still be on its way to the database.
+        await outbox.flush()
+        guard let size = try? await store.sizes(of: [picture]).first, size > 0 else { return nil }
+        return size
+    }
 }
 
 // MARK: - Configuration

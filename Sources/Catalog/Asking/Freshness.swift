@@ -118,6 +118,11 @@ final class Pauses<Key: Hashable & Sendable>: Sendable {
         return Freshness.holds(since: moment, seconds: seconds, now: now)
     }
 
+    /// Begins a pause after a failed request; one that its last waiter gave up shows nothing about the service.
+    func begin(_ key: Key, after error: Failure, now: Int64) {
+        if error != .cancelled { begin(key, now: now) }
+    }
+
     /// Begins a pause at `now`, in Unix seconds; a pause under way begins anew.
     func begin(_ key: Key, now: Int64) {
         begun.withLock { begun in

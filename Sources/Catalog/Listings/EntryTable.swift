@@ -86,6 +86,24 @@ struct EntryTable: Sendable {
         }
     }
 
+    /// Whether a work is listed as withheld.
+    func withholds(_ work: WorkID) -> Bool { position(of: work).map { entries[$0].isWithheld } ?? false }
+
+    /// The pictures, by work, of works that are listed as withheld and are no longer.
+    func uncovered(by pictures: [ListedPicture]) -> [WorkID: ListedPicture] {
+        let uncovered = pictures.filter { $0.listed.work.withheld == nil && withholds($0.listed.work.id) }
+        return Dictionary(uncovered.map { ($0.listed.work.id, $0) }) { first, _ in first }
+    }
+
+    /// Whether pictures have other ranks than here, or new ones come before one that is here.
+    func isRenumbered(by pictures: [ListedPicture]) -> Bool {
+        let last = entries.map(\.rank).max() ?? 0
+        return pictures.contains { picture in
+            let rank = Int32(clamping: picture.listed.rank ?? 0)
+            return position(of: picture.listed.work.id).map { entries[$0].rank != rank } ?? (rank <= last)
+        }
+    }
+
     /// Sets a size in bytes, or forgets it with 0, if the picture is in the table; returns whether it is.
     @discardableResult
     mutating func setSize(_ size: Int64, of picture: PictureID) -> Bool {

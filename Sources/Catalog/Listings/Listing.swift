@@ -12,11 +12,11 @@ package final class Listing: Sendable {
     package let key: ListingKey
     /// The viewers to whom the service shows these entries.
     package let audience: AnswerAudience
-    let pages: any ListingPages
+    let pages: ListingPages
     let owner: any ListingOwner
     let state: Mutex<ListingState>
 
-    init(_ key: StoredKey, pages: any ListingPages, owner: any ListingOwner, state: sending ListingState) {
+    init(_ key: StoredKey, pages: ListingPages, owner: any ListingOwner, state: sending ListingState) {
         self.key = key.listing
         audience = key.audience
         self.pages = pages
@@ -133,18 +133,15 @@ protocol ListingOwner: AnyObject, Sendable {
 
 /// A listing's content and the waiters for more of it.
 struct ListingState: Sendable {
+    typealias Outcome = Result<[ListingEntry], Failure>
+    typealias Continuation = CheckedContinuation<Outcome, Never>
+
     struct Waiter: Sendable {
         /// The index of the awaited entry.
         let index: Int
         /// Whether a user waits, and not a program in the background.
         let isPerson: Bool
-        let continuation: CheckedContinuation<Result<[ListingEntry], Failure>, Never>
-    }
-
-    /// A finished waiter with its outcome.
-    struct Resumption: Sendable {
-        let continuation: CheckedContinuation<Result<[ListingEntry], Failure>, Never>
-        let outcome: Result<[ListingEntry], Failure>
+        let continuation: Continuation
     }
 
     /// The result of a page, to be handed on outside the lock.
@@ -152,7 +149,8 @@ struct ListingState: Sendable {
         /// Nil if there is nothing new to store.
         let write: ListingWrite?
         let entries: [ListingEntry]
-        let resumptions: [Resumption]
+        /// Finished waiters with their outcomes.
+        let resumed: [(Continuation, Outcome)]
     }
 
     var table: EntryTable
@@ -291,7 +289,7 @@ extension Listing {
             state.handovers.append(
                 ListingState.Handover(
                     write: isNew ? listingWrite(of: rows, in: state) : nil,
-                    entries: Array(state.table.entries[first...]), resumptions: satisfied(&state)))
+                    entries: Array(state.table.entries[first...]), resumed: satisfied(&state)))
             return askForRest(&state)
         }
         handOver()
@@ -328,12 +326,12 @@ extension Listing {
             isOurs = true
             // The rows are on their way to the database before any reader sees the entries, so that their records can be read.
             if let write = handover.write { owner.appended(write, entries: handover.entries, to: self) }
-            for resumption in handover.resumptions { resumption.continuation.resume(returning: resumption.outcome) }
+            for (waiter, outcome) in handover.resumed { waiter.resume(returning: outcome) }
         }
     }
 
     /// The header in its present form for the database.
-    static func header(_ state: ListingState, pages: any ListingPages) -> ListingHeader {
+    static func header(_ state: ListingState, pages: ListingPages) -> ListingHeader {
         ListingHeader(
             isComplete: state.paging.hasEverything, nextPage: state.paging.next, lastPage: state.paging.last,
             entryCount: state.table.rowCount, fetched: state.fetched,
@@ -366,21 +364,21 @@ extension Listing {
     }
 
     /// The waiters that are finished: their entry is there, the end is known, or the next page failed.
-    private func satisfied(_ state: inout ListingState) -> [ListingState.Resumption] {
+    private func satisfied(_ state: inout ListingState) -> [(ListingState.Continuation, ListingState.Outcome)] {
         let failure = state.paging.takeFailure()
         let (known, isComplete, entries) = (state.table.entries.count, state.paging.isComplete, state.table.entries)
-        var resumptions: [ListingState.Resumption] = []
+        var resumed: [(ListingState.Continuation, ListingState.Outcome)] = []
         for (id, waiter) in state.waiters {
             if waiter.index < known || isComplete {
-                resumptions.append(.init(continuation: waiter.continuation, outcome: .success(entries)))
+                resumed.append((waiter.continuation, .success(entries)))
             } else if let failure {
-                resumptions.append(.init(continuation: waiter.continuation, outcome: .failure(failure)))
+                resumed.append((waiter.continuation, .failure(failure)))
             } else {
                 continue
             }
             state.waiters[id] = nil
         }
-        return resumptions
+        return resumed
     }
 
     /// The pages that the remaining waiters need beyond the pages under way.
@@ -404,8 +402,7 @@ extension Listing {
     // MARK: - Waiters
 
     private func wait(
-        for index: Int, as waiter: UInt64,
-        _ continuation: CheckedContinuation<Result<[ListingEntry], Failure>, Never>
+        for index: Int, as waiter: UInt64, _ continuation: ListingState.Continuation
     ) {
         let (entries, pages) = state.withLock { state -> ([ListingEntry]?, [Int]) in
             let known = state.table.entries.count

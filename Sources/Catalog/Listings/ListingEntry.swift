@@ -14,6 +14,12 @@ package struct ListingEntry: Hashable, Sendable {
     /// Whether the mount's filter hides it.
     package var isHidden = false
 
+    /// Whether the entry shows a picture as an answer of the service lists it now.
+    func shows(_ listed: ListedPicture) -> Bool {
+        picture == listed.id && rank == Int32(clamping: listed.listed.rank ?? 0)
+            && isWithheld == (listed.listed.work.withheld != nil)
+    }
+
     /// The entry with the work's number before the title: `005-7 Title.jpg`.
     var withNumber: ListingEntry {
         // By scalars: a dash and a mark that combines with it are one character.

@@ -125,6 +125,16 @@ package final class Listings: Sendable {
         return nil
     }
 
+    /// The whole record of an entry, from the database.
+    package func record(of entry: ListingEntry, in listing: Listing) async throws(Failure) -> ListedWork {
+        await context.outbox.flush()
+        if let record = context.outbox.unstoredRecord(of: entry, in: listing.stored) { return record }
+        do throws(DatabaseError) {
+            if let record = try await context.store.record(of: entry, in: listing.stored) { return record }
+        } catch { throw .database(error.description) }
+        throw .database("the record of work \(entry.picture.work.rawValue) is not stored; refresh the listing")
+    }
+
     /// Drops a listing from memory and the database; the next access sends a request to the service.
     ///
     /// - Returns: Whether it was known.
@@ -210,7 +220,7 @@ extension Listings {
         // Pages of an indexed listing are renumbered over the works that remain.
         let (next, last): (Int, Int?) =
             key.listing.kind.facts.isIndexed
-            ? (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
+            ? (1, pages.pageCount)
             : (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
         let listing = Listing(
             key, pages: pages, owner: self,
@@ -245,7 +255,7 @@ extension Listings {
             do throws(Failure) {
                 return try await begin(key, isComparison: true)
             } catch {
-                unanswered.begin(key, now: now)
+                unanswered.begin(key, after: error, now: now)
                 return other
             }
         }
@@ -254,7 +264,7 @@ extension Listings {
             return try await refreshed(listing)
         } catch {
             // The stored listing serves for as long as the service does not answer or no longer has it.
-            unanswered.begin(key, now: now)
+            unanswered.begin(key, after: error, now: now)
             return listing
         }
     }
@@ -278,7 +288,13 @@ extension Listings {
             let first = try await pageFactory.pages(of: listing, isComparison: isComparison).page(1)
             let isEmpty = first.works.isEmpty && first.last == 1
             return begin(key, pages, first: isEmpty ? nil : first, last: isEmpty ? 0 : nil)
-        } catch { throw error.ofListing }
+        } catch {
+            // What another listing names has works, of which this reader is shown none.
+            guard error == .absent, let (outer, name) = listing.outer,
+                await stored(outer)?.index(named: Array(name.utf8)) != nil
+            else { throw error.ofListing }
+            throw .withheld("none is shown")
+        }
     }
 
     /// The works of an indexed listing, each once, and the records that came with them.
@@ -293,7 +309,7 @@ extension Listings {
     /// The pages of a listing, of which nothing is used that is stored, and the first of them.
     private func anew(
         _ key: ListingKey, isComparison: Bool
-    ) async throws(Failure) -> (pages: any ListingPages, first: PageContent) {
+    ) async throws(Failure) -> (pages: ListingPages, first: PageContent) {
         var (works, records) = ([WorkID](), [WorkID: ListedWork]())
         if key.kind.facts.isIndexed {
             (works, records) = try await index(of: key, isComparison ? context.shortTimeout : context.timeout)
@@ -303,7 +319,7 @@ extension Listings {
     }
 
     /// Creates a listing from its first page.
-    private func begin(_ key: StoredKey, _ pages: any ListingPages, first: PageContent?, last: Int?) -> Listing {
+    private func begin(_ key: StoredKey, _ pages: ListingPages, first: PageContent?, last: Int?) -> Listing {
         let listing = Listing(
             key, pages: pages, owner: self,
             state: ListingState(
@@ -345,7 +361,7 @@ extension Listings {
         return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing)
     }
 
-    /// Requests a listing from the service now, however fresh it is; a ranking or a snapshot is reread from its first page.
+    /// Requests a listing from the service now, however fresh it is; what has ranks, or is a snapshot, is reread from its first page.
     ///
     /// - Throws: The error of the service; the stored listing stays in that case.
     package func refresh(_ key: ListingKey) async throws(Failure) {
@@ -365,7 +381,7 @@ extension Listings {
         // What an expired session was shown stays as it is until the user signs in again.
         guard listing.audience == context.audience(of: key) else { throw .needsSignIn }
         do throws(Failure) {
-            guard key.kind.facts.order == .ranked || key.kind.facts.isSnapshot else {
+            guard [.ranked, .lastFirst].contains(key.kind.facts.order) || key.kind.facts.isSnapshot else {
                 if key.isWork { context.outbox.add([.noText(.details(key.work))]) }
                 _ = try await refreshed(listing)
                 return
@@ -391,22 +407,23 @@ extension Listings {
         }
         let awaited = Set(remaining)
         let new = works.filter { table.position(of: $0) == nil && !awaited.contains($0) }
-        guard !new.isEmpty else {
-            touch(listing)
-            return listing
-        }
+        // Only its record shows whether a withheld work is shown by now: one request is sent for them, and for new works.
+        let sought = new + works.filter(table.withholds)
         // Of many new works, the rest is requested as it is read, and stored as it arrives.
-        let newPages = pageFactory.pages(of: listing.key, works: new, records: records, isComparison: true)
-        let pictures = try await newPages.page(1).pictures(in: view.rendition, of: source)
+        let newPages = pageFactory.pages(of: listing.key, works: sought, records: records, isComparison: true)
+        let pictures = sought.isEmpty ? [] : try await newPages.page(1).pictures(in: view.rendition, of: source)
+        let uncovered = table.uncovered(by: pictures)
+        guard !new.isEmpty || !uncovered.isEmpty else { return touch(listing) }
         let present = Set(works)
-        let rest = newPages.remaining(from: 2) + remaining.filter(present.contains)
+        let rest = newPages.remaining(from: 2).filter { !table.withholds($0) } + remaining.filter(present.contains)
         let pages = pageFactory.pages(of: listing.key, works: rest)
-        let last = (rest.count + pages.window.perPage - 1) / pages.window.perPage
-        return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
+        return replace(
+            listing, front: pictures.filter { table.position(of: $0.listed.work.id) == nil }, old: table,
+            uncovered: uncovered, pages, Paging(window: pages.window, last: pages.pageCount))
     }
 
     /// Compares the first page, or further ones for lists that grow by more than a page between two visits: new entries go to the
-    /// front, and pages without any known entry begin the list anew.
+    /// front, and pages without any known entry begin the list anew; so do works with other numbers in their series.
     private func refreshedFirstPage(_ listing: Listing) async throws(Failure) -> Listing {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
         let comparison = pageFactory.pages(of: listing.key, isComparison: true)
@@ -426,16 +443,18 @@ extension Listings {
         let new = pictures.filter { picture in
             isWork ? table.position(of: picture.id) == nil : table.position(of: picture.listed.work.id) == nil
         }
+        let pages = pageFactory.pages(of: listing.key)
         if listing.key.listsNames, paging.hasEverything, let total = content.total,
             table.entries.count + new.count > total
         {
-            readAnew(listing, pageFactory.pages(of: listing.key), from: content)
+            readAnew(listing, pages, from: content)
         }
-        guard !new.isEmpty else {
-            touch(listing)
+        if listing.key.kind.facts.order == .lastFirst, table.isRenumbered(by: pictures) {
+            readAnew(listing, pages, from: content)
             return listing
         }
-        let pages = pageFactory.pages(of: listing.key)
+        let uncovered = table.uncovered(by: pictures)
+        guard !new.isEmpty || !uncovered.isEmpty else { return touch(listing) }
         if isWork || new.count == pictures.count {
             return replace(
                 listing, front: pictures, old: EntryTable(), pages,
@@ -443,13 +462,15 @@ extension Listings {
         }
         let last = paging.isComplete ? paging.next - 1 : paging.last
         return replace(
-            listing, front: new, old: table, pages, Paging(window: pages.window, next: paging.next, last: last))
+            listing, front: new, old: table, uncovered: uncovered, pages,
+            Paging(window: pages.window, next: paging.next, last: last))
     }
 
     /// Rereads a list as far as it was read before, and replaces the old list once all of that has arrived.
     ///
-    /// Vanished authors are no longer followed, and a snapshot is another one; works that vanished from a day stay, after the others.
-    private func readAnew(_ listing: Listing, _ pages: any ListingPages, from first: PageContent) {
+    /// Vanished authors are no longer followed, a snapshot is another one, and numbers in a pool or a series are given to other
+    /// works; works that vanished from a day stay, after the others.
+    private func readAnew(_ listing: Listing, _ pages: ListingPages, from first: PageContent) {
         guard rereading.withLock({ $0.insert(listing.stored).inserted }) else { return }
         context.background.run { [self] in
             // A rereading has no waiter: a long one must leave the service to requests with waiters.
@@ -458,8 +479,7 @@ extension Listings {
         }
     }
 
-    private func readOn(_ listing: Listing, _ pages: any ListingPages, from first: PageContent) async {
-        let keepsVanished = !listing.key.listsNames && !listing.key.kind.facts.isSnapshot
+    private func readOn(_ listing: Listing, _ pages: ListingPages, from first: PageContent) async {
         let rows = listing.state.withLock { $0.paging.hasEverything ? .max : $0.table.rowCount }
         var pictures = first.pictures(in: view.rendition, of: source)
         var (number, last) = (1, first.last)
@@ -478,11 +498,16 @@ extension Listings {
             }
         }
         var vanished = EntryTable()
-        if keepsVanished {
-            let present = Set(pictures.map(\.listed.work.id))
+        if !listing.key.listsNames, !listing.key.kind.facts.isSnapshot {
             let rows = listing.state.withLock { $0.table.rows }
-            if rows.prefix(pictures.count).map(\.entry.picture) == pictures.map(\.id) { return touch(listing) }
-            for row in rows where !present.contains(row.entry.picture.work) { vanished.append(row) }
+            let (compared, present) = (rows.prefix(pictures.count), Set(pictures.map(\.listed.work.id)))
+            let isSame = compared.elementsEqual(pictures) { $0.entry.shows($1) }
+            let kept = rows.filter { listing.key.mode != nil && !present.contains($0.entry.picture.work) }
+            if isSame, compared.count + kept.count == rows.count {
+                _ = touch(listing)
+                return
+            }
+            for row in kept { vanished.append(row) }
         }
         _ = replace(
             listing, front: pictures, old: vanished, pages,
@@ -490,7 +515,7 @@ extension Listings {
     }
 
     /// Records that a listing was compared with the service's just now and has no new entries.
-    private func touch(_ listing: Listing) {
+    private func touch(_ listing: Listing) -> Listing {
         let now = now
         let (header, count) = listing.state.withLock { state in
             state.fetched = now
@@ -498,16 +523,21 @@ extension Listings {
         }
         context.outbox.add([.listing(ListingWrite(key: listing.stored, firstPosition: count, rows: [], header: header))]
         )
+        return listing
     }
 
-    /// Replaces a listing by one with new pictures before old ones.
+    /// Replaces a listing by one with new pictures before old ones, and uncovered ones in the places of withheld ones.
     private func replace(
-        _ listing: Listing, front: [ListedPicture], old: EntryTable, _ pages: any ListingPages,
-        _ paging: Paging<PageContent>
+        _ listing: Listing, front: [ListedPicture], old: EntryTable, uncovered: [WorkID: ListedPicture] = [:],
+        _ pages: ListingPages, _ paging: Paging<PageContent>
     ) -> Listing {
         var table = EntryTable()
         var rows = table.append(front, of: listing.key, view: view)
         for row in old.rows {
+            if let picture = uncovered[row.entry.picture.work] {
+                rows += table.append([picture], of: listing.key, view: view)
+                continue
+            }
             guard let row = table.appendOlder(row) else { continue }
             rows.append(ListingRow(entry: row.entry, previousRank: nil, work: nil))
         }

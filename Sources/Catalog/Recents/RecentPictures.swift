@@ -5,15 +5,20 @@ package struct RecentPicture: Hashable, Sendable {
     package var path: String
     package var opened: Int64
 
+    /// The longest name of a file in bytes (path_resolution(7)).
+    private static let longest = 255
+
     /// The name of the picture among recent ones, for as long as it is remembered, independent of the other pictures.
     ///
-    /// `2026-11-21_daily_001-Title.jpg` of a ranking, `77-Title.jpg` of an author or a search, `77_p0.png` of a work.
+    /// `2026-11-21_daily_001-Title.jpg` of a ranking, `77-Title.jpg` of an author or a search, `77_p0.png` of a work,
+    /// `5_001-Title.jpg` of a series.
     package var name: String {
         let path = TreePath(path)
         return switch path.parent {
         case .day(let mode, let day): "\(day)_\(mode.rawValue)_\(path.name)"
-        // Pages of all works have the same names: the number of the directory distinguishes them.
-        case .listing(let kind, let subject) where kind.facts.contents == .pages: "\(subject)_\(path.name)"
+        // Pages of all works have the same names, and so may have first pictures: the name of the directory distinguishes them.
+        case .listing(let kind, let subject) where kind.namesArePlaces:
+            "\(SafeText.cut(subject, toBytes: Self.longest - path.name.utf8.count - 1))_\(path.name)"
         default: path.name
         }
     }
@@ -53,24 +58,17 @@ struct RecentPictures: Hashable, Sendable {
 // MARK: - Stored text
 
 /// The subject of a stored text.
-enum TextKey: Hashable, Sendable {
-    /// The full record of a work, as JSON.
-    case details(WorkID)
-    /// The frames of an animation.
-    case animation(WorkID)
-    /// A profile, as JSON.
-    case profile(UserID)
-    /// The reference to an author's picture.
-    case avatar(UserID)
+struct TextKey: Hashable, Sendable {
+    let text: String
 
-    var text: String {
-        switch self {
-        case .details(let work): "details/\(work.rawValue)"
-        case .animation(let work): "animation/\(work.rawValue)"
-        case .profile(let author): "profile/\(author.rawValue)"
-        case .avatar(let author): "avatar/\(author.rawValue)"
-        }
-    }
+    /// The full record of a work, as JSON.
+    static func details(_ work: WorkID) -> Self { Self(text: "details/\(work.rawValue)") }
+    /// The frames of an animation.
+    static func animation(_ work: WorkID) -> Self { Self(text: "animation/\(work.rawValue)") }
+    /// A profile, as JSON.
+    static func profile(_ author: UserID) -> Self { Self(text: "profile/\(author.rawValue)") }
+    /// The reference to an author's picture.
+    static func avatar(_ author: UserID) -> Self { Self(text: "avatar/\(author.rawValue)") }
 }
 
 /// A text with the times at which it was requested and last changed, in Unix seconds.
@@ -155,16 +153,15 @@ package struct RememberedDay: Hashable, Sendable {
     }
 }
 
-/// The days that a mode's directory shows.
-enum ListedDays {
-    /// The recent days up to `end` and the stored ones, oldest first, each once.
-    static func days(_ days: RankingDays, end: Day, recent: Int, stored: some Sequence<Day>) -> [Day] {
+extension RankingDays {
+    /// The days that a mode's directory shows: the recent ones up to `end` and the stored ones, oldest first, each once.
+    func listed(to end: Day, recent: Int, stored: some Sequence<Day>) -> [Day] {
         var listed = Set(stored)
         var day = end
         for _ in 0..<max(0, recent) {
-            guard day >= days.first else { break }
+            guard day >= first else { break }
             listed.insert(day)
-            day = days.before(day)
+            day = before(day)
         }
         return listed.sorted()
     }

@@ -1,12 +1,8 @@
 package import Rankings
 internal import Synchronization
 
-/// A work with a recently read picture.
-package struct SeenWork: Hashable, Sendable {
-    package var work: WorkID
-    /// The author; nil if no listing contains it.
-    package var author: UserID?
-}
+/// A work with a recently read picture, and its author; nil if no listing contains it.
+package typealias SeenWork = (work: WorkID, author: UserID?)
 
 /// The pictures that were read last, and their works.
 ///
@@ -89,7 +85,7 @@ package final class Recents: Sendable {
                 seen[path] = found
             } else if let (listing, index) = await place(of: path), let entry = listing.entry(at: index) {
                 let work = entry.picture.work
-                seen[path] = SeenWork(work: work, author: await records.listedWork(work)?.author)
+                seen[path] = (work, await records.listedWork(work)?.author)
             }
         }
         state.withLock { [seen] in $0.seen = seen }

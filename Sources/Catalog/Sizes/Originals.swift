@@ -3,7 +3,11 @@ import Sourcing
 import Rankings
 internal import Synchronization
 
-/// The facts found while showing originals: the works without an available original, and the number of requests.
+/// Finds the format of originals, and the originals that the image host cannot deliver.
+///
+/// Where no listing contains the format, the image host answers 404 for all but one of a few names; a request to it costs the
+/// service's API nothing and yields the size as well. Where the listing contains both, no request is sent. A few originals
+/// answer 500 permanently: the rendition that mounts usually show stands in for them.
 ///
 /// ## Concurrency
 ///
@@ -20,13 +24,11 @@ final class Originals: Sendable {
 
     private let context: CatalogContext
     private let host: ImageHost
-    private let sizes: Sizes
     private let state = Mutex(State())
 
-    init(_ context: CatalogContext, host: ImageHost, sizes: Sizes) {
+    init(_ context: CatalogContext, host: ImageHost) {
         self.context = context
         self.host = host
-        self.sizes = sizes
     }
 
     /// The requests for originals since the start: to the image host, and to the service.
@@ -34,19 +36,128 @@ final class Originals: Sendable {
         state.withLock { $0.questions }
     }
 
-    /// The resolver of originals, connected to this state.
-    var resolver: OriginalResolver {
-        OriginalResolver(
-            source: context.source, host: host, timeout: context.timeout,
-            stored: { [sizes] in await sizes.stored(of: $0) },
-            learnt: { [sizes] in sizes.told($0, of: $1) },
-            missing: { [self] in noteMissing($0) },
-            count: { [self] host, service in
-                state.withLock { state in
-                    state.questions.host += host
-                    state.questions.service += service
+    /// The first page of each work, in the same order.
+    func originals(of works: [ListedWork]) async throws(Failure) -> [ListedPicture] {
+        try await all(works.count) { [self] place in await outcome(of: works[place]) }
+    }
+
+    /// A work's first page: the original if it is available, else the rendition that stands in.
+    func original(of listed: ListedWork) async throws(Failure) -> ListedPicture {
+        let standIn = ListedPicture(listed, rendition: .regular, of: context.source)
+        guard listed.work.withheld == nil else { return standIn }
+        for reference in context.source.originalCandidates(of: listed.work) {
+            guard let found = try await look(reference, page: 0, listed) else { continue }
+            return found
+        }
+        // The name is none of the usual ones.
+        let references: [String]
+        do throws(Failure) {
+            state.withLock { $0.questions.service += 1 }
+            references = try await context.source.originals(of: listed.work.id, deadline: context.timeout.deadline)
+        } catch .notFound {
+            references = []
+        } catch .needsSignIn {
+            references = []
+        }
+        if let reference = references.first, let found = try await look(reference, page: 0, listed) { return found }
+        noteMissing(listed.work.id)
+        return standIn
+    }
+
+    /// All pages of a work, from the references that the service returned.
+    func pages(_ references: [String], of listed: ListedWork) async throws(Failure) -> [ListedPicture] {
+        try await all(references.count) { [self] page in await outcome(of: references[page], page: page, listed) }
+    }
+
+    // MARK: -
+
+    // Results in place of typed errors: as a generic closure's they came out garbled from optimised builds of Swift 6.3.
+
+    private func outcome(of listed: ListedWork) async -> Result<ListedPicture, Failure> {
+        do throws(Failure) { return .success(try await original(of: listed)) } catch { return .failure(error) }
+    }
+
+    private func outcome(
+        of reference: String, page: Int, _ listed: ListedWork
+    ) async -> Result<ListedPicture, Failure> {
+        do throws(Failure) {
+            if var known = picture(reference, page: page, listed), let size = await context.storedSize(of: known.id) {
+                known.size = size
+                return .success(known)
+            }
+            if let found = try await look(reference, page: page, listed) { return .success(found) }
+        } catch { return .failure(error) }
+        // The service named the page, but its image host does not have it: the page is shown, so that the next reader repeats
+        // the request.
+        return .success(picture(reference, page: page, listed) ?? standIn(listed, page: page))
+    }
+
+    /// The original under a reference with its size; nil if the host does not have it under that name.
+    private func look(
+        _ reference: String, page: Int, _ listed: ListedWork
+    ) async throws(Failure) -> ListedPicture? {
+        guard var picture = picture(reference, page: page, listed),
+            let location = context.source.location(
+                of: listed.work.id, picture: reference, page: page, rendition: .original)
+        else { return nil }
+        if let size = location.size {
+            picture.size = size
+            return picture
+        }
+        state.withLock { $0.questions.host += 1 }
+        let (answer, status) = await host.head(of: location, within: context.timeout.duration)
+        switch answer {
+        case .size(let size):
+            picture.size = size
+            context.outbox.add([.toldSize(size, picture.id)])
+            return picture
+        case .notTold: return picture
+        case .failed(.notFound): return nil
+        case .failed where status == 500:
+            // A permanent failure: the client has already repeated the request.
+            noteMissing(listed.work.id)
+            return standIn(listed, page: page)
+        case .failed(let error): throw error
+        }
+    }
+
+    private func picture(_ reference: String, page: Int, _ listed: ListedWork) -> ListedPicture? {
+        context.source.location(of: listed.work.id, picture: reference, page: page, rendition: .original).map {
+            ListedPicture(
+                listed, page: page, rendition: .original, reference: reference, fileExtension: $0.fileExtension)
+        }
+    }
+
+    private func standIn(_ listed: ListedWork, page: Int) -> ListedPicture {
+        var standIn = ListedPicture(listed, rendition: .regular, of: context.source)
+        standIn.page = page
+        if page > 0 { standIn.size = 0 }
+        return standIn
+    }
+
+    /// The outcome for one of several pictures.
+    private typealias Outcome = (place: Int, picture: Result<ListedPicture, Failure>)
+
+    /// Requests several pictures at once and returns them in order; the transport decides how many requests run together.
+    private func all(
+        _ count: Int, _ ask: @escaping @Sendable (Int) async -> Result<ListedPicture, Failure>
+    ) async throws(Failure) -> [ListedPicture] {
+        let outcomes = await withTaskGroup(of: Outcome.self) { group in
+            for place in 0..<count { group.addTask { (place, await ask(place)) } }
+            var outcomes: [Outcome] = []
+            for await outcome in group {
+                outcomes.append(outcome)
+                // One failure fails the whole page, so the other requests are of no use.
+                if case .failure = outcome.picture {
+                    group.cancelAll()
+                    return [outcome]
                 }
-            })
+            }
+            return outcomes.sorted { $0.place < $1.place }
+        }
+        var pictures: [ListedPicture] = []
+        for outcome in outcomes { pictures.append(try outcome.picture.get()) }
+        return pictures
     }
 
     private func noteMissing(_ work: WorkID) {

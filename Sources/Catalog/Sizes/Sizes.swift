@@ -93,12 +93,7 @@ package final class Sizes: Sendable {
     }
 
     /// The size in bytes of a picture that was made or requested before; nil if neither happened.
-    package func stored(of picture: PictureID) async -> Int64? {
-        // The last answer may still be on its way to the database.
-        await context.outbox.flush()
-        guard let size = try? await context.store.sizes(of: [picture]).first, size > 0 else { return nil }
-        return size
-    }
+    package func stored(of picture: PictureID) async -> Int64? { await context.storedSize(of: picture) }
 
     /// Cancels the requests under way.
     func close() {

@@ -14,6 +14,8 @@ final class Outbox: Sendable {
         var isDraining = false
         /// Whether deferred changes will be written in a moment.
         var isDue = false
+        /// Whether changes that failed will be tried again in a moment.
+        var isPutOff = false
         var isClosed = false
         /// The number of batches taken, and the number of batches finished.
         var taken = 0
@@ -31,7 +33,7 @@ final class Outbox: Sendable {
         let work: WorkID
     }
 
-    /// Records kept in memory while the disk refuses: ten full rankings, a few megabytes.
+    /// Records, and rows to be written, kept in memory while the disk refuses: ten full rankings, a few megabytes.
     private static let unstoredBound = 5000
 
     /// The delay of deferred changes in milliseconds: a reader of file after file causes one transaction a second, not one a file.
@@ -86,7 +88,7 @@ final class Outbox: Sendable {
     /// Begins to write the pending changes, unless a drain is running.
     private func start() {
         let mustStart = state.withLock { state in
-            guard !state.isDraining, !state.pending.isEmpty else { return false }
+            guard !state.isDraining, !state.pending.isEmpty, !state.isPutOff || state.isClosed else { return false }
             state.isDraining = true
             return true
         }
@@ -99,10 +101,11 @@ final class Outbox: Sendable {
         await flush()
     }
 
-    /// Returns once all changes added before have been written or given up.
+    /// Returns once all changes added before have been written, put off or given up.
     func flush() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
+                if state.isPutOff, !state.isClosed { return true }
                 let batch = state.taken + (state.pending.isEmpty ? 0 : 1)
                 if batch > state.finished { state.waiters.append((batch, continuation)) }
                 return batch <= state.finished
@@ -111,22 +114,53 @@ final class Outbox: Sendable {
         }
     }
 
-    /// A record that the disk refused.
+    /// A record that the disk refused, or that is put off.
     func unstoredRecord(of entry: ListingEntry, in key: StoredKey) -> ListedWork? {
-        state.withLock { $0.unstored[UnstoredKey(listing: key, work: entry.picture.work)] }
+        state.withLock { state in
+            for case .listing(let listing) in state.pending.reversed() where listing.key == key {
+                if let row = listing.rows.last(where: { $0.work?.id == entry.picture.work }), let record = row.record {
+                    return record
+                }
+            }
+            return state.unstored[UnstoredKey(listing: key, work: entry.picture.work)]
+        }
     }
 
     private func drain() async {
         while let batch = takeBatch() {
             do throws(DatabaseError) {
                 let newSizes = try await store.apply(batch)
-                state.withLock { $0.hasReported = false }
+                state.withLock { state in
+                    state.hasReported = false
+                    if !state.unstored.isEmpty { Self.forEachWork(in: batch) { key, _ in state.unstored[key] = nil } }
+                }
                 onStored(batch, newSizes)
             } catch {
                 giveUp(batch, error)
+                if error.code.mayEnd, putOff(batch) { return finishBatch() }
             }
             finishBatch()
         }
+    }
+
+    /// Puts changes back before the pending ones, to be written in a moment, and ends the drain; false if they are too many.
+    private func putOff(_ batch: [StoreWrite]) -> Bool {
+        let isPutOff = state.withLock { state in
+            let rows = (batch + state.pending).reduce(0) { rows, write in
+                if case .listing(let listing) = write { rows + max(1, listing.rows.count) } else { rows + 1 }
+            }
+            guard !state.isClosed, rows <= Self.unstoredBound else { return false }
+            state.pending = batch + state.pending
+            (state.isDraining, state.isPutOff) = (false, true)
+            return true
+        }
+        guard isPutOff else { return false }
+        inAMoment { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.isPutOff = false }
+            start()
+        }
+        return true
     }
 
     private func takeBatch() -> [StoreWrite]? {
@@ -153,17 +187,21 @@ final class Outbox: Sendable {
 
     private func giveUp(_ batch: [StoreWrite], _ error: DatabaseError) {
         let isFirst = state.withLock { state in
-            for case .listing(let listing) in batch {
-                for row in listing.rows where state.unstored.count < Self.unstoredBound {
-                    guard let work = row.work else { continue }
-                    let rank = row.entry.rank > 0 ? Int(row.entry.rank) : nil
-                    state.unstored[UnstoredKey(listing: listing.key, work: work.id)] = ListedWork(
-                        rank: rank, previousRank: row.previousRank, work: work)
-                }
+            Self.forEachWork(in: batch) { key, record in
+                if state.unstored.count < Self.unstoredBound { state.unstored[key] = record }
             }
             defer { state.hasReported = true }
             return !state.hasReported
         }
         if isFirst { report(.notStored(reason: error.description)) }
+    }
+
+    /// Calls a closure with each record among changes.
+    private static func forEachWork(in batch: [StoreWrite], _ body: (UnstoredKey, ListedWork) -> Void) {
+        for case .listing(let listing) in batch {
+            for record in listing.rows.compactMap(\.record) {
+                body(UnstoredKey(listing: listing.key, work: record.work.id), record)
+            }
+        }
     }
 }

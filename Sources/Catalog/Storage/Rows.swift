@@ -71,7 +71,7 @@ enum Rows {
             )
         }
         guard let (id, header) = found else { return nil }
-        var stored = StoredListing(header: header, rows: [])
+        var stored: StoredListing = (header, [])
         // An entry without a rendition of its own is listed in the mount's; for originals, in the rendition that stands in for
         // them.
         let listing = key.listing
@@ -182,16 +182,26 @@ enum Rows {
 // MARK: - Works
 
 extension Rows {
+    /// Writes the newest record of a work.
+    ///
+    /// The record of a withheld work, such as one that its author deleted, consists of placeholders: only its reason replaces
+    /// anything, and stored days keep their names, pages and attributes.
     static func write(_ work: Work, to connection: Connection) throws(DatabaseError) {
+        if let reason = work.withheld {
+            try connection.run(
+                "UPDATE works SET withheld = ? WHERE id = ?", .text(reason), .integer(work.id.rawValue))
+            if connection.changes > 0 { return }
+        }
         let separator = String(Schema.tagSeparator)
         let tags = work.tags.map { tag in tag.filter { $0 != Schema.tagSeparator } }.filter { !$0.isEmpty }
         try connection.run(
-            // A listing that does not report how a work was made, or its series, leaves the value of another listing.
+            // A listing without counts, or the making, source or series of a work, leaves the values of another listing.
             """
-            INSERT OR REPLACE INTO works
-            VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                ifnull(?15, (SELECT ai FROM works WHERE id = ?1)), ?16,
-                ifnull(?17, (SELECT series FROM works WHERE id = ?1)))
+            INSERT INTO works VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+            ON CONFLICT(id) DO UPDATE SET title = ?2, author = ?3, author_name = ?4, tags = ?5, kind = ?6, width = ?7,
+                height = ?8, page_count = ?9, uploaded = ?10, views = ifnull(?11, views), ratings = ifnull(?12, ratings),
+                picture = ?13, withheld = ?14, ai = ifnull(?15, ai), origin = ifnull(?16, origin),
+                series = ifnull(?17, series)
             """,
             .integer(work.id.rawValue), .text(work.title), .integer(work.author.rawValue), .text(work.authorName),
             .text(tags.joined(separator: separator)), .integer(work.kind.rawValue), .integer(work.width),
@@ -202,17 +212,21 @@ extension Rows {
     }
 
     /// The record of an entry: the newest record of the work, with the picture under which the entry was listed.
+    ///
+    /// It outlives the listing, which is replaced or forgotten while files of it are in use.
     static func record(
         of entry: ListingEntry, in key: StoredKey, _ variant: StoredVariant, _ connection: Connection
     ) throws(DatabaseError) -> ListedWork? {
         try connection.first(
             """
-            SELECT w.title, w.author, w.author_name, w.tags, w.kind, w.width, w.height, w.page_count, e.uploaded, w.views,
-                w.ratings, e.reference, w.withheld, w.ai, w.origin, w.series, e.rank, e.previous_rank
-            FROM listings l JOIN entries e ON e.listing = l.id JOIN works w ON w.id = e.work
-            WHERE l.key = ? AND e.work = ? LIMIT 1
+            SELECT w.title, w.author, w.author_name, w.tags, w.kind, w.width, w.height, w.page_count,
+                ifnull(e.uploaded, ?3), w.views, w.ratings, ifnull(e.reference, ?4), w.withheld, w.ai, w.origin, w.series,
+                ifnull(e.rank, ?5), e.previous_rank
+            FROM works w LEFT JOIN entries e ON e.work = w.id AND e.listing = (SELECT id FROM listings WHERE key = ?1)
+            WHERE w.id = ?2 LIMIT 1
             """,
-            .text(variant.text(of: key)), .integer(entry.picture.work.rawValue)
+            .text(variant.text(of: key)), .integer(entry.picture.work.rawValue), .integer(entry.picture.uploaded),
+            .text(entry.reference), .optional(entry.rank > 0 ? Int64(entry.rank) : nil)
         ) { row in
             ListedWork(
                 rank: row.optionalInt64(16).map(Int.init), previousRank: row.optionalInt64(17).map(Int.init),

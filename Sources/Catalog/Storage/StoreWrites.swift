@@ -44,6 +44,11 @@ struct ListingRow: Sendable {
     let work: Work?
     /// The picture's size in bytes; 0 if unknown.
     var size: Int64 = 0
+
+    /// The whole record with the entry's ranks; nil if it is already stored.
+    var record: ListedWork? {
+        work.map { ListedWork(rank: entry.rank > 0 ? Int(entry.rank) : nil, previousRank: previousRank, work: $0) }
+    }
 }
 
 /// The progress of a listing.
@@ -60,10 +65,7 @@ struct ListingHeader: Hashable, Sendable {
 }
 
 /// A listing as read from the database.
-struct StoredListing: Sendable {
-    var header: ListingHeader
-    var rows: [StoredRow]
-}
+typealias StoredListing = (header: ListingHeader, rows: [StoredRow])
 
 /// An entry as read from the database.
 struct StoredRow: Sendable {

@@ -1,6 +1,7 @@
 internal import CFuse3
 import Dispatch
 import Glibc
+import System
 
 /// Sends an answer to the kernel through libfuse's `fuse_reply_*` functions.
 @safe struct KernelDestination: AnswerDestination, @unchecked Sendable {
@@ -129,8 +130,7 @@ enum FileAnswer {
             return unsafe rankfs_reply_copy(request, descriptor, off_t(offset), count)
         }
         // libfuse would splice the existing bytes and send a short answer.
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_size >= offset + Int64(count) else {
+        guard let status = fileStatus(open: descriptor), status.st_size >= offset + Int64(count) else {
             return unsafe fuse_reply_err(request, EIO)
         }
         var vector = fuse_bufvec()

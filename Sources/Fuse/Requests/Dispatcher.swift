@@ -15,10 +15,13 @@ final class Dispatcher: Sendable {
     let outstanding = DispatchGroup()
     /// Whether parallel directory requests are agreed on but not yet declared to the kernel.
     let owesParallelDirectories = Atomic(false)
+    /// The largest read in bytes; 0 for the kernel's own.
+    let longestRead: UInt32
 
     init(fileSystem: any FileSystem, configuration: SessionConfiguration) {
         self.fileSystem = fileSystem
         waiting = WaitingRequests(deadline: configuration.deadline)
+        longestRead = SessionConfiguration.longestRead(in: configuration.options)
     }
 
     /// The dispatcher of a request's session.
@@ -82,6 +85,11 @@ final class Dispatcher: Sendable {
     /// The action that undoes a lookup after its answer did not arrive.
     var forgetting: Reply.Undo {
         Reply.Undo(forget: { [fileSystem] inode in fileSystem.forget(inode, lookups: 1) })
+    }
+
+    /// The action that undoes an open after its answer did not arrive.
+    func releasing(_ inode: UInt64) -> Reply.Undo {
+        Reply.Undo(release: { [fileSystem] in fileSystem.release(ReleaseRequest(inode: inode, handle: $0)) })
     }
 
     /// Whether the file system is queried for an extended attribute at all; all outside of `user.` answer EOPNOTSUPP.

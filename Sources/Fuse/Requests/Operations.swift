@@ -23,6 +23,8 @@ enum Operations {
             guard let connection = unsafe connection else { return }
             let dispatcher = unsafe Dispatcher.behind(pointer)
             unsafe Capabilities.choose(&connection.pointee)
+            // libfuse ends a session whose option says otherwise.
+            unsafe connection.pointee.max_read = dispatcher?.longestRead ?? 0
             let agreed = unsafe connection.pointee.want
             dispatcher?.owesParallelDirectories.store(
                 agreed & UInt32(FUSE_CAP_PARALLEL_DIROPS) != 0, ordering: .relaxed)
@@ -71,13 +73,9 @@ enum Operations {
             }
             unsafe Dispatcher.serve(request) { dispatcher, pending in
                 dispatcher.waiting.forgetFailures(of: UInt64(inode))
-                let fileSystem = dispatcher.fileSystem
-                let undo = Reply.Undo(release: { handle in
-                    fileSystem.release(ReleaseRequest(inode: UInt64(inode), handle: handle))
-                })
                 let open = OpenRequest(
                     inode: UInt64(inode), flags: flags, caller: unsafe Dispatcher.caller(of: request))
-                fileSystem.open(open, reply: OpenReply(pending, undo: undo))
+                dispatcher.fileSystem.open(open, reply: OpenReply(pending, undo: dispatcher.releasing(open.inode)))
             }
         }
         unsafe operations.read = { request, inode, size, offset, information in
@@ -100,13 +98,10 @@ enum Operations {
         unsafe operations.opendir = { request, inode, information in
             let flags = unsafe information?.pointee.flags ?? 0
             unsafe Dispatcher.serve(request) { dispatcher, pending in
-                let fileSystem = dispatcher.fileSystem
-                let undo = Reply.Undo(release: { handle in
-                    fileSystem.releaseDirectory(ReleaseRequest(inode: UInt64(inode), handle: handle))
-                })
                 let open = OpenRequest(
                     inode: UInt64(inode), flags: flags, caller: unsafe Dispatcher.caller(of: request))
-                fileSystem.openDirectory(open, reply: OpenReply(pending, undo: undo))
+                dispatcher.fileSystem.openDirectory(
+                    open, reply: OpenReply(pending, undo: dispatcher.releasing(open.inode)))
             }
         }
         unsafe operations.readdir = { request, inode, size, offset, information in
@@ -115,11 +110,7 @@ enum Operations {
         unsafe operations.readdirplus = { request, inode, size, offset, information in
             unsafe Operations.readDirectory(request, inode, size, offset, information, withAttributes: true)
         }
-        unsafe operations.releasedir = { request, inode, information in
-            let release = unsafe ReleaseRequest(inode: UInt64(inode), handle: information?.pointee.fh ?? 0)
-            unsafe Dispatcher.of(request)?.fileSystem.releaseDirectory(release)
-            unsafe fuse_reply_err(request, 0)
-        }
+        unsafe operations.releasedir = operations.release
     }
 
     private static func readDirectory(

@@ -82,9 +82,8 @@ struct MountFailure {
 
     /// Returns the problem with the mount point itself, checked before libfuse is called; nil if there is none.
     static func obstacle(at mountPoint: String) -> SystemError? {
-        var status = stat()
-        if unsafe stat(mountPoint, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFDIR else {
+        if let status = fileStatus(at: mountPoint) {
+            guard status.st_mode.isDirectory else {
                 return SystemError(
                     "The mount point \(mountPoint) is not a directory; name an empty directory.", code: 0)
             }

@@ -19,4 +19,9 @@ package struct SessionConfiguration: Sendable {
         self.deadline = deadline
         self.debug = debug
     }
+
+    /// The largest read in bytes that options allow (`max_read`); 0 for the kernel's own.
+    package static func longestRead(in options: [String]) -> UInt32 {
+        options.compactMap { $0.hasPrefix("max_read=") ? UInt32($0.dropFirst(9)) : nil }.last ?? 0
+    }
 }

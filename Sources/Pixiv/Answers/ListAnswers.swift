@@ -74,7 +74,7 @@ package enum ListAnswers {
             works[work].map { ListedWork(rank: Int(place), previousRank: nil, work: $0) }
         }
         let total = body["page"]["total"].count
-        if page > 1, places.elements.isEmpty { throw .pastTheEnd }
+        if page > 1, places.elements.isEmpty { throw end(total: total) }
         if named.isEmpty, !places.elements.isEmpty { throw noneUnderstood(places.elements.count, "works") }
         let hasNext = try hasNext(page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty)
         if page == 1, entries.isEmpty, !hasNext, total ?? named.count > 0 {
@@ -146,18 +146,29 @@ package enum ListAnswers {
         return ListingPage(entries: entries, total: places.count, unreadable: list.unreadable)
     }
 
-    /// Decodes a list of names: an author's tags (`…/illustmanga/tags`), bookmark tags (`…/illusts/bookmark/tags`) or months of
-    /// bookmarks (`…/bookmark/periods`), in the service's order, each once.
+    /// Decodes a user's bookmark tags (`…/illusts/bookmark/tags`): those of public bookmarks.
+    ///
+    /// - Throws: `.withheld` if the service names none because there are too many bookmarks or tags.
+    package static func bookmarkTags(_ body: JSON) throws(Failure) -> ListingPage {
+        let isTooMuch = ["tooManyBookmark", "tooManyBookmarkTags"].contains { body[$0].flag == true }
+        if isTooMuch, body["public"] == .array([]) { throw .withheld("too many bookmarks") }
+        return try names(body["public"], "tag", TagName.name)
+    }
+
+    /// Decodes a list of names: an author's tags (`…/illustmanga/tags`), bookmark tags or months of bookmarks
+    /// (`…/bookmark/periods`), in the service's order, each once; those without works are left out.
     package static func names(
         _ list: JSON, _ field: String, _ name: (String) -> String?
     ) throws(Failure) -> ListingPage {
         guard list.isArray else {
             throw .unreadable("pixiv's list of names is none; pixiv may have changed it.")
         }
-        let names = list.elements.prefix(PixivLimits.tagsOfAuthor).compactMap { $0[field].text.flatMap(name) }
+        // The number of works stands under another name in months.
+        let shown = list.elements.filter { $0["cnt"].count ?? $0["count"].count != 0 }
+        let names = shown.prefix(PixivLimits.tagsOfAuthor).compactMap { $0[field].text.flatMap(name) }
             .uniqued(by: \.self)
-        if names.isEmpty, !list.elements.isEmpty {
-            throw noneUnderstood(list.elements.count, "names")
+        if names.isEmpty, !shown.isEmpty {
+            throw noneUnderstood(shown.count, "names")
         }
         let named = names.enumerated().map { NamedAuthor(id: UserID(rawValue: Int64($0) + 1), name: $1) }
         return ListingPage(authors: named, total: named.count, hasNext: false)
@@ -187,8 +198,14 @@ package enum ListAnswers {
         if page == 1, isEmpty, total != 0 {
             throw .unreadable("pixiv shows nothing where there should be something; asking again later helps.")
         }
-        if page > 1, isEmpty, total.map({ $0 <= (page - 1) * size }) ?? true { throw .pastTheEnd }
+        if page > 1, isEmpty, total.map({ $0 <= (page - 1) * size }) ?? true { throw end(total: total) }
         return total.map { $0 > page * size } ?? !isEmpty
+    }
+
+    /// The failure of an empty page after the last one; a total of 0 after a page that had entries is an answer that failed.
+    private static func end(total: Int?) -> Failure {
+        guard total == 0 else { return .pastTheEnd }
+        return .unreadable("pixiv counts nothing where it counted something; asking again later helps.")
     }
 
     private static func readable(_ list: WorkList) throws(Failure) -> WorkList {

@@ -16,8 +16,8 @@ package final class SessionKeeper: Sendable {
         var isExpired = false
         /// The time of the last request with a session that the service had refused, in Unix seconds.
         var askedAgain: Int64 = 0
-        /// Whether it was reported that the account does not show everything.
-        var saidWithheld = false
+        /// What the account was reported not to show.
+        var saidWithheld: Set<String> = []
         /// The last problem with the files.
         var problem: String?
     }
@@ -127,9 +127,7 @@ package final class SessionKeeper: Sendable {
     /// Reports that the service accepts the session and still withholds something.
     func withhold(_ what: String, from cookie: SessionCookie) {
         let isNews = guarded.withLock { state in
-            guard state.cookie == cookie, !state.saidWithheld else { return false }
-            state.saidWithheld = true
-            return true
+            state.cookie == cookie && state.saidWithheld.insert(what).inserted
         }
         guard isNews else { return }
         report("pixiv refuses \(what) although it takes \(cookie): switch R-18 on in the settings of the account")

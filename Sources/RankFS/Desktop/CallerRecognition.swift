@@ -21,16 +21,6 @@ final class CallerRecognition: Sendable {
         var isUnknown: Bool
     }
 
-    /// A lookup by which a desktop identifies itself in a directory.
-    struct Announcement {
-        /// The program; nil if unknown.
-        var program: CallingProgram?
-        /// Whether the lookup is for a person, so that thumbnails are needed that are not being made yet.
-        var isWanted: Bool
-        /// Whether the directory is listed.
-        var isListed: Bool
-    }
-
     private struct State {
         var callers = Callers()
         /// The waiters to resume when a program visits a directory, by its path.
@@ -98,13 +88,16 @@ final class CallerRecognition: Sendable {
     ///
     /// Desktops query some names first (`.hidden`: GIO and KDE; `.directory`: PCManFM and KDE's previews of folders); `ls`,
     /// `cp` and `rsync` query none of them.
+    ///
+    /// - Returns: The program, if known; whether the lookup is for a person, so that thumbnails are needed that are not being made
+    ///   yet; and whether the directory is listed.
     func announcement(
         _ name: [UInt8], in path: @autoclosure () -> String, by caller: Caller
-    ) -> Announcement? {
+    ) -> (program: CallingProgram?, isWanted: Bool, isListed: Bool)? {
         guard ProbedNames.isAnnouncement(name) else { return nil }
         let (path, isListed, program) = (path(), ProbedNames.isOpening(name), processes.program(caller.process))
         let isWanted = facts { $0.announced(in: path, isListed: isListed, by: program, now: $1) }
-        return Announcement(program: program, isWanted: isWanted, isListed: isListed)
+        return (program, isWanted, isListed)
     }
 
     // MARK: - Visits

@@ -3,7 +3,6 @@ import Fuse
 import ImageCache
 import Rankings
 import Synchronization
-import Thumbnails
 
 /// The thumbnails that a desktop needs.
 struct ThumbnailWish: Sendable {
@@ -167,7 +166,8 @@ final class DirectoryThumbnails: Sendable {
     ) -> [ThumbnailJob] {
         entries.enumerated().compactMap { index, entry in
             tree.thumbnailJob(
-                entry, of: listing.key, in: wish.directories, wish.spellings, length: listing.size(at: first + index))
+                entry, of: listing.key, in: wish.directories, wish.spellings,
+                length: listing.size(at: first + index))
         }
     }
 }
@@ -185,7 +185,8 @@ extension Tree {
         return ThumbnailJob(
             picture: entry.picture, paths: directories.map { "\($0)/\(entry.name)" },
             otherPaths: key.paths.map(\.text).filter { !directories.contains($0) }.map { "\($0)/\(entry.name)" },
-            spellings: spellings, preview: preview, modified: entry.picture.uploaded, length: length)
+            spellings: spellings, preview: preview, modified: entry.picture.uploaded, length: length, listing: key,
+            rank: Int(entry.rank))
     }
 }
 

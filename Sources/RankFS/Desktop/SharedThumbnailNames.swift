@@ -1,6 +1,5 @@
 import Catalog
 import System
-import Thumbnails
 
 /// Finds entries of listings by the digests in the names of their shared thumbnails.
 ///

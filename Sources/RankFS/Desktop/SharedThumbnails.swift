@@ -2,7 +2,6 @@ import Catalog
 import Fuse
 import Rankings
 import Synchronization
-import Thumbnails
 
 /// The directory `.sh_thumbnails` in every directory of pictures, and its directory of each size.
 ///
@@ -102,7 +101,8 @@ extension Tree {
     fileprivate func bytes(of thumbnail: Thumbnail, _ listing: Listing, _ index: Int) async -> [UInt8]? {
         guard let seeder = configuration.thumbnails,
             let job = thumbnailJob(
-                listing.entries[index], of: listing.key, in: [listing.key.path.text], length: listing.size(at: index))
+                listing.entries[index], of: listing.key, in: [listing.key.path.text],
+                length: listing.size(at: index))
         else { return nil }
         return await seeder.file(of: thumbnail, job)
     }

@@ -94,9 +94,11 @@ struct KindDirectory: ListingDirectory {
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let inner = listed.kind.among else { return tree.findPicture(name, listed, leastDigits: 1) }
-        guard let words = EntryName.searchWords(name),
+        // Tags look like names that programs probe (`.LIVE`): those of the list exist.
+        let isNamed = tree.catalog.listings.loaded(listed)?.index(named: name) != nil
+        guard let words = isNamed ? String(validating: name, as: UTF8.self) : EntryName.searchWords(name),
             let key = ListingKey(of: .listing(inner, "\(listed.subject.text)/\(words)"))
-        else { return .absent(TreeLimits.frozen) }
+        else { return .absent(TreeLimits.changing) }
         let directory = KindDirectory(path.child(words), key)
         return tree.findListing(key) { _ in directory }
     }

@@ -208,7 +208,7 @@ struct DayDirectory: ListingDirectory {
 
 /// `ranking/<mode>/latest`: a directory that shows the newest day, so that each picture of that day has two names.
 ///
-/// The pictures are the same inodes as in the day's directory, with a link count of 2: programs that handle hard links (tar,
+/// The pictures are the same inodes as in the day's directory, whose link count says so: programs that handle hard links (tar,
 /// borg, restic, `cp -a`, `rsync -H`, du) take each once. A directory can only be in one place, so `latest` and its
 /// `.sh_thumbnails` are inodes of their own.
 struct LatestDirectory: ListingDirectory {

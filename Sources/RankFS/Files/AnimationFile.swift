@@ -122,17 +122,9 @@ final class AnimationFile: Sendable {
     private static func copy(_ file: StoredFile, _ place: Int64, _ count: Int) throws(Failure) -> [UInt8] {
         let file = try file.picture()
         defer { withExtendedLifetime(file) {} }
-        var done = 0
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            while done < count {
-                let got = unsafe pread(
-                    file.descriptor, buffer.baseAddress.map { unsafe $0 + done }, count - done, Int(place) + done)
-                guard got > 0 else { break }
-                done += got
-            }
-            filled = done
+        guard let bytes = try? FileBytes.read(file.descriptor, at: place, count: count), bytes.count == count else {
+            throw .unusable("a stored archive cannot be read; check the disk")
         }
-        guard done == count else { throw .unusable("a stored archive cannot be read; check the disk") }
         return bytes
     }
 }

@@ -6,17 +6,22 @@ extension HelperFile {
     package static let statusPath = TreePath.entry(.helpers, "status.json")
 
     /// The target of `random.jpg` while no picture is stored.
-    static let standIn = HelperFile(.entry(.helpers, "nothing-stored.jpg")) { _ in StandIn.jpeg }
+    static let standIn = HelperFile(path: .entry(.helpers, "nothing-stored.jpg")) { _ in nothingStored }
+
+    /// The picture shown where there is no other yet: a framed landscape in soft colours, as picture viewers mark a place.
+    ///
+    /// A JPEG of 1200 x 800 pixels; always the same bytes.
+    static let nothingStored: [UInt8] = PackageResources.nothing_stored_jpg
 
     /// The helper files of a mount, in the order in which `.rankfs` lists its own.
     static func all(_ configuration: MountConfiguration) -> [HelperFile] {
         [
-            HelperFile(statusPath, isLive: true, text: configuration.status),
-            HelperFile(.entry(.helpers, "metrics"), isLive: true) { _ in configuration.metrics() },
-            HelperFile(.entry(.helpers, "version")) { _ in Array(configuration.version.utf8) },
-            HelperFile(.entry(.root, "CACHEDIR.TAG")) { _ in Array(cacheTagText.utf8) },
-            HelperFile(.entry(.root, ".trackerignore")) { _ in [] },
-            HelperFile(.entry(.root, ".xdg-volume-info")) { _ in
+            HelperFile(path: statusPath, isLive: true, text: configuration.status),
+            HelperFile(path: .entry(.helpers, "metrics"), isLive: true) { _ in configuration.metrics() },
+            HelperFile(path: .entry(.helpers, "version")) { _ in Array(configuration.version.utf8) },
+            HelperFile(path: .entry(.root, "CACHEDIR.TAG")) { _ in Array(cacheTagText.utf8) },
+            HelperFile(path: .entry(.root, ".trackerignore")) { _ in [] },
+            HelperFile(path: .entry(.root, ".xdg-volume-info")) { _ in
                 Array(volumeInfoText(name: configuration.volumeName).utf8)
             },
             standIn,

@@ -50,12 +50,13 @@ extension Tree {
         return await shownPlace(of: last)
     }
 
-    /// The place where the mount shows a picture to all users; nil if no stored directory does, or if it is a film.
+    /// The place where the mount shows a picture to all users, and not as a secret; nil if no stored directory does, or if it is a
+    /// film.
     private func shownPlace(of picture: PictureID) async -> (listing: Listing, index: Int)? {
         await catalog.listings.place(of: picture) { [self] listing, index in
             guard let entry = listing.entry(at: index), !entry.isHidden else { return false }
             let node = Node.picture(listing, Int32(clamping: index))
-            return node.refusal(in: self) == nil && !isKept(node)
+            return node.refusal(in: self) == nil && !isKept(node) && !node.isSecret
                 && PictureAttribute.mimeType(ofFileNamed: entry.name).hasPrefix("image/")
         }
     }

@@ -17,6 +17,8 @@ protocol TreeFile: Sendable {
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile
     /// Whether it opens without a request.
     func opens(in tree: Tree) async -> Bool
+    /// The work whose animation it is, and the rendition that is stored once it was encoded; nil for other files.
+    var encoded: (work: WorkID, rendition: Rendition)? { get }
     func refusal(in tree: Tree) -> Failure?
     func audience(in tree: Tree) -> Audience
 }
@@ -40,14 +42,9 @@ extension TreeFile {
     func knownSize(in tree: Tree) -> SizeAndTime? { nil }
     func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile? { nil }
     func opens(in tree: Tree) async -> Bool { true }
+    var encoded: (work: WorkID, rendition: Rendition)? { nil }
     func refusal(in tree: Tree) -> Failure? { nil }
     func audience(in tree: Tree) -> Audience { .everybody }
 }
 
 // MARK: - Stand in
-
-/// The picture shown where there is no other yet: a framed landscape in soft colours, as picture viewers mark a place.
-enum StandIn {
-    /// The picture as a JPEG, 1200 x 800 pixels; always the same bytes.
-    static let jpeg: [UInt8] = PackageResources.nothing_stored_jpg
-}

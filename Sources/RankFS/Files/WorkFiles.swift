@@ -77,6 +77,7 @@ struct EncodedFile: TreeFile {
     let rendition: Rendition
 
     var path: TreePath { .entry(.work(work), "ugoira.\(rendition.rawValue)") }
+    var encoded: (work: WorkID, rendition: Rendition)? { (work, rendition) }
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         let listing = try await tree.listing(ofWork: work)
@@ -142,13 +143,13 @@ struct AvatarFile: TreeFile {
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         guard let avatar = try await picture(in: tree) else {
-            return (Int64(StandIn.jpeg.count), tree.catalog.listings.loaded(.author(author))?.modified ?? 0)
+            return (Int64(HelperFile.nothingStored.count), tree.catalog.listings.loaded(.author(author))?.modified ?? 0)
         }
         return (avatar.size ?? 0, avatar.id.uploaded)
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        guard let avatar = try await picture(in: tree) else { return .text(StandIn.jpeg, isLive: false) }
+        guard let avatar = try await picture(in: tree) else { return .text(HelperFile.nothingStored, isLive: false) }
         return .picture(try tree.cache.open(avatar, neighbours: nil), size: avatar.size ?? 0)
     }
 

@@ -162,6 +162,10 @@ extension Node {
         case .picture(let listing, let index)
         where listing.entry(at: Int(index))?.isWithheld == true && tree.source.description.can(.signIn):
             (.zero, .zero)
+        // Another picture may get the name, at once where it is that of a page or of a place in a list. To make the kernel forget a name
+        // (fuse_lowlevel_notify_inval_entry) would wait for lookups in its directory, and outlive a kill of this process.
+        case .picture(let listing, _) where listing.key.ranking == nil:
+            (listing.key.kind.namesArePlaces ? .zero : TreeLimits.changing, TreeLimits.frozen)
         // Its link count changes when the next day appears.
         case .picture(let listing, _):
             (TreeLimits.frozen, tree.isInLatest(listing.key) ? TreeLimits.current : TreeLimits.frozen)

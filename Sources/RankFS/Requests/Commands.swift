@@ -5,21 +5,28 @@ import Rankings
 
 extension RankFileSystem {
     package func ioctl(_ request: IoctlRequest, reply: IoctlReply) {
-        guard let node = node(request.inode, or: reply) else { return }
+        let isNamed = request.input.count == MemoryLayout<UInt64>.size
+        let inode = isNamed ? request.input.reversed().reduce(0) { $0 << 8 | UInt64($1) } : request.inode
+        guard let node = node(inode, or: reply) else { return }
         if let failure = node.refusal(in: tree) { return refuse(reply, failure, subject: node.path.text) }
         // ENOTTY, as for any other ioctl: programs probe files with the ioctls of terminals.
-        guard let command = MountCommand(rawValue: request.command), command.isMeant(for: node) else {
+        guard let command = MountCommand(rawValue: isNamed ? request.command ^ MountCommand.onInode : request.command),
+            command.isMeant(for: node)
+        else {
             return reply.fail(Failure.noSuchCommand.errno)
         }
         guard tree.isOwner(request.caller) else { return refuse(reply, .commandIsOwners, subject: node.path.text) }
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
             let count =
                 switch command {
-                case .pin, .unpin, .evict:
-                    self.perform(command, on: try await self.pictures(of: node), openers: node.kind == .file ? 1 : 0)
-                case .refresh: try await self.refresh(node, inode: request.inode)
-                case .forget: try await self.forget(node, inode: request.inode)
-                case .unshare: try await self.unshare(node, inode: request.inode)
+                case .pin, .lacking: await self.perform(command, on: try await self.pictures(of: node), openers: 0)
+                case .unpin, .evict:
+                    await self.perform(
+                        command, on: await self.knownPictures(of: node), openers: !isNamed && node.kind == .file ? 1 : 0
+                    )
+                case .refresh: try await self.refresh(node, inode: inode)
+                case .forget: self.forget(node, inode: inode)
+                case .unshare: try await self.unshare(node, inode: inode)
                 }
             reply.result(Int32(clamping: count), output: [])
         }
@@ -34,11 +41,33 @@ extension RankFileSystem {
         return try await listing.entries(reaching: .max).filter { !$0.isWithheld && !$0.isHidden }.map(\.picture)
     }
 
-    private func perform(_ command: MountCommand, on pictures: [PictureID], openers: Int) -> Int {
+    /// Returns what can be stored of a path, as far as it is known without a request: pictures, and the animations made of them.
+    private func knownPictures(of node: Node) async -> [PictureID] {
+        switch node {
+        case .picture(let listing, let index): return [listing.entries[Int(index)].picture]
+        case .file(let file):
+            guard let (work, rendition) = file.encoded, let listing = await tree.catalog.listings.stored(.work(work)),
+                let picture = AnimationFiles.picture(rendition, in: listing)
+            else { return [] }
+            return [picture]
+        case .link: return []
+        case .directory(let directory):
+            var pictures: [PictureID] = []
+            for key in knownListings(of: directory) where key.kind.showsPictures {
+                guard let listing = await tree.catalog.listings.stored(key) else { continue }
+                pictures += listing.entries.map(\.picture)
+                pictures += AnimationFiles.encoded.compactMap { AnimationFiles.picture($0, in: listing) }
+            }
+            return pictures
+        }
+    }
+
+    private func perform(_ command: MountCommand, on pictures: [PictureID], openers: Int) async -> Int {
         switch command {
         case .pin: pictures.forEach { tree.cache.setPinned(true, $0) }
-        case .unpin: pictures.forEach { tree.cache.setPinned(false, $0) }
-        case .evict: return pictures.reduce(0) { tree.cache.evict($1, openers: openers) ? $0 + 1 : $0 }
+        case .unpin: return pictures.count { tree.cache.setPinned(false, $0) }
+        case .evict: return pictures.count { tree.cache.evict($0, openers: openers) }
+        case .lacking: return await tree.cache.lacking(pictures)
         case .refresh, .forget, .unshare: break
         }
         return pictures.count
@@ -53,13 +82,21 @@ extension RankFileSystem {
         return 1
     }
 
-    private func forget(_ node: Node, inode: UInt64) async throws(Failure) -> Int {
-        guard let directory = pictureListing(of: node), let key = try await directory.currentKey(in: tree) else {
-            return 0
-        }
-        let isKnown = tree.catalog.listings.forget(key)
+    private func forget(_ node: Node, inode: UInt64) -> Int {
+        guard case .directory(let directory) = node else { return 0 }
+        let forgotten = knownListings(of: directory).filter(tree.catalog.listings.forget)
+        for key in forgotten { invalidate(key.directory(), inode: inodes.number(of: .directory(key.directory()))) }
         invalidate(directory, inode: inode)
-        return isKnown ? 1 : 0
+        return forgotten.count
+    }
+
+    /// The listing of pictures that a directory shows, or all known listings at its path and below it; makes no request.
+    private func knownListings(of directory: any TreeDirectory) -> [ListingKey] {
+        if let listing = pictureListing(of: .directory(directory)) {
+            return listing.rememberedKey(in: tree).map { [$0] } ?? []
+        }
+        let beginning = directory.path == .root ? "" : "\(directory.path.text)/"
+        return tree.catalog.listings.keys.filter { "\($0.path.text)/".rest(after: beginning) != nil }
     }
 
     /// Removes from the shared tier what it holds of a path, and drops what is stored of it here; returns the objects removed.
@@ -68,7 +105,7 @@ extension RankFileSystem {
         if case .picture = node {
             let pictures = try await pictures(of: node)
             let removed = try await tier.forgetPictures(pictures)
-            _ = perform(.evict, on: pictures, openers: 1)
+            _ = await perform(.evict, on: pictures, openers: 1)
             return removed
         }
         guard let key = try await pictureListing(of: node)?.currentKey(in: tree) else { return 0 }
@@ -94,11 +131,17 @@ extension RankFileSystem {
 
 extension MountCommand {
     /// Whether a command applies to a node; a walk that gives commands continues below the others.
+    ///
+    /// What drops something applies to every directory but `recent/`, whose pictures are in other ones.
     fileprivate func isMeant(for node: Node) -> Bool {
         switch (self, node) {
         case (.refresh, .directory(let directory)): directory.isRefreshable
+        case (.unpin, .directory(let directory)), (.evict, .directory(let directory)),
+            (.forget, .directory(let directory)):
+            directory.path != .recent
         case (_, .directory(let directory)): directory.listing?.showsPictures == true
-        case (.pin, .picture), (.unpin, .picture), (.evict, .picture), (.unshare, .picture): true
+        case (.evict, .file(let file)): file.encoded != nil
+        case (.pin, .picture), (.unpin, .picture), (.evict, .picture), (.unshare, .picture), (.lacking, .picture): true
         case (_, .picture), (_, .file), (_, .link): false
         }
     }
@@ -106,9 +149,10 @@ extension MountCommand {
 
 // MARK: - Mount command
 
-/// The commands for a path in a mount, given by ioctl(2), which a read-only mount allows; they take no argument.
+/// The commands for a path in a mount, given by ioctl(2), which a read-only mount allows.
 ///
-/// The numbers are `_IO('R', n)` of ioctl(2). The answer is the number of pictures or listings concerned.
+/// The numbers are `_IO('R', n)` of ioctl(2), for the opened path. As `_IOW('R', n, uint64_t)` they have the number of an inode as
+/// their argument: to open a directory would request its listing. The answer is the number of pictures or listings concerned.
 package enum MountCommand: UInt32, Sendable, CaseIterable {
     /// Pins pictures, which keeps them once they are stored.
     case pin = 0x5201
@@ -118,8 +162,13 @@ package enum MountCommand: UInt32, Sendable, CaseIterable {
     case evict = 0x5203
     /// Requests a listing from the service again.
     case refresh = 0x5204
-    /// Drops a listing, as if it had never been requested.
+    /// Drops listings, as if they had never been requested.
     case forget = 0x5205
     /// Removes from the shared tier what it holds of a picture or of a listing, and requests it from the service again.
     case unshare = 0x5206
+    /// Counts the pictures that are not stored.
+    case lacking = 0x5207
+
+    /// The difference between `_IO('R', n)` and `_IOW('R', n, uint64_t)`.
+    package static let onInode: UInt32 = 0x4008_0000
 }

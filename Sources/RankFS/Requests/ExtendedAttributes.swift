@@ -7,7 +7,12 @@ import Synchronization
 extension RankFileSystem {
     /// Lists the names of attributes with a stable value: `cp -a` and `getfattr -d` complain about a listed name without a value.
     package func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
-        guard case .picture(let listing, let index) = inodes.node(request.inode) else { return reply.value([]) }
+        guard let node = inodes.node(request.inode), case .picture(let listing, let index) = node else {
+            return reply.value([])
+        }
+        if let failure = tree.refusal(of: node, to: request.caller) {
+            return refuse(reply, failure, subject: node.path.text)
+        }
         withRecord(request.inode, listing, Int(index), reply) { record in
             var names: [UInt8] = []
             for attribute in PictureAttribute.allCases where !attribute.isLive {
@@ -21,21 +26,25 @@ extension RankFileSystem {
     }
 
     package func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
-        if request.name == Self.dayAttribute, case .directory(let directory) = inodes.node(request.inode),
+        let attribute = PictureAttribute(rawValue: request.name)
+        let isOfDirectories = attribute == .withheld || request.name == Self.dayAttribute
+        // Programs ask for attributes of security modules and of access lists, also of what is closed to them.
+        guard let node = inodes.node(request.inode), node.directory == nil ? attribute != nil : isOfDirectories else {
+            return reply.fail(Failure.noSuchAttribute.errno)
+        }
+        if let failure = tree.refusal(of: node, to: request.caller) {
+            return refuse(reply, failure, subject: node.path.text)
+        }
+        if let directory = node.directory {
             // While the newest day is unknown, a guess would name a day that the service has not published.
-            let day = directory.day(in: tree)
-        {
-            return Self.give(day.description, reply)
+            if attribute == nil, let day = directory.day(in: tree) { return Self.give(day.description, reply) }
+            if attribute == .withheld, let key = directory.listing?.rememberedKey(in: tree) {
+                return giveCount(ofWithheldIn: key, reply)
+            }
         }
-        if request.name == PictureAttribute.withheld.rawValue,
-            case .directory(let directory) = inodes.node(request.inode),
-            let key = directory.listing?.rememberedKey(in: tree)
-        {
-            return giveCount(ofWithheldIn: key, reply)
+        guard let attribute, case .picture(let listing, let index) = node else {
+            return reply.fail(Failure.noSuchAttribute.errno)
         }
-        guard let attribute = PictureAttribute(rawValue: request.name),
-            case .picture(let listing, let index) = inodes.node(request.inode)
-        else { return reply.fail(Failure.noSuchAttribute.errno) }
         if attribute == .pools { return givePools(of: listing.entries[Int(index)].picture.work, reply) }
         if let value = value(attribute, listing, Int(index)) { return Self.give(value, reply) }
         guard attribute.isInRecord(of: listing.entries[Int(index)]) else {
@@ -86,7 +95,7 @@ extension RankFileSystem {
         }
         if let recent { return answer(recent) }
         later(reply, subject: { listing.path(of: entry) }) { () async throws(Failure) in
-            let record = try await self.tree.catalog.records.record(of: entry, in: listing)
+            let record = try await self.tree.catalog.listings.record(of: entry, in: listing)
             self.records.withLock { $0[inode] = (entry.picture, record) }
             answer(record)
         }

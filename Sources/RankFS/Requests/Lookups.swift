@@ -2,7 +2,6 @@ import Catalog
 package import Fuse
 import Rankings
 import Synchronization
-import Thumbnails
 
 extension RankFileSystem {
     package func lookup(_ request: LookupRequest, reply: EntryReply) {

@@ -83,7 +83,8 @@ extension RankFileSystem {
                 return nil
             } catch { return error }
         }
-        if let failure { throw failure }
+        // readdir(3) takes ENOENT for the end of the directory.
+        if let failure { throw failure.errno == .ENOENT ? .unreadable(failure.cause) : failure }
     }
 
     /// Packs the entries of a listing that are known now.
@@ -266,9 +267,8 @@ extension RankFileSystem {
         key.map { tree.catalog.listings.loaded($0) == nil && !tree.catalog.listings.isStored($0) } ?? true
     }
 
-    package func releaseDirectory(_ request: ReleaseRequest) {
-        memory.noteWork()
-        guard case .directory(let view) = handles.remove(request.handle) else { return }
+    /// Records what the reader of a closed directory has seen of it.
+    func closed(_ view: DirectoryView) {
         endGlance(view, isClosed: true)
         let opening = view.opening
         let listing: Listing? = if view.wasRead, case .listing(_, let listing) = view.content { listing } else { nil }

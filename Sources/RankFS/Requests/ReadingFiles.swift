@@ -86,7 +86,7 @@ extension RankFileSystem {
             reply.opened(handle: handle, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
         case .animation(let animation, let isAsTold):
             // The file contains the title, which authors change: the kernel must not cut the file to its former length.
-            if !isAsTold { invalidateAttributes(request.inode) }
+            if !isAsTold { tree.invalidateAttributes(request.inode) }
             let handle = handles.insert(.animation(animation, node))
             reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
         case .picture(let picture, let size):
@@ -186,7 +186,8 @@ extension RankFileSystem {
             // The picture was read before, and now without a request: the kernel had its pages.
             if handle.isUnread, handle.isNoted { tree.catalog.recents.noteAgain(handle.node.path.text) }
         case .animation(let file, _): file.close()
-        case .text, .directory, nil: break
+        case .directory(let view): closed(view)
+        case .text, nil: break
         }
     }
 }
@@ -283,11 +284,6 @@ extension RankFileSystem {
         default: return
         }
         pages.spoil(inode)
-        invalidateAttributes(inode)
-    }
-
-    /// Makes the kernel request the attributes of an inode again; wrong pages are dropped at the next open.
-    func invalidateAttributes(_ inode: UInt64) {
         tree.invalidateAttributes(inode)
     }
 }

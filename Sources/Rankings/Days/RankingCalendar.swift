@@ -122,18 +122,10 @@ package struct RankingDays: Sendable {
 /// The days from a ranking's first to its newest, by years and months.
 package struct PublishedDays: Hashable, Sendable {
     package let first: Day
+    /// Before `first` if no day is published.
     package let newest: Day
-    private let period: RankingPeriod
-
-    /// - Parameters:
-    ///   - first: The first day.
-    ///   - newest: The newest day; before `first` if no day is published.
-    ///   - period: The ranked period; each is represented by one day.
-    package init(first: Day, newest: Day, period: RankingPeriod = .day) {
-        self.first = first
-        self.newest = newest
-        self.period = period
-    }
+    /// The ranked period; each is represented by one day.
+    var period = RankingPeriod.day
 
     /// The years that have a published day, in order.
     package var years: [Int] {

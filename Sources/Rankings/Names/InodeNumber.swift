@@ -126,9 +126,9 @@ package enum InodeOrder: Hashable, Sendable {
         // that has pages of its own, 256 places share one.
         case .rank(let rank, let page) where rank < Self.lastRank: ((Self.bits(rank, 13) << 8) | Self.bits(page, 8), 21)
         case .rank(let rank, _): (UInt64(Self.lastRank << 8) | Self.bits((rank - Self.lastRank) >> 8, 8), 21)
-        // Numbers of works will have passed 2^28 at some time in the 2030s, and then have no order any more.
+        // Numbers of works will have passed 2^28 at some time in the 2030s: their order begins anew there.
         case .newestFirst(let work, let page):
-            (((1 << 28) - 1 - Self.bits(Int(work.rawValue), 28)) << 8 | Self.bits(page, 8), 36)
+            (((1 << 28) - 1 - UInt64(max(0, work.rawValue)) % (1 << 28)) << 8 | Self.bits(page, 8), 36)
         case .day(let day): (Self.bits(day.ordinal, 17), 17)
         }
     }

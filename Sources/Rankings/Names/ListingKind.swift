@@ -60,8 +60,8 @@ package enum ListingKind: Int, CaseIterable, Hashable, Sendable {
         case .series:
             // A series of an author's works, each under its number in the series; the last ones come first.
             ListingFacts(
-                "series", by: .number, at: .folder("series"), freshness: .halfDay, sharedUnder: "series",
-                mayBeAbsent: true)
+                "series", by: .number, at: .folder("series"), order: .lastFirst, freshness: .halfDay,
+                sharedUnder: "series", mayBeAbsent: true)
         case .family:
             // The posts that belong together: a post without a parent and its children.
             // One page holds any family.
@@ -194,6 +194,8 @@ package final class ListingFacts: Sendable {
     package enum Order: Hashable, Sendable {
         /// By rank, which begins each name.
         case ranked
+        /// By rank as well, the last one first: further entries have lower ranks.
+        case lastFirst
         /// Newest first: further entries have lower numbers.
         case newestFirst
         /// The order of the service, which says nothing about entries to come.
@@ -313,6 +315,11 @@ extension ListingKind {
 
     /// The kind with directories under the names in listings of this kind; nil if there is none.
     package var among: ListingKind? { Self.allCases.first { $0.facts.place == .among(self) } }
+
+    /// Whether names begin with places in the list, or are those of pages, and not the numbers of works.
+    package var namesArePlaces: Bool {
+        self == .collection || facts.contents == .pages || [.ranked, .lastFirst].contains(facts.order)
+    }
 
     /// Whether the entries are pictures.
     package var showsPictures: Bool { facts.contents != .authors && facts.contents != .listings }

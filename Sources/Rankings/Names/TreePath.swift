@@ -95,17 +95,20 @@ extension TreePath {
 // MARK: - Secrets
 
 extension TreePath {
-    private var isSecret: Bool {
+    private var holdsSecrets: Bool {
         switch self {
         case .listing(let kind, _), .own(let kind): kind.facts.isSecret
         default: false
         }
     }
 
+    /// Whether it is a directory of secret names, or below one.
+    package var isSecret: Bool { steps.contains(where: \.holdsSecrets) }
+
     /// The text as logs and displays show it: what is below a directory of secret names is left out.
     package var disclosed: String {
         let steps = steps
-        guard let first = steps.firstIndex(where: \.isSecret) else { return text }
+        guard let first = steps.firstIndex(where: \.holdsSecrets) else { return text }
         return steps[first].text + (first + 1 < steps.count ? "/…" : "")
     }
 }
@@ -294,6 +297,13 @@ package struct ListingKey: Hashable, Sendable {
             .listing(kind, "/\(TreePath.parts(subject.text).last)")
         default: .listing(kind, subject.text)
         }
+    }
+
+    /// The listing whose entries name this one, and its name there; nil for a kind that stands among no others.
+    package var outer: (listing: ListingKey, name: String)? {
+        guard case .among(let kind) = kind.facts.place else { return nil }
+        let (first, last) = TreePath.parts(subject.text)
+        return ListingKey(kind, named: first).map { ($0, last) }
     }
 
     /// The paths of the directories that may show this listing: its own, and that of the newest day or of the signed-in user.

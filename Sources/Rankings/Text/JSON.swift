@@ -23,6 +23,11 @@ package enum JSON: Sendable, Hashable {
         }
     }
 
+    /// An object of these members, in this order; those without a value are left out.
+    package static func members(_ members: [(name: String, value: JSON?)]) -> JSON {
+        .object(members.compactMap { member in member.value.map { Member(name: member.name, value: $0) } })
+    }
+
     /// The first member with a name; null in anything but an object that has one.
     package subscript(name: String) -> JSON {
         guard case .object(let members) = self else { return .null }

@@ -1,25 +1,25 @@
-extension JSONText {
+extension JSON {
     /// The encoded form of a value, with sorted names: numbers, texts, truth values, lists, and objects with names.
     ///
     /// - Throws: `EncodingError` for anything else: a number beyond `Int64`, or a superclass.
-    package init(_ value: some Encodable) throws {
+    package init(encoding value: some Encodable) throws {
         let node = Node()
         try node.fill(with: value)
-        self = node.text
+        self = node.value
     }
 }
 
 /// A value under construction; shared, because containers are handed out before they are filled.
 private final class Node {
-    private var scalar = JSONText.null
+    private var scalar = JSON.null
     private var elements: [Node]?
     private var members: [(name: String, node: Node)]?
 
     /// The value encoded so far.
-    var text: JSONText {
-        if let elements { return .list(elements.map(\.text)) }
+    var value: JSON {
+        if let elements { return .array(elements.map(\.value)) }
         guard let members else { return scalar }
-        return .object(members.sorted { $0.name < $1.name }.map { ($0.name, $0.node.text) })
+        return .object(members.sorted { $0.name < $1.name }.map { JSON.Member(name: $0.name, value: $0.node.value) })
     }
 
     func becomeList() { if elements == nil { elements = [] } }
@@ -44,15 +44,15 @@ private final class Node {
 
     func fill(with value: some Encodable, path: [any CodingKey] = []) throws {
         switch value {
-        case let value as Bool: scalar = .flag(value)
-        case let value as String: scalar = .text(value)
+        case let value as Bool: scalar = .bool(value)
+        case let value as String: scalar = .string(value)
         case .array(let elements) as JSON:
             becomeList()
             for value in elements { try element().fill(with: value) }
         case .object(let members) as JSON:
             becomeObject()
             for entry in members { try member(entry.name).fill(with: entry.value) }
-        case let value as JSON: scalar = JSONText(value)
+        case let value as JSON: scalar = value
         case let value as any BinaryFloatingPoint: scalar = .real(Double(value))
         case let value as any BinaryInteger:
             guard let number = Int64(exactly: value) else {
@@ -138,5 +138,5 @@ private struct Elements: UnkeyedEncodingContainer {
 
 extension JSON: Encodable {
     /// Encodes the value as a text: only encoders of other formats call this.
-    package func encode(to encoder: any Encoder) throws { try JSONText(self).line.encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try line.encode(to: encoder) }
 }

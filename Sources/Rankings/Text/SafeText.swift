@@ -1,7 +1,7 @@
 @_spi(_Unicode) import Swift
 
 /// Untrusted text made fit for a file name: normalised, nothing invisible, nothing that a file system refuses.
-enum SafeText {
+package enum SafeText {
     /// The number of scalars read; far more than a name holds, so that a title of megabytes costs no more than a short one.
     private static let scalarsRead = 2048
 
@@ -28,7 +28,7 @@ enum SafeText {
     /// The longest beginning of at most `limit` bytes that ends between two characters.
     ///
     /// If the first character alone is longer (a letter under a hundred accents), the beginning ends between two scalars.
-    static func cut(_ text: String, toBytes limit: Int) -> String {
+    package static func cut(_ text: String, toBytes limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var bytes = 0
         let characters = text.prefix { character in

@@ -127,45 +127,45 @@ extension WorkDetails {
     ///   - webPage: The page of the work on the service, for people.
     /// - Returns: The document, ending with a line break.
     package func json(pages: [String], webPage: String? = nil) -> String {
-        let members: [(name: String, value: JSONText?)] = [
+        let members: [(name: String, value: JSON?)] = [
             ("id", .integer(work.id.rawValue)),
-            ("title", .text(work.title)),
-            ("caption", .text(caption)),
+            ("title", .string(work.title)),
+            ("caption", .string(caption)),
             (
                 "author",
                 // A service that knows artists by name alone has no numbers for them.
-                .object([
+                .members([
                     ("id", work.author.rawValue > 0 ? .integer(work.author.rawValue) : nil),
-                    ("name", .text(work.authorName)),
+                    ("name", .string(work.authorName)),
                 ])
             ),
-            ("tags", .list(tags.map(\.json))),
-            ("type", .text(work.kind.word)),
-            ("width", JSONText(positive: work.width)),
-            ("height", JSONText(positive: work.height)),
+            ("tags", .array(tags.map(\.json))),
+            ("type", .string(work.kind.word)),
+            ("width", JSON(positive: work.width)),
+            ("height", JSON(positive: work.height)),
             ("page_count", .integer(Int64(work.pageCount))),
-            ("pages", .list(pages.map { .text($0) })),
-            ("created", JSONText(moment: created)),
-            ("uploaded", JSONText(moment: work.uploaded > 0 ? work.uploaded : nil)),
-            ("views", JSONText(count: work.views)),
-            ("likes", JSONText(count: work.ratings)),
-            ("bookmarks", JSONText(count: bookmarks)),
-            ("comments", JSONText(count: comments)),
-            ("restriction", .text(restriction)),
-            ("ai", work.isAI.map { .flag($0) }),
-            ("series", JSONText(told: series)),
+            ("pages", .array(pages.map { .string($0) })),
+            ("created", JSON(moment: created)),
+            ("uploaded", JSON(moment: work.uploaded > 0 ? work.uploaded : nil)),
+            ("views", JSON(count: work.views)),
+            ("likes", JSON(count: work.ratings)),
+            ("bookmarks", JSON(count: bookmarks)),
+            ("comments", JSON(count: comments)),
+            ("restriction", .string(restriction)),
+            ("ai", work.isAI.map { .bool($0) }),
+            ("series", JSON(told: series)),
             ("series_id", work.series.map { .integer($0) }),
-            ("origin", JSONText(told: work.origin)),
-            ("url", JSONText(told: webPage)),
+            ("origin", JSON(told: work.origin)),
+            ("url", JSON(told: webPage)),
         ]
-        return JSONText.object(members + more.map { ($0.name, JSONText($0.value)) }).document
+        return JSON.members(members + more.map { ($0.name, $0.value) }).document
     }
 }
 
 extension WorkDetails.Tag {
-    fileprivate var json: JSONText {
-        .object([
-            ("name", .text(name)), ("translation", JSONText(told: translation)), ("romaji", JSONText(told: romaji)),
+    fileprivate var json: JSON {
+        .members([
+            ("name", .string(name)), ("translation", JSON(told: translation)), ("romaji", JSON(told: romaji)),
         ])
     }
 }
@@ -187,22 +187,22 @@ extension AuthorProfile {
     /// - Parameter webPage: The page of the author on the service, for people; not the author's own, which is `web_page`.
     /// - Returns: The document, ending with a line break.
     package func json(webPage: String) -> String {
-        JSONText.object([
+        JSON.members([
             ("id", .integer(id.rawValue)),
-            ("name", .text(name)),
-            ("comment", .text(comment)),
-            ("following", JSONText(count: following)),
-            ("web_page", JSONText(told: self.webPage)),
-            ("region", JSONText(told: region)),
-            ("url", JSONText(told: webPage)),
+            ("name", .string(name)),
+            ("comment", .string(comment)),
+            ("following", JSON(count: following)),
+            ("web_page", JSON(told: self.webPage)),
+            ("region", JSON(told: region)),
+            ("url", JSON(told: webPage)),
         ]).document
     }
 }
 
-extension JSONText {
+extension JSON {
     fileprivate init?(told text: String?) {
         guard let text, !text.isEmpty else { return nil }
-        self = .text(text)
+        self = .string(text)
     }
 
     fileprivate init?(count: Int?) {
@@ -218,6 +218,6 @@ extension JSONText {
 
     fileprivate init?(moment seconds: Int64?) {
         guard let text = seconds.flatMap({ Timestamp.text($0) }) else { return nil }
-        self = .text(text)
+        self = .string(text)
     }
 }

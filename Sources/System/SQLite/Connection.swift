@@ -137,8 +137,7 @@ package final class Connection {
     // MARK: - A file that was removed
 
     private static func identity(of path: String) -> [UInt64]? {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil
+        fileStatus(at: path).map { [UInt64($0.st_dev), UInt64($0.st_ino)] }
     }
 
     /// Whether the file has lost its name while it is open: written data would be lost with the connection.

@@ -18,6 +18,11 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
         primary == .corrupt || primary == .notADatabase
     }
 
+    /// Whether the same change may succeed later: another program holds the database, or the disk has no room.
+    package var mayEnd: Bool {
+        [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL].contains(primary.rawValue)
+    }
+
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)

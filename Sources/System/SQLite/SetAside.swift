@@ -92,8 +92,7 @@ extension Connection {
     /// - Returns: The file that was set aside; nil if the file is sound or missing.
     /// - Throws: `DatabaseError` if it cannot be read for other reasons, or not be renamed.
     package static func setAsideIfDamaged(_ path: String) throws(DatabaseError) -> SetAside? {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return nil }
+        guard fileStatus(link: path) != nil else { return nil }
         guard isFile(path) else {
             return SetAside(path: try moveAside(path), reason: "something else lies in its place")
         }
@@ -112,8 +111,7 @@ extension Connection {
 
     /// Whether the path is that of an ordinary file, and not of a link.
     package static func isFile(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        fileStatus(link: path)?.st_mode.isFile ?? false
     }
 
     /// Opens a database, checked if its last owner did not close it or if it is small: a large file closed in order is not.
@@ -135,7 +133,6 @@ extension Connection {
     }
 
     private static func fileSize(_ path: String) -> off_t {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 ? status.st_size : 0
+        fileStatus(at: path)?.st_size ?? 0
     }
 }

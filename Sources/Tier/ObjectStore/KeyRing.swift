@@ -27,12 +27,16 @@ package final class KeyRing: Sendable {
         let isChanged: @Sendable () -> Bool
         /// Reads the credentials; blocks, within a time limit of its own.
         let read: @Sendable () throws(Failure) -> Loan
+        /// Ends a reading in progress, and each later one.
+        let stop: @Sendable () -> Void
 
         package init(
-            isChanged: @escaping @Sendable () -> Bool, read: @escaping @Sendable () throws(Failure) -> Loan
+            isChanged: @escaping @Sendable () -> Bool, read: @escaping @Sendable () throws(Failure) -> Loan,
+            stop: @escaping @Sendable () -> Void = {}
         ) {
             self.isChanged = isChanged
             self.read = read
+            self.stop = stop
         }
     }
 
@@ -46,6 +50,8 @@ package final class KeyRing: Sendable {
     private struct State {
         var loan: Loan?
         var reading: Task<Result<Loan, Failure>, Never>?
+        /// The reason why the last reading gave no credentials.
+        var failure: Failure?
         /// The start of the last reading.
         var began: ContinuousClock.Instant?
         /// The time of the last examination of the place.
@@ -99,11 +105,20 @@ package final class KeyRing: Sendable {
     }
 
     /// Returns other credentials in place of some that the store refused; nil if there are none.
-    func others(than refused: StoreKeys, by deadline: ContinuousClock.Instant) async -> StoreKeys? {
+    ///
+    /// - Throws: The reason why the place of credentials gives none.
+    func others(than refused: StoreKeys, by deadline: ContinuousClock.Instant) async throws(Failure) -> StoreKeys? {
         if let present = state.withLock({ $0.loan?.keys }), present != refused { return present }
-        guard mayRead(after: Self.interval), let loan = try? await renewed(by: deadline) else { return nil }
+        guard mayRead(after: Self.interval) else {
+            if let failure = state.withLock({ $0.failure }) { throw failure }
+            return nil
+        }
+        let loan = try await renewed(by: deadline)
         return loan.keys == refused ? nil : loan.keys
     }
+
+    /// Ends a reading in progress; there is no other one.
+    package func close() { source.stop() }
 
     /// Whether the last reading began long enough ago; one in progress is joined.
     private func mayRead(after interval: Duration) -> Bool {
@@ -123,7 +138,9 @@ package final class KeyRing: Sendable {
     }
 
     private func renewed(by deadline: ContinuousClock.Instant) async throws(Failure) -> Loan {
-        guard let result = await read().value(until: deadline, time) else { throw .timedOut }
+        guard let result = await read().value(until: deadline, time) else {
+            throw Task.isCancelled ? .cancelled : .troubled("its key could not be read in time")
+        }
         return try result.get()
     }
 
@@ -139,7 +156,10 @@ package final class KeyRing: Sendable {
                 }
                 self.state.withLock { state in
                     state.reading = nil
-                    if case .success(let loan) = result { state.loan = loan }
+                    switch result {
+                    case .success(let loan): (state.loan, state.failure) = (loan, nil)
+                    case .failure(let failure): state.failure = failure
+                    }
                 }
                 return result
             }

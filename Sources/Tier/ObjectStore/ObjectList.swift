@@ -14,6 +14,8 @@ package struct ObjectList: Hashable, Sendable {
     }
 
     package var entries: [Entry] = []
+    /// The lengths of the objects with keys that rankfs never writes.
+    package var others: [Int64] = []
     /// The token for the next part; nil after the last part.
     package var next: String?
 }
@@ -40,12 +42,15 @@ extension ObjectStore {
         guard let found = ObjectListReader.read(answer.body) else {
             throw .unreadable("its list of objects cannot be understood")
         }
-        return ObjectList(
-            entries: found.entries.compactMap { entry in
-                place.key(listed: entry.key).map {
-                    ObjectList.Entry(key: $0, size: entry.size, written: entry.written)
-                }
-            }, next: found.next)
+        var list = ObjectList(next: found.next)
+        for entry in found.entries {
+            if let key = place.key(listed: entry.key) {
+                list.entries.append(ObjectList.Entry(key: key, size: entry.size, written: entry.written))
+            } else {
+                list.others.append(entry.size)
+            }
+        }
+        return list
     }
 }
 

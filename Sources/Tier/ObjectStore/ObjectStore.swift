@@ -11,7 +11,7 @@ package import HTTP
 /// A value; any task may call. Cancelling the task cancels the request.
 package struct ObjectStore: Sendable {
     package let place: StorePlace
-    let keys: KeyRing
+    package let keys: KeyRing
     /// The secret of the machines that share the store; nil where every writer is trusted.
     let secret: ObjectSecret?
     package let transport: any Transport
@@ -78,7 +78,7 @@ package struct ObjectStore: Sendable {
         switch answer.head.status {
         case 200: return .object(StoredObject(answer, secret))
         case 304: return .unchanged
-        case 404 where !answer.namesBucket: return .absent
+        case 404 where answer.namesKey: return .absent
         default: throw Failure(status: answer.head.status, body: answer.body)
         }
     }
@@ -102,7 +102,7 @@ package struct ObjectStore: Sendable {
         let answer = try await send(request, urgency: urgency, into: receiver)
         switch answer.head.status {
         case 200: return true
-        case 404 where !answer.namesBucket: return false
+        case 404 where answer.namesKey: return false
         default: throw Failure(status: answer.head.status, body: answer.body)
         }
     }
@@ -136,10 +136,13 @@ package struct ObjectStore: Sendable {
         let answer = try await send(request)
         switch answer.head.status {
         case 200, 201, 204: return Written(etag: answer.head.etag)
-        // 409: two writes at once (Amazon S3 User Guide, "Conditional writes"); 404: the object of `isStill` is gone.
+        // 409: two writes at once (Amazon S3 User Guide, "Conditional writes").
         case 412, 409: return nil
-        case 404 where !answer.namesBucket: return nil
-        default: throw Failure(status: answer.head.status, body: answer.body)
+        default:
+            let failure = Failure(status: answer.head.status, body: answer.body)
+            // The object is gone.
+            if case .isStill = condition, answer.head.status == 404, failure != .noBucket { return nil }
+            throw failure
         }
     }
 
@@ -150,10 +153,11 @@ package struct ObjectStore: Sendable {
     ///   - description: Its metadata, which a copy onto itself must state again (Amazon S3 API Reference, "CopyObject").
     ///   - etag: The ETag of the object that they describe; another one stays as it is.
     ///   - deadline: The time at which the request fails.
+    /// - Returns: Whether the store can do it; an object that is gone or another one by now is not written.
     /// - Throws: The reason why the store did not write it.
     package func renew(
         _ key: ObjectKey, _ description: ObjectDescription, if etag: String, deadline: ContinuousClock.Instant
-    ) async throws(Failure) {
+    ) async throws(Failure) -> Bool {
         var request = request(.put, place.url(of: key), limit: Self.longestError, deadline: deadline)
         request.priority = .preload
         let type = description.mediaType.isEmpty ? ObjectDescription.anyType : description.mediaType
@@ -161,10 +165,11 @@ package struct ObjectStore: Sendable {
         request.headers += ["x-amz-copy-source: \(place.path(of: key))", "x-amz-metadata-directive: REPLACE"]
         request.headers.append("x-amz-copy-source-if-match: \(etag)")
         let answer = try await send(request)
-        if answer.head.status == 412 { return }
+        switch answer.head.status {
         // An error may come after a status of success.
-        guard answer.head.status == 200, ObjectStore.isCopied(answer.body) else {
-            throw Failure(status: answer.head.status, body: answer.body)
+        case 200 where Self.isCopied(answer.body), 404, 412: return true
+        case 400 where !Failure.refusesKeys(answer.body), 405, 501: return false
+        default: throw Failure(status: answer.head.status, body: answer.body)
         }
     }
 
@@ -214,7 +219,7 @@ package struct ObjectStore: Sendable {
         let keys = try await keys.current(by: request.deadline)
         let answer = try await send(request, keys, urgency, receiver)
         guard (400...403).contains(answer.head.status), Failure.refusesKeys(answer.body),
-            let others = await self.keys.others(than: keys, by: request.deadline)
+            let others = try await self.keys.others(than: keys, by: request.deadline)
         else { return answer }
         return try await send(request, others, urgency, receiver)
     }
@@ -251,10 +256,8 @@ package struct ObjectStore: Sendable {
 }
 
 extension HTTPResponse {
-    /// Whether the bucket itself is missing.
-    fileprivate var namesBucket: Bool {
-        Failure(status: head.status, body: body) == .noBucket
-    }
+    /// Whether the store says that it has no object of this key; a front without a store behind it answers 404 to anything.
+    fileprivate var namesKey: Bool { Failure.code(in: body) == "NoSuchKey" }
 }
 
 // MARK: - Stored object

@@ -42,7 +42,7 @@ extension Failure {
     }
 
     /// The code in `<Code>…</Code>` of an answer (Amazon S3 API Reference, "Error responses").
-    private static func code(in body: [UInt8]) -> String? {
+    static func code(in body: [UInt8]) -> String? {
         let text = String(decoding: body.prefix(4096), as: UTF8.self)
         guard let start = text.range(of: "<Code>"), let end = text[start.upperBound...].range(of: "</Code>") else {
             return nil

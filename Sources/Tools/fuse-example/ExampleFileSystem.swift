@@ -80,8 +80,6 @@ final class ExampleFileSystem: FileSystem {
 
     func release(_ request: ReleaseRequest) {}
 
-    func releaseDirectory(_ request: ReleaseRequest) {}
-
     func part(of request: ReadRequest) -> FilePart? { nil }
 
     func forget(_ inode: UInt64, lookups: UInt64) {

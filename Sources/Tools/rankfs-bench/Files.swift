@@ -26,8 +26,7 @@ func files(below directory: String) -> [String] {
 
 /// The size of a file; -1 if it cannot be read.
 func size(of path: String) -> Int {
-    var status = stat()
-    return unsafe lstat(path, &status) == 0 ? status.st_size : -1
+    fileStatus(link: path)?.st_size ?? -1
 }
 
 /// Reads a range of a file and returns the number of bytes read.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 
 /// A file system that shows the day's pictures: rankfs, or one of its peers.
 final class Subject {
@@ -119,7 +120,6 @@ final class Subject {
     func path(ofRank rank: String) -> String { files().first { $0.rank == rank }?.path ?? "" }
 
     private func device(of path: String) -> dev_t {
-        var status = stat()
-        return unsafe lstat(path, &status) == 0 ? status.st_dev : 0
+        fileStatus(link: path)?.st_dev ?? 0
     }
 }

@@ -1,11 +1,10 @@
-import CLinux
 import Fuse
 import Glibc
 import RankFS
 import Rankings
 import System
 
-/// `rankfs pin`, `unpin`, `evict`, `refresh` and `forget`: ioctls on paths inside a mount.
+/// `rankfs pin`, `unpin`, `evict`, `refresh` and `forget`: ioctls for paths inside a mount.
 struct ActCommand: Command {
     let command: MountCommand
     let paths: [String]
@@ -19,13 +18,14 @@ struct ActCommand: Command {
             .unpin, summary: "let pinned pictures go again", "Lets pictures go again when room is needed."),
         definition(
             .evict, summary: "drop what is stored of pictures",
-            "Drops what is stored of pictures; what is open stays."),
+            "Drops what is stored of pictures, and of animations made of them; what is open stays. Nothing is requested."
+        ),
         definition(
             .refresh, summary: "ask the service again for a listing",
             "Asks the service again: a day, an author, a work, a search, a mode's newest day."),
         definition(
             .forget, summary: "drop a past search or another listing",
-            "Drops a listing, as if it had never been opened: a past search, an author."),
+            "Drops a listing, as if it had never been opened: a past search, an author, a list of names."),
     ]
 
     /// `rankfs tier forget`, which the command `tier` describes.
@@ -39,8 +39,9 @@ struct ActCommand: Command {
             details: """
                 \(details)
 
-                Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this.
-                Exit status: 0 done, 1 pin could not download everything now, 64 usage, 69 unavailable.
+                Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this;
+                with allow_other, only the owner and root.
+                Exit status: 0 done, \(command == .pin ? "1 not all of it is stored, " : "")64 usage, 69 unavailable.
                 """
         ) { arguments throws(ProgramError) in
             guard !arguments.positions.isEmpty, !arguments.positions.contains("") else {
@@ -54,23 +55,29 @@ struct ActCommand: Command {
         let table = MountTable.current()
         let mounts = table.ownMountPoints
         var tally = Tally()
-        for path in paths {
-            guard let canonical = LocalFiles.canonical(path) else {
-                let beginning = LocalFiles.canonicalBeginning(of: LocalFiles.absolute(path))
-                if let complaint = WrongMode.complaint(
-                    at: beginning, in: mounts, source: { SourceName.mounted(at: $0, table) })
-                {
-                    throw ProgramError(.usage, complaint)
-                }
-                throw ProgramError(.unavailable, "\(LogText.escaped(path)) does not exist; look with ls.")
+        // All are found before anything is done: a command that is refused has changed nothing.
+        let found = try paths.map { path throws(ProgramError) in
+            let beginning = LocalFiles.canonicalBeginning(of: try LocalFiles.absolute(path))
+            if let complaint = WrongMode.complaint(
+                at: beginning, in: mounts, source: { SourceName.mounted(at: $0, table) })
+            {
+                throw ProgramError(.usage, complaint)
+            }
+            let canonical: String
+            do throws(SystemError) { canonical = try LocalFiles.resolved(path) } catch {
+                let isMissing = error.code == ENOENT || error.code == ENOTDIR
+                let reason =
+                    isMissing ? " does not exist; look with ls" : ": \(command.complaint(error, at: beginning))"
+                throw ProgramError(.unavailable, "\(LogText.escaped(path))\(reason).")
             }
             guard mounts.contains(where: { canonical.way(from: $0) != nil }) else {
                 throw ProgramError(
                     .usage,
                     "\(LogText.escaped(path)) is not inside a mount of rankfs; `rankfs status` lists those there are.")
             }
-            try Self.act(command, on: canonical, mounts, &tally)
+            return canonical
         }
+        for path in found { try Self.act(command, on: path, mounts, &tally) }
         Output.print(command.outcome(tally))
         // The missing pictures are reported already; scripts check the exit status.
         if tally.failed > 0 { throw ProgramError(.incomplete, "") }
@@ -91,7 +98,7 @@ struct ActCommand: Command {
         _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout Tally
     ) throws(ProgramError) {
         do throws(SystemError) {
-            let count = try ask(command, path)
+            let count = try MountedFiles.give(command, to: path, in: mounts)
             if command == .unshare, (try? LocalFiles.isDirectory(path)) == true {
                 tally.documents += count
             } else {
@@ -99,7 +106,7 @@ struct ActCommand: Command {
             }
         } catch {
             guard error.code == ENOTTY, let entries = try? MountedFiles.list(path) else {
-                throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error)).")
+                throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
             }
             let isRoot = mounts.contains(path)
             for entry in entries.sorted(by: { $0.name < $1.name })
@@ -109,41 +116,26 @@ struct ActCommand: Command {
             }
             return
         }
-        if command == .pin { tally.failed += download(path) }
+        guard command == .pin else { return }
+        download(path)
+        do throws(SystemError) { tally.failed += try MountedFiles.give(.lacking, to: path, in: mounts) } catch {
+            throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
+        }
     }
 
-    private static func ask(_ command: MountCommand, _ path: String) throws(SystemError) -> Int {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { throw SystemError.last() }
-        defer { close(file) }
-        let result = rankfs_ioctl(file, UInt(command.rawValue))
-        guard result >= 0 else { throw SystemError.last() }
-        return Int(result)
-    }
-
-    /// Reads a picture, or every picture of a directory, so that the mount stores it; returns the number of failures.
-    ///
-    /// A picture of a directory that the service withholds is expected and no failure; a failure does not stop the other pictures.
-    private static func download(_ path: String) -> Int {
-        guard let names = try? LocalFiles.names(in: path) else { return failure(of: path) == nil ? 0 : 1 }
+    /// Reads a picture, or every picture of a directory, so that the mount stores it; a failure does not stop the others.
+    private static func download(_ path: String) {
+        let reader = FetchReader(mount: path, target: nil)
+        guard let names = try? LocalFiles.names(in: path) else {
+            _ = try? reader.read(path)
+            return
+        }
         let isTerminal = isatty(2) == 1
-        var failed = 0
         for (index, name) in names.sorted().enumerated() {
-            if isTerminal { FileBytes.write(Array("\rdownloaded \(index - failed) of \(names.count)".utf8), to: 2) }
-            if let failure = failure(of: "\(path)/\(name)"), failure.code != EACCES { failed += 1 }
+            if isTerminal { FileBytes.write(Array("\rdownloaded \(index) of \(names.count)".utf8), to: 2) }
+            _ = try? reader.read("\(path)/\(name)")
         }
         if isTerminal { FileBytes.write(Array("\r\u{1B}[K".utf8), to: 2) }
-        return failed
-    }
-
-    /// The reason why a picture cannot be read; nil if it can.
-    private static func failure(of path: String) -> SystemError? {
-        do throws(SystemError) {
-            _ = try FetchReader(mount: path, target: nil).read(path)
-            return nil
-        } catch {
-            return error
-        }
     }
 }
 
@@ -160,6 +152,7 @@ extension MountCommand {
         case .refresh: "refresh"
         case .forget: "forget"
         case .unshare: "tier forget"
+        case .lacking: ""
         }
     }
 
@@ -174,16 +167,21 @@ extension MountCommand {
         case .evict: "dropped \(Counted.text(count, "stored picture"))"
         case .refresh: "refreshed \(Counted.text(count, "listing"))"
         case .forget: "forgot \(Counted.text(count, "listing"))"
+        case .lacking: ""
         case .unshare:
             "removed from the tier: \(Counted.text(count, "picture")), \(Counted.text(tally.documents, "document"))"
         }
     }
 
-    fileprivate func complaint(_ failure: SystemError) -> String {
+    fileprivate func complaint(_ failure: SystemError, at path: String) -> String {
         if failure.code == EPERM { return "only the mount's owner and root may do that; ask them, or for share=all" }
+        if failure.code == EACCES, MountTable.current().isOthers(path) {
+            return "the mount is another user's; ask them, or for allow_other and share=all"
+        }
+        if failure.code == EACCES { return "\(failure.text); what only signed-in users see needs `rankfs login`" }
         guard failure.code == ENOTTY else { return "\(failure.text); `rankfs status` tells more" }
         return switch self {
-        case .pin, .unpin, .evict: "it is no picture and no directory of pictures; name one of those"
+        case .pin, .unpin, .evict, .lacking: "it is no picture and no directory of pictures; name one of those"
         case .refresh, .forget: "it is no listing; name a day, an author, a work or a search"
         case .unshare: "it is no picture and no listing; name a picture, a day, an author or a work"
         }

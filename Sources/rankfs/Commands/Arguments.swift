@@ -53,18 +53,15 @@ struct Arguments {
 
     /// Parses a flag of the command alone; false for another word.
     private mutating func takesFlag(_ word: String, of synopsis: Synopsis) throws(ProgramError) -> Bool {
-        let name = String(word.prefix { $0 != "=" })
+        let (name, value) = OptionTable.parts(of: word)
         guard let flag = synopsis.flags.first(where: { $0.name == name && $0.name.hasPrefix("--") }) else {
             return false
         }
         if flag.value == nil {
-            guard name == word else { return false }
+            guard value == nil else { return false }
             flags.insert(name)
-        } else if name == word {
-            guard let value = words.popFirst() else { throw ProgramError(.usage, "\(name) needs a value behind it.") }
-            values[name] = value
         } else {
-            values[name] = String(word.dropFirst(name.count + 1))
+            values[name] = if let value { value } else { try self.value(of: name) }
         }
         return true
     }
@@ -84,9 +81,7 @@ struct Arguments {
 
     /// `--name=value` or `--name value`.
     private mutating func parseLongFlag(_ word: String) throws(ProgramError) {
-        let flag = word.dropFirst(2)
-        let name = String(flag.prefix { $0 != "=" })
-        let given = flag.count > name.count ? String(flag.dropFirst(name.count + 1)) : nil
+        let (name, given) = OptionTable.parts(of: String(word.dropFirst(2)))
         if name == "ready-fd" {
             guard let descriptor = given.flatMap({ Int32($0) }), descriptor > 2 else {
                 throw ProgramError(.usage, "--ready-fd is for rankfs itself; leave it out.")

@@ -4,7 +4,7 @@ import HTTP
 import ImageCache
 import Sourcing
 import System
-import Thumbnails
+import RankFS
 
 /// `rankfs cache`: inspects and maintains the stored pictures, without a mount.
 struct CacheCommand: Command {
@@ -48,7 +48,8 @@ struct CacheCommand: Command {
 
     func run() throws(ProgramError) {
         let (settings, _, home) = try SettingsLoader.load(request)
-        try CacheMaintenance(request, settings: settings, home: home).run(action)
+        let place = try CachePlace(settings, source: request.source, home: home)
+        try CacheMaintenance(settings: settings, place: place).run(action)
     }
 }
 
@@ -59,18 +60,11 @@ struct CacheCommand: Command {
 /// Only `info` works beside a running mount. The other actions hold the cache's lock, which a mount holds for its whole
 /// lifetime; a mount checks, prunes and repairs the files that it uses itself.
 struct CacheMaintenance {
-    let source: SourceName
     let settings: Settings
     let place: CachePlace
 
     /// The mistakes that a long report lists at most.
     private static let mostLines = 20
-
-    init(_ request: MountRequest, settings: Settings, home: Home) throws(ProgramError) {
-        source = request.source
-        self.settings = settings
-        place = try CachePlace(settings, source: request.source, home: home)
-    }
 
     func run(_ action: CacheCommand.Action) throws(ProgramError) {
         guard unsafe access(place.directory, F_OK) == 0 else {
@@ -116,6 +110,9 @@ struct CacheMaintenance {
     // MARK: - Actions
 
     private func info() throws(Failure) {
+        guard CachePlace.mayHoldCache((try? LocalFiles.names(in: place.directory)) ?? []) else {
+            throw .unusable("\(place.directory) holds files that are not rankfs's; name another one with -o cache_dir=")
+        }
         let found = try ImageCache.inspect(directory: place.directory)
         let thumbnails = ThumbnailLedger(path: place.thumbnails).survey()
         Output.print(Self.text(of: found, thumbnails: thumbnails, directory: shown, budget: settings.cacheSize))
@@ -181,21 +178,22 @@ struct CacheMaintenance {
         let marks = found.missingMarks.map { LogText.escaped($0) }.joined(separator: ", ")
         return [
             "directory  \(directory)",
-            "pictures   \(found.pictures) stored, \(ValueParsers.sizeText(found.bytes)) of the "
-                + "\(ValueParsers.sizeText(budget)) that cache_size allows",
-            "partial    \(found.partialPictures) unfinished, \(ValueParsers.sizeText(found.partialBytes)) of them received",
-            "thumbnails \(thumbnails.files) made for file managers, \(ValueParsers.sizeText(thumbnails.bytes))",
+            "pictures   \(found.pictures) stored, \(SizeText.text(found.bytes)) of the "
+                + "\(SizeText.text(budget)) that cache_size allows",
+            "partial    \(found.partialPictures) unfinished, \(SizeText.text(found.partialBytes)) of them received",
+            "thumbnails \(thumbnails.files) made for file managers, \(SizeText.text(thumbnails.bytes))",
             "backups    " + (marks.isEmpty ? "every mark that keeps them away is set" : "missing marks: \(marks)"),
         ].joined(separator: "\n")
     }
 
     static func text(of found: CacheVerification, directory: String) -> String {
         var lines = found.mistakes.prefix(mostLines).map { mistake in
-            "removed    \(LogText.escaped(mistake.path, limit: LogText.longestLine)): \(LogText.escaped(mistake.reason))"
+            (mistake.isKept ? "unread     " : "removed    ")
+                + "\(LogText.escaped(mistake.path, limit: LogText.longestLine)): \(LogText.escaped(mistake.reason))"
         }
         if found.mistakes.count > mostLines { lines.append("           and \(found.mistakes.count - mostLines) more") }
         lines.append(
-            "in order   \(found.pictures) pictures, \(ValueParsers.sizeText(found.bytes)), and "
+            "in order   \(found.pictures) pictures, \(SizeText.text(found.bytes)), and "
                 + "\(found.partialPictures) unfinished ones in \(directory)")
         return lines.joined(separator: "\n")
     }
@@ -206,15 +204,15 @@ struct CacheMaintenance {
         let pictures = before.pictures - after.pictures
         let partials = before.partialPictures - after.partialPictures
         let bytes = before.bytes + before.partialBytes - after.bytes - after.partialBytes
-        return "removed \(pictures) pictures and \(partials) unfinished ones, \(ValueParsers.sizeText(bytes)); "
-            + "\(after.pictures) pictures stay, \(ValueParsers.sizeText(after.bytes)) of "
-            + "\(ValueParsers.sizeText(budget)), in \(directory)"
+        return "removed \(pictures) pictures and \(partials) unfinished ones, \(SizeText.text(bytes)); "
+            + "\(after.pictures) pictures stay, \(SizeText.text(after.bytes)) of "
+            + "\(SizeText.text(budget)), in \(directory)"
     }
 
     static func text(of removal: CacheRemoval, thumbnails: ThumbnailLedger.Tally, directory: String) -> String {
         let pinned = removal.pinned > 0 ? " (\(removal.pinned) of them pinned)" : ""
-        return "removed \(removal.pictures) pictures\(pinned), \(ValueParsers.sizeText(removal.bytes)), "
+        return "removed \(removal.pictures) pictures\(pinned), \(SizeText.text(removal.bytes)), "
             + "\(removal.partialPictures) unfinished ones and every listing from \(directory), and "
-            + "\(thumbnails.files) thumbnails for file managers, \(ValueParsers.sizeText(thumbnails.bytes))"
+            + "\(thumbnails.files) thumbnails for file managers, \(SizeText.text(thumbnails.bytes))"
     }
 }

@@ -58,12 +58,16 @@ enum CommandTable {
 
         func run() {
             let mountPoints = MountTable.current().mountPoints(of: geteuid())
-            Output.print("\(overview)\nNext: \(Self.next(Finding.fuse(), mountPoints: mountPoints))")
+            Output.print(
+                "\(overview)\nNext: \(Self.next(Finding.fuse(), mountPoints: mountPoints, read: MountedStatus.read))")
         }
 
-        /// The next step: a remedy for what keeps this user from mounting, else a mount, else a look into one.
-        static func next(_ findings: [Finding], mountPoints: [String]) -> String {
+        /// The next step: a remedy for what keeps this user from mounting, else a mount, else a directory of one that answers.
+        static func next(
+            _ findings: [Finding], mountPoints: [String], read: (String) throws(ProgramError) -> [UInt8]
+        ) -> String {
             if let mountPoint = mountPoints.last {
+                do throws(ProgramError) { _ = try read(mountPoint) } catch { return error.message }
                 return "`ls \(LogText.escaped(mountPoint))/ranking/*/latest/`, or open that folder in a file manager."
             }
             if let wrong = findings.first(where: { $0.verdict == .wrong }) { return "\(wrong.subject): \(wrong.text)" }

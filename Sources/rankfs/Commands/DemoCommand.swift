@@ -12,7 +12,7 @@ struct DemoCommand: Command {
         details: """
             Mounts the embedded source, which draws its pictures itself and speaks as the service of SOURCE does (\(SourceTable.names);
             the first one if none is named), on MOUNTPOINT (\(standardMountPoint) if none
-            is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless cache_dir is given.
+            is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless -o cache_dir=DIR is given.
             """
     ) { arguments throws(ProgramError) in try DemoCommand(arguments) }
 
@@ -28,19 +28,36 @@ struct DemoCommand: Command {
             }
             request.mountPoint = directory + Self.standardMountPoint.dropFirst(1)
         }
-        let ownCache =
-            settings.cacheDirectory == nil ? home.cacheDirectory(named: "\(request.source.rawValue)-tour") : nil
+        // A cache_dir of the configuration, and a tier, are meant for the service's pictures.
+        let given = Set(request.options.assignments.map(\.name))
+        let ownCache = given.contains("cache_dir") ? nil : home.cacheDirectory(named: "\(request.source.rawValue)-tour")
         if let ownCache { settings.cacheDirectory = ownCache }
+        if !given.contains("tier") { settings.tier = nil }
         let made = try Self.makeFolder(request.mountPoint)
         // A relative path would not lead back to the folder.
         let folder = LocalFiles.canonicalParent(of: request.mountPoint) ?? request.mountPoint
         defer { if made { unsafe _ = rmdir(folder) } }
+        if made { Self.removeOnSignals(folder) }
         try MountService(
             request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
             announce: { [source = request.source] in Output.print(Self.tour($0, source.description)) }
         ).run()
         // Not after a failure: the cache may belong to another demo.
         if let ownCache { LocalFiles.removeTree(ownCache) }
+    }
+
+    /// The path of the folder to remove, for the handler of signals.
+    nonisolated(unsafe) private static var madeFolder: UnsafeMutablePointer<CChar>?
+
+    /// Lets a Ctrl-C remove the folder until the mount has handlers of its own, a moment later.
+    private static func removeOnSignals(_ folder: String) {
+        unsafe madeFolder = strdup(folder)
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            _ = signal(number) { number in
+                if let folder = unsafe DemoCommand.madeFolder { unsafe _ = rmdir(folder) }
+                _exit(128 + number)
+            }
+        }
     }
 
     /// Creates the folder; returns false if it existed.

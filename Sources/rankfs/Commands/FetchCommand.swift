@@ -1,6 +1,7 @@
 import Fuse
 import Glibc
 import Rankings
+import System
 
 /// `rankfs fetch`: downloads in advance, and exports with `--to`; uses a mount like any other program.
 struct FetchCommand: Command {
@@ -18,7 +19,7 @@ struct FetchCommand: Command {
         brief: "PATH… [--to FOLDER]", summary: "download ahead; with --to copy, and go on after a stop",
         details: """
             Reads what PATH names from a mount, so that it is stored, after telling what that will cost. A PATH is absolute, relative to
-            the present folder, or relative to the root of the only mount:
+            the present folder, or relative to the root of the mount that this folder is in, or of the only mount:
               ranking/daily/2024-05-01                  a day; so are works/ID, users/ID, users/ID/bookmarks, search/WORDS
               ranking/daily/2024-01-01..2024-01-31      a range of days, both included
               ranking/daily                             every day that is listed
@@ -30,7 +31,8 @@ struct FetchCommand: Command {
               -n, --dry-run tell only what it will cost
 
             Waits when the service asks to slow down. Ctrl-C stops at once.
-            Exit status: 0 everything is there, 1 a part is not, 64 usage, 69 unavailable, 73 FOLDER cannot be written, 130 stopped.
+            Exit status: 0 everything is there, 1 a part is not, 64 usage, 69 unavailable, 73 FOLDER cannot be written, 130 stopped
+            by Ctrl-C, 143 by SIGTERM, 129 by the end of the terminal.
             """
     ) { arguments throws(ProgramError) in
         let command = FetchCommand(
@@ -68,23 +70,32 @@ struct FetchCommand: Command {
         let status = StatusDocument(json: try MountedStatus.read(mount))
         let display = FetchDisplay(variables: ProcessEnvironment.variables())
         let temporaries = TemporaryFiles()
-        let folder = try folder(temporaries: temporaries, display: display)
+        let folder = try folder(of: mount, temporaries: temporaries, display: display)
         notes.forEach(display.tell)
         let signals = Self.arm(display: display, temporaries: temporaries)
         let newest = SourceName.mounted(at: mount, MountTable.current()).days.newest(at: now)
         let estimate = FetchSurvey.estimate(paths, mount: mount, newest: newest)
         let rate = status.flatMap { $0.has("network.rate") ? $0.real("network.rate") : nil }
         estimate.lines(tokens: status?.real("network.tokens") ?? 0, rate: rate).forEach(display.tell)
-        guard !dryRun else { return FetchTally.Group() }
-        let run = FetchRun(paths: paths, reader: FetchReader(mount: mount, target: folder), display: display)
+        guard !dryRun else {
+            Self.tell(estimate.losses, display)
+            try Self.end(failed: estimate.losses.count, display)
+            return FetchTally.Group()
+        }
+        let reader = FetchReader(mount: mount, target: folder, isOffline: status?.flag("network.offline") == true)
+        let run = FetchRun(paths: paths, reader: reader, display: display)
         do throws(ProgramError) { try run.run() } catch {
             temporaries.removeAll()
             display.end()
             throw error
         }
-        try Self.conclude(run, display: display)
+        let tally = run.tally
+        Self.tell(tally.losses, display)
+        tally.newsLines.forEach(display.tell)
+        display.tell(tally.closingLine(seconds: run.seconds))
+        try Self.end(failed: tally.losses.count + tally.untried, display)
         withExtendedLifetime(signals) {}
-        return run.tally.total
+        return tally.total
     }
 
     /// The only mount that contains all paths.
@@ -99,15 +110,17 @@ struct FetchCommand: Command {
         let table = MountTable.current()
         let mounts = table.mountPoints(of: getuid())
         let others = table.ownMountPoints.filter { !mounts.contains($0) }
-        let directory = LocalFiles.workingDirectory() ?? "/"
+        let directory = LocalFiles.workingDirectory()
         var mount: String?
         var paths: [String] = []
         var notes: [String] = []
         for argument in arguments {
             let place = try FetchPath.place(
                 of: argument, in: directory, mounts: mounts, others: others,
-                canonical: { LocalFiles.canonicalBeginning(of: $0) })
-            guard mount == nil || mount == place.mount else {
+                canonical: { LocalFiles.canonicalBeginning(of: $0) },
+                exists: { fileStatus(link: $0) != nil || errno != ENOENT })
+            // By bytes: two folders may differ in the form of an accent only.
+            guard mount?.utf8.elementsEqual(place.mount.utf8) ?? true else {
                 throw ProgramError(.usage, "the paths are in different mounts; fetch from one at a time.")
             }
             mount = place.mount
@@ -119,27 +132,26 @@ struct FetchCommand: Command {
             if let note = expansion.note { notes.append(note) }
         }
         guard let mount else { throw ProgramError(.usage, "name what to fetch: rankfs fetch PATH….") }
-        return (mount, paths.uniqued(by: \.self), notes)
+        return (mount, paths.uniqued { Array($0.utf8) }, notes)
     }
 
     private func folder(
-        temporaries: TemporaryFiles, display: FetchDisplay
+        of mount: String, temporaries: TemporaryFiles, display: FetchDisplay
     ) throws(ProgramError) -> ExportFolder? {
         guard let named = target else { return nil }
-        let path = LocalFiles.canonicalBeginning(of: LocalFiles.absolute(named))
+        let path = LocalFiles.canonicalBeginning(of: try LocalFiles.absolute(named))
         let mounts = MountTable.current().ownMountPoints
         guard !mounts.contains(where: { path.way(from: $0) != nil }) else {
             throw ProgramError(
                 .usage, "\(LogText.escaped(named)) is in a mount, which cannot be written to; name another folder.")
         }
-        return ExportFolder(path: path, sidecars: sidecars, temporaries: temporaries) {
+        return ExportFolder(path: path, mount: mount, sidecars: sidecars, temporaries: temporaries) {
             display.tell("\(LogText.escaped(path)) does not take all extended attributes; files come without them.")
         }
     }
 
     /// Installs handlers that end the process at once, even while readers wait: the kernel interrupts their requests then.
     private static func arm(display: FetchDisplay, temporaries: TemporaryFiles) -> Signals {
-        _ = signal(SIGXFSZ, SIG_IGN)
         let handlers = [SIGINT, SIGTERM, SIGHUP].map { number in
             let handler: @Sendable () -> Void = {
                 temporaries.removeAll()
@@ -152,16 +164,15 @@ struct FetchCommand: Command {
         return Signals(Dictionary(uniqueKeysWithValues: handlers))
     }
 
-    private static func conclude(_ run: FetchRun, display: FetchDisplay) throws(ProgramError) {
-        let tally = run.tally
-        for loss in tally.losses.prefix(mostNamed) {
+    private static func tell(_ losses: [FetchTally.Loss], _ display: FetchDisplay) {
+        for loss in losses.prefix(mostNamed) {
             display.tell("not fetched: \(LogText.escaped(loss.path, limit: LogText.longestLine)): \(loss.reason)")
         }
-        if tally.losses.count > mostNamed { display.tell("and \(tally.losses.count - mostNamed) more") }
-        tally.newsLines.forEach(display.tell)
-        display.tell(tally.closingLine(seconds: run.seconds))
+        if losses.count > mostNamed { display.tell("and \(losses.count - mostNamed) more") }
+    }
+
+    private static func end(failed: Int, _ display: FetchDisplay) throws(ProgramError) {
         display.end()
-        let failed = tally.losses.count + tally.untried
         guard failed > 0 else { return }
         throw ProgramError(
             .incomplete, "\(Counted.text(failed, "path")) could not be fetched; the same command tries again.")

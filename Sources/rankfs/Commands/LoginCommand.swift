@@ -23,10 +23,9 @@ struct LoginCommand: Command {
         return LoginCommand(request: arguments.request, file: arguments.positions.first)
     }
 
-    /// The help of `login` and `logout`.
-    fileprivate static var details: String {
+    private static var details: String {
         let accounts = SourceRegistry.standard.accounts
-        let help = accounts?.help ?? AccountHelp(use: "some lists", secret: "the secret")
+        let help = accounts?.help ?? (use: "some lists", secret: "the secret")
         return """
             Signs in with the session of a browser: \(help.use) need that. FILE is a
             cookies.txt as browsers' extensions export it; - is the standard input; without either, \(help.secret) is
@@ -34,7 +33,6 @@ struct LoginCommand: Command {
             $XDG_STATE_HOME/rankfs/session (~/.local/state/rankfs/session), and every mount uses it at once. It goes to
             \(accounts?.host ?? "its service") only; an origin of your own (-o api_url=) has a session of its own. With it go the cookies of a browser's
             check (cf_clearance, __cf_bm); of a SOURCE without accounts they are all that is taken.
-            logout overwrites and removes it.
             Exit status: 0 done, 64 usage, 69 the service cannot be asked, 73 the file cannot be written, 77 the service
             refuses the session, 78 configuration.
             """
@@ -109,8 +107,7 @@ struct LoginCommand: Command {
 
     /// Warns if other users can read the exported file, which stays in its place.
     private static func warnIfOpen(_ descriptor: Int32) {
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
+        guard let status = fileStatus(open: descriptor), status.st_mode.isFile, status.st_mode & 0o077 != 0
         else { return }
         Output.complain("the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
     }
@@ -204,7 +201,10 @@ struct LogoutCommand: Command {
 
     static let definition = CommandDefinition(
         "logout", "[SOURCE] [-o OPTION,…]", brief: "", summary: "sign out: removes the session",
-        details: LoginCommand.details
+        details: """
+            Overwrites and removes the session that `rankfs login` stored; every mount notices it at once.
+            Exit status: 0 done, 64 usage, 73 the file cannot be removed, 78 configuration.
+            """
     ) { arguments throws(ProgramError) in
         var arguments = arguments
         arguments.takeSource()

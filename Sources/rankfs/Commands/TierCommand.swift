@@ -6,9 +6,9 @@ import Tier
 
 /// `rankfs tier`: inspects, checks and fills the object store that machines share.
 enum TierCommand: Command {
-    case info(MountRequest)
-    case verify(MountRequest, isRemoving: Bool)
-    case trim(MountRequest, keeping: Int64, isRemoving: Bool)
+    case info(MountRequest, of: SourceName? = nil)
+    case verify(MountRequest, of: SourceName? = nil, isRemoving: Bool)
+    case trim(MountRequest, of: SourceName? = nil, keeping: Int64, isRemoving: Bool)
     case warm(FetchCommand)
     case forget(ActCommand)
 
@@ -28,7 +28,8 @@ enum TierCommand: Command {
               forget PATH…      removes what is there of a picture, or the names and sizes there of a day, an author or a work, and has
                                 the mount that PATH lies in ask the service again
 
-            The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys.
+            The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys. With SOURCE only what is
+            there of that source is looked at, counted and removed; without it that of all.
             warm tells how many pictures it brought, how many were there, and how many files were not looked for: what the mount had
             stored before is not brought there. `rankfs evict` it first.
             Exit status: 0 done and all was right, 1 verify removed something or could not read all, trim could not remove all, or warm
@@ -36,6 +37,10 @@ enum TierCommand: Command {
             """
     ) { words, definition throws(ProgramError) in
         if words.first == "warm" {
+            guard words.count > 1 else {
+                throw ProgramError(
+                    .usage, "name what to bring: rankfs tier warm PATH…, for example ranking/daily/latest.")
+            }
             let parsed = try FetchCommand.definition.parse(words.dropFirst())
             guard let fetch = parsed as? FetchCommand else { return PrintedText(text: definition.help) }
             guard fetch.target == nil else {
@@ -53,16 +58,17 @@ enum TierCommand: Command {
 
     private static func inspection(_ arguments: Arguments) throws(ProgramError) -> TierCommand {
         let positions = arguments.positions
-        var request = arguments.request
-        if positions.count == 2 { request.source = try SourceName(argument: positions[1]) }
+        let request = arguments.request
+        let source = positions.count == 2 ? try SourceName(argument: positions[1]) : nil
         let isRemoving = !arguments.flags.contains("--dry-run")
         let size = arguments.values["--keep"]
         switch (positions.first, positions.count, size) {
-        case ("info", 1...2, nil): return .info(request)
-        case ("verify", 1...2, nil): return .verify(request, isRemoving: isRemoving)
+        case ("info", 1...2, nil): return .info(request, of: source)
+        case ("verify", 1...2, nil): return .verify(request, of: source, isRemoving: isRemoving)
         case ("trim", 1...2, let size?):
             do throws(Failure) {
-                return .trim(request, keeping: try ValueParsers.size(size, in: 0...(1 << 60)), isRemoving: isRemoving)
+                let most = try ValueParsers.size(size, in: 0...(1 << 60))
+                return .trim(request, of: source, keeping: most, isRemoving: isRemoving)
             } catch { throw ProgramError(.usage, "--keep needs \(error.cause).") }
         default:
             throw ProgramError(
@@ -83,10 +89,10 @@ enum TierCommand: Command {
 
     func run() throws(ProgramError) {
         switch self {
-        case .info(let request): Output.print(Self.text(of: try Self.survey(request)))
-        case .verify(let request, let isRemoving): try Self.check(request, isRemoving: isRemoving)
-        case .trim(let request, let size, let isRemoving):
-            try Self.makeRoom(request, keeping: size, isRemoving: isRemoving)
+        case .info(let request, let source): Output.print(Self.text(of: try Self.survey(request, source)))
+        case .verify(let request, let source, let isRemoving): try Self.check(request, source, isRemoving: isRemoving)
+        case .trim(let request, let source, let size, let isRemoving):
+            try Self.makeRoom(request, source, keeping: size, isRemoving: isRemoving)
         case .warm(let fetch): try Self.fill(fetch)
         case .forget(let act):
             _ = try Self.sharing(act.paths)
@@ -96,13 +102,17 @@ enum TierCommand: Command {
 
     // MARK: - Inspection
 
-    private static func survey(_ request: MountRequest) throws(ProgramError) -> TierInspection.Survey {
-        try ask(request) { (store) async throws(Failure) in try await TierInspection(store).survey() }
+    private static func survey(
+        _ request: MountRequest, _ source: SourceName?
+    ) throws(ProgramError) -> TierInspection.Survey {
+        try ask(request, source) { (inspection) async throws(Failure) in try await inspection.survey() }
     }
 
-    private static func check(_ request: MountRequest, isRemoving: Bool) throws(ProgramError) {
-        let found = try ask(request) { (store) async throws(Failure) in
-            try await TierInspection(store).verify(isRemoving: isRemoving)
+    private static func check(
+        _ request: MountRequest, _ source: SourceName?, isRemoving: Bool
+    ) throws(ProgramError) {
+        let found = try ask(request, source) { (inspection) async throws(Failure) in
+            try await inspection.verify(isRemoving: isRemoving)
         }
         Output.print(text(of: found, removed: isRemoving))
         // The mistakes are listed already; scripts check the exit status.
@@ -111,9 +121,11 @@ enum TierCommand: Command {
         }
     }
 
-    private static func makeRoom(_ request: MountRequest, keeping size: Int64, isRemoving: Bool) throws(ProgramError) {
-        let found = try ask(request) { (store) async throws(Failure) in
-            try await TierInspection(store).trim(keeping: size, isRemoving: isRemoving)
+    private static func makeRoom(
+        _ request: MountRequest, _ source: SourceName?, keeping size: Int64, isRemoving: Bool
+    ) throws(ProgramError) {
+        let found = try ask(request, source) { (inspection) async throws(Failure) in
+            try await inspection.trim(keeping: size, isRemoving: isRemoving)
         }
         Output.print(text(of: found, removed: isRemoving))
         guard found.failures.isEmpty else { throw ProgramError(.incomplete, "") }
@@ -121,17 +133,16 @@ enum TierCommand: Command {
 
     /// Sends a request to the store that the settings name; blocks, so it is not for tasks.
     private static func ask<Answer: Sendable>(
-        _ request: MountRequest,
-        _ question: @escaping @Sendable (ObjectStore) async throws(Failure) -> Answer
+        _ request: MountRequest, _ source: SourceName?,
+        _ question: @escaping @Sendable (TierInspection) async throws(Failure) -> Answer
     ) throws(ProgramError) -> Answer {
         let (settings, _, home) = try SettingsLoader.load(request)
         guard let means = try TierMeans(settings, home: home) else {
             throw ProgramError(.usage, "no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
         }
-        defer { means.transport.shutdown() }
-        let result: Result<Answer, Failure> = BlockingCall.wait { [store = means.store] in
-            await answer(store, question)
-        }
+        defer { means.close() }
+        let inspection = TierInspection(means.store, of: source.map { TierParts.service($0, settings, [:]) })
+        let result: Result<Answer, Failure> = BlockingCall.wait { await answer(inspection, question) }
         do throws(Failure) { return try result.get() } catch {
             throw ProgramError(
                 .unavailable, "the tier cannot be asked: \(LogText.escaped(error.cause, limit: LogText.longestLine)).")
@@ -139,9 +150,9 @@ enum TierCommand: Command {
     }
 
     private static func answer<Answer>(
-        _ store: ObjectStore, _ question: (ObjectStore) async throws(Failure) -> Answer
+        _ inspection: TierInspection, _ question: (TierInspection) async throws(Failure) -> Answer
     ) async -> Result<Answer, Failure> {
-        do throws(Failure) { return .success(try await question(store)) } catch { return .failure(error) }
+        do throws(Failure) { return .success(try await question(inspection)) } catch { return .failure(error) }
     }
 
     // MARK: - Filling
@@ -149,6 +160,10 @@ enum TierCommand: Command {
     /// Reads the named paths from a mount, and waits until no upload to the tier is left.
     private static func fill(_ fetch: FetchCommand) throws(ProgramError) {
         let (mount, before) = try sharing(fetch.paths)
+        guard before.text("tier.reason") != Tier.Status.notWriting else {
+            throw ProgramError(
+                .usage, "\(LogText.escaped(mount)) brings nothing to the tier: it is mounted with tier_write=off.")
+        }
         let files = try fetch.fetch()
         if fetch.dryRun { return }
         let after = try settled(mount, before)
@@ -282,6 +297,6 @@ enum TierCommand: Command {
 
     private static func text(_ tally: TierInspection.Tally?, _ word: String) -> String {
         let tally = tally ?? TierInspection.Tally()
-        return Counted.text(tally.objects, word) + (tally.objects > 0 ? ", \(ValueParsers.sizeText(tally.bytes))" : "")
+        return Counted.text(tally.objects, word) + (tally.objects > 0 ? ", \(SizeText.text(tally.bytes))" : "")
     }
 }

@@ -21,7 +21,7 @@ struct UnmountCommand: Command {
 
     func run() throws(ProgramError) {
         let shown = LogText.escaped(mountPoint)
-        guard let canonical = MountPoint.canonical(mountPoint) else {
+        guard let canonical = MountPoint.canonical(try LocalFiles.absolute(mountPoint)) else {
             throw ProgramError(.mountFailure, "\(shown) does not exist; `rankfs status` lists what is mounted.")
         }
         let mounts = MountTable.current().stack(at: canonical)
@@ -29,10 +29,14 @@ struct UnmountCommand: Command {
             throw ProgramError(
                 .mountFailure, "\(shown) is not a mount of rankfs; `rankfs status` lists those there are.")
         }
-        if case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: Self.patience) {
-            try Unmounter.detach(canonical)
-        } else {
+        // Asked first, a mount that does not answer would be busy with the question.
+        do throws(ProgramError) {
             try Unmounter.unmount(canonical)
+        } catch {
+            // Programs may still use a mount whose process has died.
+            guard case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: Self.patience)
+            else { throw error }
+            try Unmounter.detach(canonical)
         }
     }
 }

@@ -161,7 +161,7 @@ extension Completions {
 
     /// The command that prints scripts, for `make install` and the package.
     static let definition = CommandDefinition(
-        "completions", shells, summary: nil,
+        "completions", shells, summary: "the completion script of a shell",
         details: "Prints the script by which that shell completes command lines; `make install` and the package "
             + "put them in place."
     ) { arguments throws(ProgramError) in
@@ -178,12 +178,14 @@ extension Completions {
         # bash completion of rankfs, printed by `rankfs completions bash`.
 
         _rankfs() {
+            COMPREPLY=()
+            # bash itself expands and quotes paths.
+            case ${COMP_WORDS[COMP_CWORD]} in *[\~\$\\\"\']*) compopt -o bashdefault -o default; return ;; esac
             # The line up to the cursor without bash's cuts at = and :, of which only the last piece is replaced.
             local line=${COMP_LINE:0:COMP_POINT} words kept= word
             read -ra words <<<"$line"
             if [[ $line == *[[:blank:]] ]]; then words+=(''); fi
             if [[ $COMP_WORDBREAKS == *=* ]]; then kept=${words[-1]%"${words[-1]##*[=:]}"}; fi
-            COMPREPLY=()
             while IFS=$'\t' read -r word _; do
                 COMPREPLY+=("${word#"$kept"}")
             done < <(rankfs complete "${words[@]:1}")
@@ -201,6 +203,8 @@ extension Completions {
         # zsh completion of rankfs, printed by `rankfs completions zsh`.
 
         _rankfs() {
+            # zsh itself expands paths.
+            if [[ $PREFIX == *[~\$]* ]]; then _files; return; fi
             local line
             local -a plain open folders shown
             for line in "${(@f)$(rankfs complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}")}"; do

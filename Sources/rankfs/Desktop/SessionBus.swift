@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 import Sourcing
 
 /// A session bus that is running already: none is ever started for a notification.
@@ -43,8 +44,7 @@ struct SessionBus: Hashable, Sendable {
     }
 
     private static func owner(ofSocket path: String) -> UInt32? {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+        guard let status = fileStatus(at: path), status.st_mode & S_IFMT == S_IFSOCK else { return nil }
         return status.st_uid
     }
 

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import ImageCache
+import Rankings
 import System
 
 /// The findings on the storage of pictures and listings.
@@ -80,17 +81,17 @@ extension Finding {
         if let free, free < floor {
             return .wrong(
                 subject,
-                "only \(ValueParsers.sizeText(free)) of the disk are free, so that pictures are not stored: make room, or "
-                    + "lower cache_free (\(ValueParsers.sizeText(floor))).")
+                "only \(SizeText.text(free)) of the disk are free, so that pictures are not stored: make room, or "
+                    + "lower cache_free (\(SizeText.text(floor))).")
         }
         if used > budget {
             return .note(
                 subject,
-                "\(ValueParsers.sizeText(used)) are stored, more than cache_size "
-                    + "(\(ValueParsers.sizeText(budget))): `rankfs cache prune` or the next mount shrinks it.")
+                "\(SizeText.text(used)) are stored, more than cache_size "
+                    + "(\(SizeText.text(budget))): `rankfs cache prune` or the next mount shrinks it.")
         }
-        let rest = free.map { ", \(ValueParsers.sizeText($0)) of the disk are free" } ?? ""
-        return .ok(subject, "\(ValueParsers.sizeText(used)) of \(ValueParsers.sizeText(budget)) are used\(rest).")
+        let rest = free.map { ", \(SizeText.text($0)) of the disk are free" } ?? ""
+        return .ok(subject, "\(SizeText.text(used)) of \(SizeText.text(budget)) are used\(rest).")
     }
 
     /// The finding on a database.
@@ -143,7 +144,7 @@ extension Finding {
         }
         if logBytes > largeLog {
             findings.append(
-                .note("log", "it has \(ValueParsers.sizeText(logBytes)): unmount and remove it, or set log=warning."))
+                .note("log", "it has \(SizeText.text(logBytes)): unmount and remove it, or set log=warning."))
         }
         return findings
     }
@@ -202,12 +203,11 @@ extension Finding {
                 .filter { $0.contains(".sqlite.damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
                 .map { "\(directory)/\($0)" }
         }
-        var status = stat()
-        let temporaries = [place.coolDown + ".new", place.hostCoolDowns + ".new"].filter { (path: String) in
-            unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-                && Int64(status.st_mtim.tv_sec) + leftAfter < WallClock.now()
+        let temporaries = [place.coolDown + ".new", place.hostCoolDowns + ".new"].filter { path in
+            fileStatus(link: path).map { $0.st_mode.isFile && Int64($0.st_mtim.tv_sec) + leftAfter < WallClock.now() }
+                ?? false
         }
-        let logBytes = unsafe stat(place.log, &status) == 0 ? Int64(status.st_size) : 0
+        let logBytes = fileStatus(at: place.log).map { Int64($0.st_size) } ?? 0
         return leftovers(temporaries: temporaries, setAside: setAside.sorted(), logBytes: logBytes)
     }
 }
@@ -215,11 +215,10 @@ extension Finding {
 extension Finding.DirectoryLook {
     /// Examines a directory as a mount does; blocks as long as its file system does.
     static func at(_ path: String) -> Self {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else {
+        guard let status = fileStatus(at: path) else {
             return errno == ENOENT ? .missing(canBeMade: canBeMade(path)) : .unwritable(errno)
         }
-        guard status.st_mode & S_IFMT == S_IFDIR else { return .notADirectory }
+        guard status.st_mode.isDirectory else { return .notADirectory }
         // The mount's own test, and first: neither the owner nor the marks of such a folder may be changed.
         guard CachePlace.mayHoldCache((try? LocalFiles.names(in: path)) ?? []) else { return .notOwn }
         guard status.st_uid == geteuid() else { return .foreign(user: status.st_uid) }

@@ -73,7 +73,12 @@ struct DoctorCommand: Command {
     ///
     /// - Throws: status 1 if something is wrong and stays wrong.
     func run() throws(ProgramError) {
+        let account = try Mounter.account(of: mount)
+        let mounter = (fuse: Finding.fuse(), isRoot: geteuid() == 0)
+        // All else is looked at with the eyes of the user that serves the mount.
+        try account?.become()
         var context = try load(.current())
+        context.mounter = mounter
         if asksService { return try reportService(context) }
         func run(_ checks: [Check]) -> [Finding] { checks.flatMap { $0(context) } }
         context.mounts = DoctorContext.currentMounts()
@@ -119,6 +124,9 @@ struct DoctorCommand: Command {
         if !report.isKept { throw ProgramError(.incomplete, "") }
     }
 
+    /// The time limit for a disk that may be dead.
+    private static let patience: Duration = .seconds(5)
+
     private func isColoured(_ context: DoctorContext) -> Bool {
         isatty(1) == 1 && Terminal.wantsColours(context.home.variables)
     }
@@ -133,14 +141,16 @@ struct DoctorCommand: Command {
             guard error.status == .configuration else { throw error }
             let loader = SettingsLoader(
                 environment: [:], commandLine: mount.options.assignments,
-                directory: LocalFiles.workingDirectory() ?? "/", home: home.directory)
+                directory: LocalFiles.workingDirectory(), home: home.directory)
             settings = try loader.load().settings
             mistake = error.message
         }
         let source = mount.source
+        let place = try CachePlace(settings, source: source, home: home) { directory in
+            BlockingCall.run(within: Self.patience) { CachePlace.owner(of: directory) } ?? nil
+        }
         return DoctorContext(
-            source: source, home: home, settings: settings,
-            place: try CachePlace(settings, source: source, home: home), warnings: warnings, mistake: mistake,
+            source: source, home: home, settings: settings, place: place, warnings: warnings, mistake: mistake,
             wantsOthers: mount.options.passedOn.contains { $0.hasPrefix("allow_") })
     }
 
@@ -159,7 +169,7 @@ struct DoctorCommand: Command {
     /// The findings as JSON, with sorted keys and a final newline.
     static func json(_ findings: [Finding], fixed: [String]) -> String {
         let entries = FindingText.json("subject", rows(findings))
-        let document = JSONText.object([("findings", entries), ("fixed", .list(fixed.map { .text($0) }))])
+        let document = JSON.members([("findings", entries), ("fixed", .array(fixed.map { .string($0) }))])
         return document.document(colon: " : ")
     }
 }

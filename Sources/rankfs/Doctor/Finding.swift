@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 import ImageCache
 import Rankings
 
@@ -60,9 +61,8 @@ extension Repair {
             guard let missing = try? ImageCache.mark(directory: directory) else { return nil }
             return missing.isEmpty ? "every mark was set." : "what the file system can hold was set."
         case .protect(let file, let rights):
-            var status = stat()
             // Not through a link: its maker may have meant another file.
-            guard unsafe lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            guard let status = fileStatus(link: file), status.st_mode.isFile, status.st_uid == geteuid(),
                 unsafe chmod(file, status.st_mode & 0o777 & ~rights) == 0
             else { return nil }
             let shown = LogText.escaped(file)
@@ -93,6 +93,8 @@ struct DoctorContext {
     let mistake: String?
     /// Whether the options name `allow_other` or `allow_root`.
     let wantsOthers: Bool
+    /// The findings on what mounts, and whether root does: with `setuid=` it is not the user who serves.
+    var mounter: (fuse: [Finding], isRoot: Bool) = ([], false)
     /// The mounts of rankfs on this machine.
     var mounts: [Mount] = []
 
@@ -125,10 +127,10 @@ enum FindingText {
     }
 
     /// The rows as a list of objects, with the subject under a given name.
-    static func json(_ subject: String, _ rows: [Row]) -> JSONText {
-        .list(
+    static func json(_ subject: String, _ rows: [Row]) -> JSON {
+        .array(
             rows.map { row in
-                .object([(subject, .text(row.subject)), ("text", .text(row.text)), ("verdict", .text(row.word))])
+                .members([(subject, .string(row.subject)), ("text", .string(row.text)), ("verdict", .string(row.word))])
             })
     }
 }

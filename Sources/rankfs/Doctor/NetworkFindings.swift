@@ -47,7 +47,13 @@ extension Finding {
     static let clockTolerance: Int64 = 300
 
     /// The findings on both hosts; without a network they are one.
-    static func network(api: Asked, image: Asked) -> [Finding] {
+    ///
+    /// - Parameters:
+    ///   - api: The API host.
+    ///   - image: The image host.
+    ///   - proxy: The host and the port of the proxy that the option names.
+    /// - Returns: One finding, or one for each host and the clock.
+    static func network(api: Asked, image: Asked, proxy: String? = nil) -> [Finding] {
         guard api.look.isSilence, image.look.isSilence else {
             return [host("API host", api, isAPI: true), host("image host", image, isAPI: false)] + clock(api, image)
         }
@@ -59,7 +65,8 @@ extension Finding {
             case (.unreachable(let reason), _), (_, .unreachable(let reason)): sentence(reason)
             default: "nothing answers in time; check the network, the name server and the option proxy."
             }
-        return [.wrong("network", "\(hosts) be reached: \(why) What is stored works meanwhile.")]
+        let way = proxy.map { " through the proxy \(LogText.escaped($0))" } ?? ""
+        return [.wrong("network", "\(hosts) be reached\(way): \(why) What is stored works meanwhile.")]
     }
 
     /// A clause with its remedy, as the end of a sentence.
@@ -229,7 +236,8 @@ private struct HostRequests {
         }
         return Finding.network(
             api: Finding.Asked(host: Self.authority(of: api), look: look(answers.0, at: api)),
-            image: Finding.Asked(host: Self.authority(of: image), look: look(answers.1, at: image)))
+            image: Finding.Asked(host: Self.authority(of: image), look: look(answers.1, at: image)),
+            proxy: settings.proxy?.authority)
     }
 
     private static func send(
@@ -306,7 +314,7 @@ extension Finding {
         guard !context.settings.isOffline, context.settings.tier != nil else { return [] }
         do throws(ProgramError) {
             guard let means = try TierMeans(context.settings, home: context.home) else { return [] }
-            defer { means.transport.shutdown() }
+            defer { means.close() }
             let (ability, ahead) = BlockingCall.wait { [store = means.store] in
                 await TierInspection(store).examine(name: ChanceName.make(), now: WallClock.now())
             }

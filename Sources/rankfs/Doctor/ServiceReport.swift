@@ -108,8 +108,8 @@ extension ServiceReport {
     /// The report as JSON, with sorted keys and a final newline.
     var json: String {
         let entries = FindingText.json("assumption", rows)
-        let document = JSONText.object([
-            ("assumptions", entries), ("requests", .integer(Int64(requests))), ("version", .text(Version.text)),
+        let document = JSON.members([
+            ("assumptions", entries), ("requests", .integer(Int64(requests))), ("version", .string(Version.text)),
         ])
         return document.document(colon: " : ")
     }

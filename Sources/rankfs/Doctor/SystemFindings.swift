@@ -169,11 +169,11 @@ extension Finding {
 extension Finding {
     /// Checks what mounting needs of the system, and which programs may walk mounts.
     static func system(_ context: DoctorContext) -> [Finding] {
-        fuse()
+        context.mounter.fuse
             + [
                 allowOther(
                     isWanted: context.wantsOthers, isAllowed: allowsOthers(configuration: text("/etc/fuse.conf") ?? ""),
-                    isRoot: geteuid() == 0),
+                    isRoot: context.mounter.isRoot),
                 versions(
                     kernel: text("/proc/sys/kernel/osrelease").map { String($0.prefix { $0 != "\n" }) } ?? "unknown",
                     library: FuseLibrary.version),

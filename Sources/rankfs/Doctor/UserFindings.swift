@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 import Rankings
 import Sourcing
 
@@ -102,11 +103,10 @@ extension Finding {
 extension Finding {
     /// Checks the configuration file and its permissions.
     static func configuration(_ context: DoctorContext) -> [Finding] {
-        var status = stat()
         let path = context.home.configurationFile
-        let isThere = path.map { unsafe stat($0, &status) == 0 } ?? false
+        let status = path.flatMap { fileStatus(at: $0) }
         return configuration(
-            path, mode: isThere ? status.st_mode & 0o777 : nil, mistake: context.mistake, warnings: context.warnings,
+            path, mode: status.map { $0.st_mode & 0o777 }, mistake: context.mistake, warnings: context.warnings,
             hasPassword: context.settings.proxy?.hasUserInfo ?? false)
     }
 
@@ -137,8 +137,7 @@ extension Finding.ThumbnailLook {
             self = .off
             return
         }
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else {
+        guard let status = fileStatus(at: path) else {
             self = .missing
             return
         }

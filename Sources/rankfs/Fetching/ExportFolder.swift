@@ -19,6 +19,7 @@ final class ExportFolder: Sendable {
     }
 
     let path: String
+    private let mount: String
     private let sidecars: Bool
     private let temporaries: TemporaryFiles
     private let lacksAttributes = Atomic<Bool>(false)
@@ -26,13 +27,16 @@ final class ExportFolder: Sendable {
 
     /// - Parameters:
     ///   - path: The folder, created with the first file if it does not exist.
+    ///   - mount: The mount point, below which the originals are.
     ///   - sidecars: Whether pictures get a sidecar.
     ///   - temporaries: The record of unfinished files.
     ///   - onLackingAttributes: Called once if the target's file system takes no extended attributes.
     init(
-        path: String, sidecars: Bool, temporaries: TemporaryFiles, onLackingAttributes: @escaping @Sendable () -> Void
+        path: String, mount: String, sidecars: Bool, temporaries: TemporaryFiles,
+        onLackingAttributes: @escaping @Sendable () -> Void
     ) {
         self.path = path
+        self.mount = mount
         self.sidecars = sidecars
         self.temporaries = temporaries
         self.onLackingAttributes = onLackingAttributes
@@ -77,16 +81,32 @@ final class ExportFolder: Sendable {
         return isSame ? .same : .other
     }
 
-    /// Begins a file in its final folder; nil if the process is stopping.
-    func create(_ file: String) throws(ProgramError) -> ExportedFile? {
+    /// Begins a file in its final folder, closed to whom the original is closed; nil if the process is stopping, or another one is
+    /// writing the file.
+    func create(_ file: String, of original: String) throws(ProgramError) -> ExportedFile? {
         let temporary = Self.temporaryPath(of: "\(path)/\(file)")
         do throws(SystemError) {
-            try Directory.make(LocalFiles.parent(of: temporary) ?? path, permissions: 0o755)
-            guard let descriptor = try temporaries.open(temporary) else { return nil }
+            try makeFolder(LocalFiles.parent(of: file) ?? "")
+            let permissions = permissions(of: original) | 0o600
+            guard let descriptor = try temporaries.open(temporary, permissions: permissions) else { return nil }
             return ExportedFile(path: temporary, descriptor: descriptor, temporaries: temporaries)
         } catch {
+            if error.code == EBUSY { return nil }
             throw self.error(error, path: file)
         }
+    }
+
+    /// Makes a missing folder and those above it, each closed to whom its original is closed.
+    private func makeFolder(_ folder: String) throws(SystemError) {
+        guard !folder.isEmpty else { return try Directory.make(path, permissions: 0o755) }
+        guard fileStatus(at: "\(path)/\(folder)") == nil else { return }
+        try makeFolder(LocalFiles.parent(of: folder) ?? "")
+        try Directory.make("\(path)/\(folder)", permissions: permissions(of: folder) | 0o700)
+    }
+
+    /// The permissions of an original, which the umask narrows as it does for cp(1); none if it cannot be looked at.
+    private func permissions(of original: String) -> mode_t {
+        ((try? MountedFiles.status(of: "\(mount)/\(original)"))?.st_mode ?? 0) & 0o777
     }
 
     /// The temporary path: hidden, beside the file, and always the same, so that the next run overwrites the remains of a kill.
@@ -101,14 +121,11 @@ final class ExportFolder: Sendable {
     ///
     /// - Parameters:
     ///   - written: The file, written to its end.
-    ///   - file: The path below the folder.
-    ///   - source: The path of the original in the mount.
+    ///   - file: The path below the folder, and that of the original below the mount.
     ///   - status: The status of the original; nil if it is no longer available, so that the time of writing stays.
     /// - Throws: The reason why the file cannot be written, as a sentence.
-    func finish(
-        _ written: ExportedFile, as file: String, source: String, status: stat?
-    ) throws(ProgramError) {
-        copyAttributes(of: source, to: written.descriptor)
+    func finish(_ written: ExportedFile, as file: String, status: stat?) throws(ProgramError) {
+        copyAttributes(of: "\(mount)/\(file)", to: written.descriptor)
         if let status {
             let times = [status.st_mtim, status.st_mtim]
             unsafe _ = times.withUnsafeBufferPointer { unsafe futimens(written.descriptor, $0.baseAddress) }
@@ -116,18 +133,18 @@ final class ExportFolder: Sendable {
         do throws(SystemError) { try written.rename(to: "\(path)/\(file)") } catch {
             throw self.error(error, path: file)
         }
-        try writeSidecar(of: file, source: source)
+        try writeSidecar(of: file)
     }
 
     /// Writes the sidecar of a picture, unless an identical sidecar exists.
-    func writeSidecar(of file: String, source: String) throws(ProgramError) {
+    func writeSidecar(of file: String) throws(ProgramError) {
         guard sidecars,
-            let text = Sidecar.text(path: file, attribute: { MountedFiles.attribute($0, of: source) })
+            let text = Sidecar.text(path: file, attribute: { MountedFiles.attribute($0, of: "\(mount)/\(file)") })
         else { return }
         let name = file + Sidecar.suffix
         let bytes = Array(text.utf8)
         if let present = try? FileBytes.read("\(path)/\(name)", upTo: bytes.count + 1), present == bytes { return }
-        guard let written = try create(name) else { return }
+        guard let written = try create(name, of: file) else { return }
         guard written.write(bytes) else {
             written.discard()
             throw error(written.failure, path: name)
@@ -164,9 +181,6 @@ final class ExportFolder: Sendable {
             return ProgramError(
                 .cannotCreate,
                 "\(shown) is larger than files may be there; raise that limit (`ulimit -f`) or name another folder.")
-        case EBUSY:
-            return ProgramError(
-                .cannotCreate, "another rankfs is writing \(shown); wait for its end and run the same command.")
         case EISDIR, ENOTEMPTY, EEXIST:
             return ProgramError(.cannotCreate, "\(shown) is a folder; move it away or name another folder.")
         default:
@@ -243,35 +257,35 @@ enum Sidecar {
         guard let work = number(attribute("user.rankfs.work")) else { return nil }
         var ranking: (mode: RankingMode, day: Day)?
         if case .entry(.day(let mode, let day), _) = TreePath(path) { ranking = (mode, day) }
-        let author = JSONText.object([
+        let author = JSON.members([
             ("id", number(attribute("user.rankfs.user"))),
-            ("name", attribute("user.dublincore.creator").map { .text($0) }),
+            ("name", attribute("user.dublincore.creator").map { .string($0) }),
         ])
         let tags = attribute("user.xdg.tags").map { list in
-            JSONText.list(list.unicodeScalars.split(separator: ",").map { .text(String($0)) })
+            JSON.array(list.unicodeScalars.split(separator: ",").map { .string(String($0)) })
         }
         let numbers = ["rank", "previous_rank", "width", "height", "views", "ratings"].map { name in
             (name: name, value: number(attribute("user.rankfs.\(name)")))
         }
-        let members: [(name: String, value: JSONText?)] =
+        let members: [(name: String, value: JSON?)] =
             [
-                ("url", attribute("user.xdg.origin.url").map { .text($0) }),
+                ("url", attribute("user.xdg.origin.url").map { .string($0) }),
                 ("work", work),
                 ("page", number(attribute("user.rankfs.page"))),
-                ("type", attribute("user.rankfs.type").map { .text($0) }),
-                ("title", attribute("user.dublincore.title").map { .text($0) }),
+                ("type", attribute("user.rankfs.type").map { .string($0) }),
+                ("title", attribute("user.dublincore.title").map { .string($0) }),
                 ("author", author),
                 ("tags", tags),
             ] + numbers + [
                 ("series", number(attribute("user.rankfs.series"))),
-                ("posted", attribute("user.rankfs.posted").map { .text($0) }),
-                ("mode", ranking.map { .text($0.mode.rawValue) }),
-                ("date", ranking.map { .text($0.day.description) }),
+                ("posted", attribute("user.rankfs.posted").map { .string($0) }),
+                ("mode", ranking.map { .string($0.mode.rawValue) }),
+                ("date", ranking.map { .string($0.day.description) }),
             ]
-        return JSONText.object(members).document
+        return JSON.members(members).document
     }
 
-    private static func number(_ text: String?) -> JSONText? {
+    private static func number(_ text: String?) -> JSON? {
         text.flatMap { Int64($0) }.map { .integer($0) }
     }
 }
@@ -287,15 +301,15 @@ final class TemporaryFiles: Sendable {
     /// Nil after all files were removed.
     private let paths = Mutex<Set<String>?>([])
 
-    /// Opens a file for writing and records it; nil if the process is stopping.
+    /// Opens a file for writing, with these permissions at most, and records it; nil if the process is stopping.
     ///
     /// - Returns: The descriptor of an empty file, locked against other processes.
     /// - Throws: EBUSY if another process is writing the file.
-    func open(_ path: String) throws(SystemError) -> Int32? {
+    func open(_ path: String, permissions: mode_t) throws(SystemError) -> Int32? {
         let result = paths.withLock { paths -> Result<Int32?, SystemError> in
             guard paths != nil else { return .success(nil) }
             do throws(SystemError) {
-                let descriptor = try Self.openLocked(path)
+                let descriptor = try Self.openLocked(path, permissions)
                 paths?.insert(path)
                 return .success(descriptor)
             } catch {
@@ -325,18 +339,17 @@ final class TemporaryFiles: Sendable {
         for path in left { unsafe _ = unlink(path) }
     }
 
-    private static func openLocked(_ path: String) throws(SystemError) -> Int32 {
+    private static func openLocked(_ path: String, _ permissions: mode_t) throws(SystemError) -> Int32 {
         // A second try for a file that its writer renamed between open and lock.
         for _ in 0..<2 {
-            let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
+            let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, permissions)
             guard descriptor >= 0 else { throw .last() }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            // A file system that has no locks is written without them (flock(2)).
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
                 close(descriptor)
                 throw SystemError(code: EBUSY)
             }
-            var opened = stat()
-            var named = stat()
-            guard unsafe fstat(descriptor, &opened) == 0, unsafe lstat(path, &named) == 0,
+            guard let opened = fileStatus(open: descriptor), let named = fileStatus(link: path),
                 opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
             else {
                 close(descriptor)

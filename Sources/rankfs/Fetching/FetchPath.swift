@@ -17,23 +17,34 @@ enum FetchPath {
     /// Finds the mount that an argument refers to.
     ///
     /// - Parameters:
-    ///   - argument: Absolute, relative to the working directory, or relative to the root of the only mount.
-    ///   - directory: The working directory.
+    ///   - argument: Absolute, relative to the working directory, or relative to the root of the only mount or of the one that the
+    ///     working directory is in.
+    ///   - directory: The working directory; nil if no path can start from it.
     ///   - mounts: Mount points of rankfs; if there is only one, a path may be relative to it.
     ///   - others: Further mount points; no argument is relative to their roots.
     ///   - canonical: Resolves the links in an absolute path as far as it exists.
+    ///   - exists: Returns whether an absolute path exists.
     /// - Returns: The place, with the links in the argument resolved.
     /// - Throws: `.unavailable` if nothing is mounted, `.usage` if the argument is in no mount.
     static func place(
-        of argument: String, in directory: String, mounts: [String], others: [String] = [],
-        canonical: (String) -> String
+        of argument: String, in directory: String?, mounts: [String], others: [String] = [],
+        canonical: (String) -> String, exists: (String) -> Bool = { _ in true }
     ) throws(ProgramError) -> FetchPlace {
         let shown = LogText.escaped(argument)
         guard !mounts.isEmpty else {
             throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
         }
-        let absolute = argument.isAbsolutePath ? argument : "\(directory == "/" ? "" : directory)/\(argument)"
-        if let place = inside(canonical(absolute), mounts + others) { return try checked(place, shown) }
+        let absolute = argument.isAbsolutePath ? argument : directory.map { "\($0 == "/" ? "" : $0)/\(argument)" }
+        if let absolute, let place = inside(canonical(absolute), mounts + others) {
+            // Who stands in one day and names another one names it from the root: no folder shows the names of the root again.
+            let first = argument.pathNames.first ?? ""
+            if !argument.isAbsolutePath, !first.hasPrefix("."), !exists(absolute), exists("\(place.mount)/\(first)"),
+                let other = inside(canonical("\(place.mount)/\(argument)"), [place.mount])
+            {
+                return try checked(other, shown)
+            }
+            return try checked(place, shown)
+        }
         guard !argument.isAbsolutePath else {
             throw ProgramError(.usage, "\(shown) is not in a mount of rankfs; `rankfs status` lists those there are.")
         }

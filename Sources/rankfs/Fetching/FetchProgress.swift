@@ -58,8 +58,8 @@ struct FetchProgress: Hashable, Sendable {
         if let coolDown {
             return DisplayText.cut("the service asks to slow down; going on at \(clock(coolDown))", to: room)
         }
-        var parts = [count, ValueParsers.sizeText(bytes)]
-        parts.append("\(ValueParsers.sizeText(rate))/s")
+        var parts = [count, SizeText.text(bytes)]
+        parts.append("\(SizeText.text(rate))/s")
         if let left = secondsLeft { parts.append("\(DisplayText.duration(left)) left") }
         let figures = DisplayText.cut(parts.joined(separator: "  "), to: room)
         guard width >= Self.widthForBar else { return figures }
@@ -117,8 +117,11 @@ struct FetchTally: Hashable, Sendable {
     /// Records a listing that could not be read.
     mutating func lost(listing: String, _ reason: String) {
         listings += 1
-        losses.append(Loss(path: listing, reason: reason))
+        lost(listing, reason)
     }
+
+    /// Records a path of which a part is missing.
+    mutating func lost(_ path: String, _ reason: String) { losses.append(Loss(path: path, reason: reason)) }
 
     /// Records a file that is finished.
     ///
@@ -170,7 +173,7 @@ struct FetchTally: Hashable, Sendable {
         var parts: [String] = []
         if group.fetched > 0 || rest == 0 {
             parts.append(
-                "\(Counted.text(group.fetched, "file")) fetched (\(ValueParsers.sizeText(group.bytes)))")
+                "\(Counted.text(group.fetched, "file")) fetched (\(SizeText.text(group.bytes)))")
         }
         if group.skipped > 0 { parts.append("\(group.skipped) there already") }
         if group.withheld > 0 { parts.append("\(group.withheld) withheld by the service") }
@@ -196,6 +199,8 @@ struct FetchEstimate: Hashable, Sendable {
     var unknownListings = 0
     /// The approximate number of requests that the unknown listings take.
     var requests = 0
+    /// The paths that cannot be read.
+    var losses: [FetchTally.Loss] = []
 
     /// The approximate number of requests of a listing that is not stored.
     ///
@@ -225,9 +230,9 @@ struct FetchEstimate: Hashable, Sendable {
     ///   - rate: Requests per second after that; nil if the mount does not report it.
     /// - Returns: One line about the known part, one about the unknown part.
     func lines(tokens: Double, rate: Double?) -> [String] {
-        var known = ["\(Counted.text(files, "file"))", ValueParsers.sizeText(bytes)]
+        var known = ["\(Counted.text(files, "file"))", SizeText.text(bytes)]
         if unknownSizes > 0 { known.append("\(unknownSizes) of unknown size") }
-        if stored > 0 { known.append("\(stored) stored already (\(ValueParsers.sizeText(storedBytes)))") }
+        if stored > 0 { known.append("\(stored) stored already (\(SizeText.text(storedBytes)))") }
         if withheld > 0 { known.append("\(withheld) withheld by the service") }
         if knownListings > 0 { known.append("in \(Counted.text(knownListings, "known listing"))") }
         var lines = files > 0 || unknownListings == 0 ? ["to fetch   " + known.joined(separator: ", ")] : []
@@ -240,7 +245,7 @@ struct FetchEstimate: Hashable, Sendable {
             }
             if files > 0, knownListings > 0 {
                 let more = Int64(saturating: Double(bytes) / Double(knownListings) * Double(unknownListings))
-                text += "; about \(ValueParsers.sizeText(more)) more if they are like the known ones"
+                text += "; about \(SizeText.text(more)) more if they are like the known ones"
             }
             lines.append(text)
         }

@@ -1,5 +1,7 @@
 import CLinux
+import Fuse
 import Glibc
+import RankFS
 import Rankings
 import Synchronization
 import System
@@ -16,8 +18,9 @@ struct FetchWork: Hashable, Sendable {
 
 /// The result of a piece of work.
 enum FetchOutcome: Sendable {
-    /// A directory: its files, its directories, and the number of pictures that it does not list; a file has itself, without a name.
-    case listed(files: [String], directories: [String], withheld: Int = 0)
+    /// A directory: its files, its directories, the number of pictures that it does not list because they are withheld, and whether
+    /// it lacks others that are not stored; a file has itself, without a name.
+    case listed(files: [String], directories: [String], withheld: Int = 0, isPartial: Bool = false)
     /// Another name of this path.
     case elsewhere(String)
     /// A file that was read to its end: its bytes, and whether the target path held another file before.
@@ -45,11 +48,14 @@ final class FetchReader: Sendable {
     let mount: String
     /// Nil if files are only read.
     private let target: ExportFolder?
+    /// Whether the mount lists only what is stored.
+    private let isOffline: Bool
     private let received = Atomic<Int64>(0)
 
-    init(mount: String, target: ExportFolder?) {
+    init(mount: String, target: ExportFolder?, isOffline: Bool = false) {
         self.mount = mount
         self.target = target
+        self.isOffline = isOffline
     }
 
     /// Bytes read so far, including those of failed attempts.
@@ -61,7 +67,7 @@ final class FetchReader: Sendable {
     func list(_ work: FetchWork) -> FetchOutcome {
         do throws(SystemError) {
             if let path = try ofDay(work.path) { return .elsewhere(path) }
-        } catch { return Self.outcome(of: error, mount: mount) }
+        } catch { return outcome(of: error) }
         let path = work.path.isEmpty ? mount : "\(mount)/\(work.path)"
         do throws(SystemError) {
             let status = try MountedFiles.status(of: path)
@@ -70,17 +76,32 @@ final class FetchReader: Sendable {
             }
             let entries = try MountedFiles.list(path)
             // One status after the other, which the mount takes for a walk: it requests all sizes at once.
-            let isRoot = work.path.isEmpty
-            let own = entries.filter { !FetchPath.isFurther($0.name, in: work.path, isRoot: isRoot) }
-            let files = own.filter { $0.kind == .file }.map(\.name)
+            let (files, directories) = Self.parts(of: entries, in: work.path)
             for name in files { _ = try? MountedFiles.status(of: "\(path)/\(name)") }
-            // An author's bookmarks are works of other authors: fetched only when they are named.
-            let inner = Set(ListingKind.allCases.flatMap { $0.inside.map(\.name) })
-            let directories = own.filter { $0.kind == .directory && !inner.contains($0.name) }.map(\.name)
-            return .listed(files: files, directories: directories, withheld: MountedFiles.withheld(in: path))
+            return .listed(
+                files: files, directories: directories, withheld: MountedFiles.withheld(in: path),
+                isPartial: isOffline && lacksPictures(path))
         } catch {
-            return Self.outcome(of: error, mount: mount)
+            return outcome(of: error)
         }
+    }
+
+    /// The names of a directory's files, and of the directories that a traversal goes into.
+    static func parts(of entries: [ListedFile], in path: String) -> (files: [String], directories: [String]) {
+        let own = entries.filter { !FetchPath.isFurther($0.name, in: path, isRoot: path.isEmpty) }
+        // An author's bookmarks are works of other authors: fetched only when they are named.
+        let inner = Set(ListingKind.allCases.flatMap { $0.inside.map(\.name) })
+        return (
+            own.filter { $0.kind == .file }.map(\.name),
+            own.filter { $0.kind == .directory && !inner.contains($0.name) }.map(\.name)
+        )
+    }
+
+    /// Whether not all of a listing is stored; false for a directory of other things.
+    private func lacksPictures(_ path: String) -> Bool {
+        do throws(SystemError) {
+            return try MountedFiles.give(.lacking, to: path, in: [mount]) > 0
+        } catch { return error.code != ENOTTY }
     }
 
     /// The path by day of an entry that is named through `latest`; nil for other paths.
@@ -101,7 +122,7 @@ final class FetchReader: Sendable {
             if MountedFiles.attribute("user.rankfs.state", of: path) == "stored" { return .skipped }
             return .fetched(try read(path), replaced: false)
         } catch {
-            return Self.outcome(of: error, mount: mount)
+            return outcome(of: error)
         }
     }
 
@@ -111,7 +132,7 @@ final class FetchReader: Sendable {
         let path = "\(mount)/\(work.path)"
         let present = target.compare(work.path, with: status)
         if present == .same {
-            do throws(ProgramError) { try target.writeSidecar(of: work.path, source: path) } catch {
+            do throws(ProgramError) { try target.writeSidecar(of: work.path) } catch {
                 return .stopped(error)
             }
             return .skipped
@@ -121,7 +142,10 @@ final class FetchReader: Sendable {
         defer { close(descriptor) }
         let file: ExportedFile
         do throws(ProgramError) {
-            guard let opened = try target.create(work.path) else { return .failed(SystemError(code: EINTR)) }
+            // Tried again: what another fetch is writing is there in a moment.
+            guard let opened = try target.create(work.path, of: work.path) else {
+                return .failed(SystemError(code: EBUSY))
+            }
             file = opened
         } catch {
             return .stopped(error)
@@ -133,7 +157,7 @@ final class FetchReader: Sendable {
                 return .stopped(target.error(file.failure, path: work.path))
             }
             do throws(ProgramError) {
-                try target.finish(file, as: work.path, source: path, status: try? MountedFiles.status(of: path))
+                try target.finish(file, as: work.path, status: try? MountedFiles.status(of: path))
             } catch {
                 file.discard()
                 return .stopped(error)
@@ -178,24 +202,36 @@ final class FetchReader: Sendable {
             received.wrappingAdd(Int64(count), ordering: .relaxed)
             if !each(count == buffer.count ? buffer : Array(buffer[..<count])) { return total }
         }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .last() }
+        guard let status = fileStatus(open: descriptor) else { throw .last() }
         guard Int64(status.st_size) == total else { throw SystemError(code: EIO) }
         return total
     }
 
     // MARK: Failures
 
+    private func outcome(of failure: SystemError) -> FetchOutcome {
+        Self.outcome(of: failure, mount: mount) { MountTable.current().mount(at: $0.utf8)?.isOwn == true }
+    }
+
     /// The outcome that an errno of the mount stands for.
-    static func outcome(of failure: SystemError, mount: String) -> FetchOutcome {
+    ///
+    /// - Parameters:
+    ///   - failure: The error of a call.
+    ///   - mount: The mount point.
+    ///   - isMounted: Returns whether the mount is still there: without it (`umount -l`) the empty folder has no names.
+    /// - Returns: The outcome.
+    static func outcome(
+        of failure: SystemError, mount: String, isMounted: (_ mount: String) -> Bool
+    ) -> FetchOutcome {
         switch failure.code {
         case EACCES, EPERM: .withheld
-        case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: .missing
-        case ENOTCONN, ECONNABORTED, ENODEV:
+        case ENOTCONN, ECONNABORTED, ENODEV,
+            ENOENT where !isMounted(mount):
             .stopped(
                 ProgramError(
                     .unavailable,
                     "the mount at \(LogText.escaped(mount)) has ended; mount it again and run the same command."))
+        case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: .missing
         default: .failed(failure)
         }
     }

@@ -1,5 +1,6 @@
 import CLinux
 import Dispatch
+import Fuse
 import Glibc
 import Rankings
 import Synchronization
@@ -35,7 +36,8 @@ final class FetchRun: Sendable {
     init(paths: [String], reader: FetchReader, display: FetchDisplay) {
         self.reader = reader
         self.display = display
-        state = Mutex(State(plan: FetchPlan(paths: paths, readers: Self.readers)))
+        let isOthers = MountTable.current().isOthers(reader.mount)
+        state = Mutex(State(plan: FetchPlan(paths: paths, readers: Self.readers, isOthers: isOthers)))
     }
 
     /// The results so far.
@@ -140,12 +142,18 @@ struct FetchPlan: Sendable {
     private var files: ArraySlice<FetchWork> = []
     /// The listings that no reader has begun, the next one last.
     private var listings: [String]
+    /// The paths that were named, which a listing may show too.
+    private let named: Set<[UInt8]>
+    /// The listings that were begun, and the named files: each is read once.
+    private var taken: Set<[UInt8]> = []
     /// Whether a listing is being read: one at a time, since their order is that of the files.
     private var isListing = false
     private var idle: [Int]
     /// The name of the work that began last.
     private var lastName = ""
     private var lostInARow = 0
+    /// Whether another user's mount is read, which keeps what its owner sees.
+    private let isOthers: Bool
     /// Whether several listings were named, so that each gets a line.
     let manyListings: Bool
     /// Whether so many works were lost that no other work begins.
@@ -154,8 +162,11 @@ struct FetchPlan: Sendable {
     private(set) var stop: ProgramError?
     private(set) var tally = FetchTally()
 
-    init(paths: [String], readers: Int) {
+    init(paths: [String], readers: Int, isOthers: Bool = false) {
+        self.isOthers = isOthers
         listings = paths.reversed()
+        // By bytes: to Swift texts that differ in normalisation are equal.
+        named = Set(paths.map { Array($0.utf8) })
         manyListings = paths.count > 1
         idle = Array(0..<readers)
     }
@@ -173,7 +184,7 @@ struct FetchPlan: Sendable {
         let work: FetchWork
         if let file = files.popFirst() {
             work = file
-        } else if !isListing, let path = listings.popLast() {
+        } else if !isListing, let path = nextListing() {
             isListing = true
             work = FetchWork(path: path, group: path, isListing: true)
         } else {
@@ -182,6 +193,13 @@ struct FetchPlan: Sendable {
         idle.removeLast()
         lastName = work.path.pathNames.last ?? ""
         return (work, reader)
+    }
+
+    private mutating func nextListing() -> String? {
+        while let path = listings.popLast() {
+            if taken.insert(Array(path.utf8)).inserted { return path }
+        }
+        return nil
     }
 
     /// Records the outcome of a work.
@@ -204,12 +222,19 @@ struct FetchPlan: Sendable {
 
     private mutating func lines(recording outcome: FetchOutcome, of work: FetchWork) -> [String] {
         switch outcome {
-        case .listed(let names, let directories, let withheld):
+        case .listed(let names, let directories, let withheld, let isPartial):
             func below(_ name: String) -> String {
                 name.isEmpty ? work.path : work.path.isEmpty ? name : "\(work.path)/\(name)"
             }
-            tally.opened(work.group, files: names.count, withheld: withheld)
-            files += names.map { FetchWork(path: below($0), group: work.group) }
+            let paths = names.map(below).filter {
+                let bytes = Array($0.utf8)
+                return bytes.elementsEqual(work.path.utf8) || !named.contains(bytes) || taken.insert(bytes).inserted
+            }
+            tally.opened(work.group, files: paths.count, withheld: withheld)
+            if isPartial {
+                tally.lost(work.path, "not all of it is stored, and the option offline lets no request leave")
+            }
+            files += paths.map { FetchWork(path: $0, group: work.group) }
             listings += directories.reversed().map(below)
             return []
         case .elsewhere(let path):
@@ -225,12 +250,20 @@ struct FetchPlan: Sendable {
                 }
         case .skipped: return ended(work) { $0.skipped += 1 }
         case .withheld:
-            if work.isListing { return lost(work, "only signed-in users see it") }
+            if work.isListing {
+                return lost(
+                    work,
+                    isOthers
+                        ? "only the mount's owner sees it; ask for share=all"
+                        : "only signed-in users see it; sign in with `rankfs login`")
+            }
             return ended(work) { $0.withheld += 1 }
         case .missing:
-            let reason = work.isListing ? "there is nothing; a day may not be published yet" : "it is gone"
-            return lost(work, reason)
-        case .failed(let failure): return lost(work, failure.text)
+            guard work.isListing else { return lost(work, "it is gone") }
+            let isDay = if case .day = TreePath(work.path) { true } else { false }
+            return lost(work, "there is nothing\(isDay ? "; the day may not be published yet" : " of that name")")
+        case .failed(let failure):
+            return lost(work, failure.code == EBUSY ? "another rankfs is writing it" : failure.text)
         case .stopped(let error):
             stop = stop ?? error
             return []
@@ -257,8 +290,6 @@ struct FetchPlan: Sendable {
 
 /// Examines the files that a fetch will read, without requesting listings from the service.
 enum FetchSurvey {
-    /// Days that a mount lists even if they are not stored: the default of `days`.
-    private static let listedAnyway = 7
     /// Sizes that the image host fails to report, after which no further size is requested.
     private static let mostFailures = 3
 
@@ -270,40 +301,54 @@ enum FetchSurvey {
     ///   - paths: Paths below the mount's root.
     ///   - mount: The mount point.
     ///   - newest: The newest published day.
-    /// - Returns: The estimate; paths that cannot be read are omitted.
+    /// - Returns: The estimate.
     static func estimate(_ paths: [String], mount: String, newest: Day) -> FetchEstimate {
         var estimate = FetchEstimate()
-        var siblings: [String: Set<String>] = [:]
         var failures = 0
-        for path in paths {
+        // The last one is examined next; directories of directories add theirs.
+        var left = Array(paths.reversed())
+        while let path = left.popLast() {
             let requests = FetchEstimate.requests(for: path)
-            if requests > 0 {
-                let parent = LocalFiles.parent(of: "/\(path)").flatMap { $0.rest(after: "/") } ?? ""
-                if siblings[parent] == nil {
-                    let names = (try? MountedFiles.list("\(mount)/\(parent)"))?.map(\.name)
-                    siblings[parent] = Set(names ?? [])
-                }
-                let name = path.pathNames.last ?? ""
-                let isRecent = Day(name).map { $0.ordinal > newest.ordinal - listedAnyway } ?? false
-                if isRecent || siblings[parent]?.contains(name) != true {
-                    estimate.unknownListings += 1
-                    estimate.requests += requests
-                    continue
-                }
+            guard requests == 0 || isKnown(path, mount: mount, newest: newest) else {
+                estimate.unknownListings += 1
+                estimate.requests += requests
+                continue
             }
-            add(path, mount: mount, to: &estimate, &failures)
+            do throws(SystemError) { left += try add(path, mount: mount, to: &estimate, &failures) } catch {
+                estimate.losses.append(FetchTally.Loss(path: path, reason: error.text))
+            }
         }
         return estimate
     }
 
-    private static func add(_ path: String, mount: String, to estimate: inout FetchEstimate, _ failures: inout Int) {
+    /// Whether a mount has a listing; a lookup of the newest day would request it, and one of `latest` does not.
+    private static func isKnown(_ path: String, mount: String, newest: Day) -> Bool {
+        guard case .day(let mode, let day) = TreePath(path), day >= newest else {
+            return MountedFiles.attribute(withheld, of: "\(mount)/\(path)") != nil
+        }
+        let latest = "\(mount)/\(TreePath.latest(mode).text)"
+        return MountedFiles.attribute("user.rankfs.day", of: latest) == day.description
+            && MountedFiles.attribute(withheld, of: latest) != nil
+    }
+
+    /// The attribute that a directory has whose listing is stored.
+    private static let withheld = "user.rankfs.withheld"
+
+    /// Adds a file or the files of a directory; returns the directories in it.
+    private static func add(
+        _ path: String, mount: String, to estimate: inout FetchEstimate, _ failures: inout Int
+    ) throws(SystemError) -> [String] {
         let full = path.isEmpty ? mount : "\(mount)/\(path)"
-        guard let status = try? MountedFiles.status(of: full) else { return }
-        guard MountedFiles.kind(status) == .directory else { return count(full, &estimate, &failures) }
-        guard let entries = try? MountedFiles.list(full) else { return }
-        estimate.knownListings += 1
+        guard MountedFiles.kind(try MountedFiles.status(of: full)) == .directory else {
+            count(full, &estimate, &failures)
+            return []
+        }
+        let (files, directories) = FetchReader.parts(of: try MountedFiles.list(full), in: path)
+        // A directory of directories alone is no listing of pictures.
+        if !files.isEmpty || directories.isEmpty { estimate.knownListings += 1 }
         estimate.withheld += MountedFiles.withheld(in: full)
-        for entry in entries where entry.kind == .file { count("\(full)/\(entry.name)", &estimate, &failures) }
+        for name in files { count("\(full)/\(name)", &estimate, &failures) }
+        return directories.reversed().map { path.isEmpty ? $0 : "\(path)/\($0)" }
     }
 
     private static func count(_ file: String, _ estimate: inout FetchEstimate, _ failures: inout Int) {
@@ -319,7 +364,7 @@ enum FetchSurvey {
         }
         let size = Int64(status.st_size)
         estimate.bytes = estimate.bytes.adding(saturating: size)
-        if size == 0, MountedFiles.attribute("user.rankfs.withheld", of: file) != nil {
+        if size == 0, MountedFiles.attribute(withheld, of: file) != nil {
             estimate.withheld += 1
         } else if MountedFiles.attribute("user.rankfs.state", of: file) == "stored" {
             estimate.stored += 1

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import RankFS
 import System
 
 /// Ordinary file operations on a mount; the calls may wait for the network, so they are not for tasks.
@@ -17,8 +18,7 @@ enum MountedFiles {
 
     /// The status of a file by lstat(2), which does not follow links.
     static func status(of path: String) throws(SystemError) -> stat {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { throw .last() }
+        guard let status = fileStatus(link: path) else { throw .last() }
         return status
     }
 
@@ -46,6 +46,25 @@ enum MountedFiles {
     /// The number of pictures that a directory does not list because the service withholds them.
     static func withheld(in directory: String) -> Int {
         attribute("user.rankfs.withheld", of: directory).flatMap { Int($0) } ?? 0
+    }
+
+    /// Gives a command for a path, by its mount point: opening a directory would request its listing.
+    ///
+    /// - Returns: The number of pictures or listings concerned.
+    static func give(
+        _ command: MountCommand, to path: String, in mounts: [String]
+    ) throws(SystemError) -> Int {
+        let file = unsafe rankfs_open_path(path)
+        guard file >= 0 else { throw .last() }
+        defer { close(file) }
+        guard let status = fileStatus(open: file) else { throw .last() }
+        let root = unsafe open(LocalFiles.innermost(of: mounts, above: path)?.mount ?? path, O_RDONLY | O_CLOEXEC)
+        guard root >= 0 else { throw .last() }
+        defer { close(root) }
+        var inode = UInt64(status.st_ino)
+        let result = unsafe ioctl(root, UInt(command.rawValue | MountCommand.onInode), &inode)
+        guard result >= 0 else { throw .last() }
+        return Int(result)
     }
 
     /// An extended attribute as text; nil if there is none.

@@ -103,9 +103,6 @@ final class Log: Sendable {
         queue.sync { output.move(to: file) }
     }
 
-    /// Whether debug lines are currently written.
-    var isDebug: Bool { state.withLock { $0.level >= .debug } }
-
     /// Waits until every line submitted so far is written.
     func flush() {
         queue.sync {}

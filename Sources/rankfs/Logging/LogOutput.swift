@@ -10,18 +10,11 @@ import Synchronization
 ///
 /// Called on the log's queue only; the mutex makes that safe rather than fast.
 final class LogOutput: Sendable {
-    private struct File {
-        var path: String
-        var size: Int
-        /// Whether a full file may be set aside; a device may not.
-        var isRegular: Bool
-    }
-
     /// The size in bytes at which a file becomes `.1` and a new one begins: enough for weeks, and at most 2 MiB on disk.
     static let fileBound = 1 << 20
 
     private let forJournal: Bool
-    private let file = Mutex<File?>(nil)
+    private let file = Mutex<(log: LogFile, size: Int)?>(nil)
 
     /// Creates an output to the standard error stream.
     ///
@@ -32,8 +25,7 @@ final class LogOutput: Sendable {
 
     /// Whether JOURNAL_STREAM names the standard error stream by device and inode (systemd.exec(5)).
     static func isJournal(_ variables: [String: String], descriptor: Int32 = 2) -> Bool {
-        var status = stat()
-        guard let stream = variables["JOURNAL_STREAM"], unsafe fstat(descriptor, &status) == 0 else { return false }
+        guard let stream = variables["JOURNAL_STREAM"], let status = fileStatus(open: descriptor) else { return false }
         return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
@@ -51,7 +43,10 @@ final class LogOutput: Sendable {
             let line = Self.line(level, message, at: time, isFile: file != nil, forJournal: forJournal) + "\n"
             if var open = file {
                 open.size += line.utf8.count
-                if open.isRegular, open.size > Self.fileBound { open.size = line.utf8.count + Self.turn(open.path) }
+                // A full file is set aside; a device is not.
+                if open.log.isRegular, open.size > Self.fileBound {
+                    open.size = line.utf8.count + Self.turn(open.log.path)
+                }
                 file = open
             }
             FileBytes.write(Array(line.utf8), to: 2)
@@ -60,7 +55,7 @@ final class LogOutput: Sendable {
 
     /// Makes a file the standard error stream, so that a crash report of the runtime is written there too.
     func move(to log: LogFile) {
-        file.withLock { $0 = File(path: log.path, size: Self.take(log), isRegular: log.isRegular) }
+        file.withLock { $0 = (log, Self.take(log)) }
     }
 
     /// Sets a full file aside and begins a new one; returns the size of the new one in bytes.
@@ -97,8 +92,7 @@ struct LogFile: Sendable {
     /// Never waits: a FIFO without a reader is refused. Another device is not opened, because that alone may have an effect.
     init(opening path: String) throws(Failure) {
         var status = stat()
-        let isThere = unsafe lstat(path, &status) == 0
-        if isThere { try Self.check(status, path) }
+        if unsafe lstat(path, &status) == 0 { try Self.check(status, path) }
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe open(path, flags, 0o600)
         guard descriptor >= 0 else { throw .unusable(SystemError.last().text) }
@@ -111,7 +105,7 @@ struct LogFile: Sendable {
         }
         self.path = path
         self.descriptor = descriptor
-        isRegular = status.st_mode & S_IFMT == S_IFREG
+        isRegular = status.st_mode.isFile
     }
 
     /// Opens the file that the option `log_file` names.

@@ -82,8 +82,7 @@ enum Launcher {
     private static func waitUntilAnswering(_ mountPoint: String, process: pid_t) throws(ProgramError) {
         let code = BlockingCall.run(within: answerPatience) { () -> Int32 in
             var statistics = statvfs()
-            var status = stat()
-            guard unsafe statvfs(mountPoint, &statistics) == 0, unsafe stat(mountPoint, &status) == 0 else {
+            guard unsafe statvfs(mountPoint, &statistics) == 0, fileStatus(at: mountPoint) != nil else {
                 return errno
             }
             return 0

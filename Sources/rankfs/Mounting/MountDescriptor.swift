@@ -87,15 +87,26 @@ extension MountTable {
     /// The mount points of a user's mounts of rankfs; without any, those of other users' mounts that are open to all users.
     func mountPoints(of user: UInt32) -> [String] {
         let all = mounts.filter(\.isOwn)
-        let own = all.filter { $0.superOptions.contains("user_id=\(user)") }
+        let own = all.filter { $0.belongs(to: user) }
         let open = own.isEmpty ? all.filter { $0.superOptions.contains("allow_other") } : own
         return open.map { String(decoding: $0.path, as: UTF8.self) }
+    }
+}
+
+extension MountTable {
+    /// Whether a path is in another user's mount of rankfs, or is one.
+    func isOthers(_ path: String, user: UInt32 = geteuid()) -> Bool {
+        let place = LocalFiles.innermost(of: ownMountPoints, above: path)
+        return place.flatMap { mount(at: $0.mount.utf8) }?.belongs(to: user) == false
     }
 }
 
 extension MountTable.Mount {
     /// Whether the mount is one of rankfs, by the type that `subtype=rankfs` gives.
     var isOwn: Bool { type == "fuse.rankfs" }
+
+    /// Whether a user made the mount, or it was made for that user.
+    func belongs(to user: UInt32) -> Bool { superOptions.contains("user_id=\(user)") }
 }
 
 /// The mounts of this user, found by the status that they report.

@@ -1,6 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
+import Rankings
 import System
 
 /// Whether a folder can be mounted on: the facts, and the decision as a pure function of them.
@@ -58,9 +59,12 @@ struct MountPoint: Hashable, Sendable {
     ///
     /// Blocks for up to `patience`; must not be called from a task.
     static func prepare(_ path: String, patience: Duration, log: (String) -> Void) throws(ProgramError) -> String {
-        guard let canonical = Self.canonical(path) else {
-            throw ProgramError(
-                .mountFailure, "\(LogText.escaped(path)) does not exist; make the folder first with `mkdir -p`.")
+        guard let canonical = Self.canonical(try LocalFiles.absolute(path)) else {
+            let reason =
+                fileStatus(at: path) == nil
+                ? "does not exist; make the folder first with `mkdir -p`"
+                : "is in a folder whose name is not UTF-8; name another one"
+            throw ProgramError(.mountFailure, "\(LogText.escaped(path)) \(reason).")
         }
         // Each round removes one dead mount; stacks of dead mounts are rare.
         for _ in 0..<8 {
@@ -82,19 +86,20 @@ struct MountPoint: Hashable, Sendable {
     ///
     /// - Returns: The canonical path of the new folder; nil if none was made: the mount then reports the reason.
     static func make(_ path: String) -> String? {
-        var status = stat()
-        guard let canonical = LocalFiles.canonicalParent(of: path), unsafe lstat(canonical, &status) != 0,
-            errno == ENOENT,
-            let parent = LocalFiles.parent(of: canonical), unsafe stat(parent, &status) == 0,
+        guard let canonical = LocalFiles.canonicalParent(of: path), fileStatus(link: canonical) == nil, errno == ENOENT,
+            let parent = LocalFiles.parent(of: canonical), let status = fileStatus(at: parent),
             status.st_uid == geteuid(),
             unsafe mkdir(canonical, 0o700) == 0
         else { return nil }
         return canonical
     }
 
-    /// The canonical path of a folder that may be a mount that does not answer; nil if its parent does not exist.
+    /// The canonical path of a folder that may be a mount that does not answer; nil if its parent does not exist, or it is not UTF-8.
     static func canonical(_ path: String) -> String? {
-        LocalFiles.canonicalParent(of: path).map { LocalFiles.canonical($0) ?? $0 }
+        guard let path = LocalFiles.canonicalParent(of: path) else { return nil }
+        do throws(SystemError) { return try LocalFiles.resolved(path) } catch {
+            return error.code == EILSEQ ? nil : path
+        }
     }
 
     /// Examines a folder and waits at most `patience` for the file system that is mounted there.
@@ -122,14 +127,35 @@ struct MountPoint: Hashable, Sendable {
 
 /// `mount -o remount`: a mount keeps the options that it was made with, so a remount changes nothing or is refused.
 enum Remount {
+    /// The time limit for reading the command lines of all processes.
+    private static let patience: Duration = .seconds(2)
+
     /// Succeeds if the folder is a mount of rankfs that already has all requested options.
     ///
-    /// Reads only the kernel's mount table and never waits.
+    /// Reads only tables of the kernel: the mount is not asked.
     static func check(_ request: MountRequest) throws(ProgramError) {
         let path = MountPoint.canonical(request.mountPoint) ?? request.mountPoint
-        if let refusal = refusal(path: path, mount: MountTable.current().stack(at: path).last, request.options) {
+        let served = BlockingCall.run(within: patience) { options(servedAt: [path, request.mountPoint]) } ?? nil
+        let mount = MountTable.current().stack(at: path).last
+        if let refusal = refusal(path: path, mount: mount, request.options, served: served ?? MountOptions()) {
             throw ProgramError(.mountFailure, refusal)
         }
+    }
+
+    /// The options on the command line of the process that serves a mount; nil if there is none to be seen.
+    private static func options(servedAt names: Set<String>) -> MountOptions? {
+        for process in (try? LocalFiles.names(in: "/proc")) ?? [] where process.utf8.allSatisfy(\.isDigit) {
+            guard let line = try? FileBytes.read("/proc/\(process)/cmdline", upTo: 64 << 10) else { continue }
+            let words = line.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+                .map { String(decoding: $0, as: UTF8.self) }
+            guard words.first?.hasSuffix("rankfs") == true, words.dropFirst().first == "mount",
+                let last = words.last, names.contains(last)
+            else { continue }
+            var options = MountOptions()
+            if let flag = words.firstIndex(of: "-o") { try? options.add(list: words[flag + 1]) }
+            if !options.remounts { return options }
+        }
+        return nil
     }
 
     /// Decides whether a remount is refused.
@@ -138,15 +164,20 @@ enum Remount {
     ///   - path: The mount point, for the text.
     ///   - mount: The visible mount on that path; nil if there is none.
     ///   - options: The options of mount(8): those of the line in fstab or of the kernel's table, then the requested ones.
+    ///   - served: The options that the mount was made with.
     /// - Returns: The reason of the refusal; nil if there is nothing to change.
-    static func refusal(path: String, mount: MountTable.Mount?, _ options: MountOptions) -> String? {
+    static func refusal(
+        path: String, mount: MountTable.Mount?, _ options: MountOptions, served: MountOptions
+    ) -> String? {
         let shown = LogText.escaped(path)
         guard let mount, mount.isOwn else {
             return "\(shown) is not a mount of rankfs, which could be mounted anew; leave remount out."
         }
         let isSame =
-            options.assignments.isEmpty && options.user == nil && options.group == nil && options.mask == 0
-            && options.account == nil && options.passedOn.allSatisfy(mount.superOptions.contains)
+            options.values.allSatisfy { served.values[$0] == $1 } && [nil, served.user].contains(options.user)
+            && [nil, served.group].contains(options.group) && [0, served.mask].contains(options.mask)
+            && [nil, served.account].contains(options.account)
+            && options.passedOn.allSatisfy(mount.superOptions.contains)
         return isSame
             ? nil
             : "\(shown) keeps the options that it was mounted with; unmount it and mount it again to change them."

@@ -56,6 +56,8 @@ enum Unmounter {
         switch failure.code {
         case EBUSY: throw refusal(shown, "busy")
         case EINVAL: throw ProgramError(.mountFailure, "\(shown) is not mounted.")
+        case EPERM where MountTable.current().isOthers(path):
+            throw ProgramError(.mountFailure, "\(shown) is another user's mount; they or root can unmount it.")
         case EPERM: break
         default: throw ProgramError(.mountFailure, "\(shown) cannot be unmounted: \(failure.text).")
         }

@@ -62,6 +62,10 @@ enum UnknownOption {
         guard let nearest = nearest(to: name, among: known) else {
             return "option \(shown) is unknown; `rankfs help mount` lists all."
         }
+        guard nearest != name else {
+            let form = OptionTable.offered.contains("\(name)=") ? "\(name)=VALUE" : name
+            return "option \(shown) belongs behind -o, written `-o \(form)`."
+        }
         return "option \(shown) is unknown; did you mean \(nearest)?"
     }
 
@@ -111,7 +115,9 @@ enum ConfigurationFile {
     static func parse(_ text: String, path: String) throws(ProgramError) -> [Assignment] {
         var assignments: [Assignment] = []
         var mistakes: [String] = []
-        let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
+        // Some editors begin a file with a byte order mark.
+        let plain = String(text.unicodeScalars.drop { $0 == "\u{FEFF}" })
+        let lines = plain.split(omittingEmptySubsequences: false) { $0.isNewline }
         for (index, line) in lines.enumerated() {
             let place = OptionPlace.file(path: path, line: index + 1)
             let content = trimmed(withoutComment(line))

@@ -15,6 +15,11 @@ struct MountOptions: Hashable, Sendable {
     /// Whether the request concerns an existing mount.
     var remounts = false
 
+    /// The values of the assignments; a later one wins.
+    var values: [String: String] {
+        Dictionary(assignments.map { ($0.name, $0.value) }) { _, later in later }
+    }
+
     /// Whether the kernel admits users other than the mounting one; with `allow_root` libfuse rejects them later.
     var admitsOthers: Bool { passedOn.contains("allow_other") || passedOn.contains("allow_root") }
 
@@ -30,7 +35,7 @@ struct MountOptions: Hashable, Sendable {
         "exec", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
         "lazytime", "nolazytime", "sync", "async", "dirsync", "mand", "nomand", "silent", "loud", "iversion",
         "noiversion",
-        "comment",
+        "comment", "symfollow", "nosymfollow",
     ]
 
     /// Parses the items of one `-o` list.
@@ -52,8 +57,7 @@ struct MountOptions: Hashable, Sendable {
     }
 
     private mutating func add(item: String) throws(ProgramError) {
-        let name = String(item.prefix { $0 != "=" })
-        let value = item.count > name.count ? String(item.dropFirst(name.count + 1)) : nil
+        let (name, value) = OptionTable.parts(of: item)
         if name.hasPrefix("x-") || name.hasPrefix("X-") || Self.ignored.contains(name) { return }
         let normalised = OptionTable.normalised(name)
         if Self.implied.contains(normalised) { return }
@@ -137,7 +141,13 @@ struct MountOptions: Hashable, Sendable {
     }
 
     private static func escaped(_ item: String) -> String {
-        String(item.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] })
+        // By scalars: a comma may stand before a scalar that joins it.
+        var escaped = ""
+        for scalar in item.unicodeScalars {
+            if scalar == "," || scalar == "\\" { escaped.append("\\") }
+            escaped.unicodeScalars.append(scalar)
+        }
+        return escaped
     }
 }
 

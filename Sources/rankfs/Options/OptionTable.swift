@@ -188,6 +188,14 @@ enum OptionTable {
         String(name.map { $0 == "-" ? "_" : $0 })
     }
 
+    /// The name and the value of `NAME=VALUE`; no value without the `=`.
+    static func parts(of item: String) -> (name: String, value: String?) {
+        // By scalars: a value may begin with one that joins the `=`.
+        let scalars = item.unicodeScalars
+        guard let equals = scalars.firstIndex(of: "=") else { return (item, nil) }
+        return (String(scalars[..<equals]), String(scalars[scalars.index(after: equals)...]))
+    }
+
     // MARK: Words beside the table
 
     /// Options of libfuse that have a meaning for this file system.
@@ -420,7 +428,7 @@ enum OptionTable {
             mayBeSecret: true, path: \.tierKeys),
         OptionDefinition(
             "tier_secret", "FILE", standard: "none",
-            help: "a file with a secret of your machines, without which nothing on the tier is believed",
+            help: "a file with a secret of your machines; with one, only what they wrote to the tier is believed",
             mayBeSecret: true, path: \.tierSecret),
         OptionDefinition(
             "tier_write", "WORD", standard: "on", help: "whether this machine brings anything to the tier: on or off",

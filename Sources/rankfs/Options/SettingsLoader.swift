@@ -10,12 +10,9 @@ struct SettingsLoader: Sendable {
     var environment: [String: String]
     /// The options in the order given; a later one wins.
     var commandLine: [Assignment]
-    /// The directory that relative paths of the command line and the environment start from.
-    var directory: String
+    /// The directory that relative paths of the command line and the environment start from; nil if they may not be relative.
+    var directory: String?
     var home: String?
-
-    /// Variables with this prefix are options.
-    static let variablePrefix = "RANKFS_"
 
     /// The settings, and warnings about variables with almost the name of an option.
     func load() throws(ProgramError) -> (settings: Settings, warnings: [String]) {
@@ -48,14 +45,14 @@ struct SettingsLoader: Sendable {
         var assignments: [Assignment] = []
         var warnings: [String] = []
         for (variable, value) in environment.sorted(by: { $0.key < $1.key }) {
-            guard let name = variable.rest(after: Self.variablePrefix)?.lowercased() else { continue }
+            guard let name = variable.rest(after: ProcessEnvironment.optionPrefix)?.lowercased() else { continue }
             if OptionTable.definition(named: name) != nil {
                 assignments.append(Assignment(name: name, value: value, place: .environment(variable: variable)))
             } else if let nearest = UnknownOption.slip(of: name) {
                 // Variables with other names belong to other programs.
                 warnings.append(
                     "\(LogText.escaped(variable, limit: 80)) is ignored: no option has that name; did you mean "
-                        + "\(Self.variablePrefix)\(nearest.uppercased())?")
+                        + "\(ProcessEnvironment.optionPrefix)\(nearest.uppercased())?")
             }
         }
         return (assignments, warnings)
@@ -70,15 +67,21 @@ extension SettingsLoader {
         let home = Home.current()
         let loader = SettingsLoader(
             file: try configurationFile(of: home), environment: home.variables,
-            commandLine: request.options.assignments, directory: LocalFiles.workingDirectory() ?? "/",
+            commandLine: request.options.assignments, directory: LocalFiles.workingDirectory(),
             home: home.directory)
         let (settings, warnings) = try loader.load()
         return (settings, warnings, home)
     }
 
-    private static func configurationFile(of home: Home) throws(ProgramError) -> (path: String, text: String)? {
+    /// The path and text of the configuration file; nil if there is none.
+    static func configurationFile(of home: Home) throws(ProgramError) -> (path: String, text: String)? {
         guard let path = home.configurationFile else { return nil }
         let shown = LogText.escaped(path)
+        // A pipe would be waited for.
+        if let kind = fileStatus(at: path).map({ $0.st_mode & S_IFMT }), kind == S_IFDIR || kind == S_IFIFO {
+            throw ProgramError(
+                .configuration, "\(shown) is no file; remove it, or write options into a file of its name.")
+        }
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes = try FileBytes.read(path, upTo: ConfigurationFile.longest + 1)

@@ -7,7 +7,7 @@ enum ValueParsers {
     /// A size in bytes: digits and one of K, M, G, T (powers of 1024), also written `MB` or `MiB`.
     static func size(_ text: String, in bounds: ClosedRange<Int64>) throws(Failure) -> Int64 {
         let expected = Failure.notTaken(
-            "a size such as 50M or 2G, from \(sizeText(bounds.lowerBound)) to \(sizeText(bounds.upperBound))")
+            "a size such as 50M or 2G, from \(SizeText.text(bounds.lowerBound)) to \(SizeText.text(bounds.upperBound))")
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits), let factor = factor(ofUnit: text.dropFirst(digits.count)) else {
             throw expected
@@ -26,16 +26,6 @@ enum ValueParsers {
         case "t", "tb", "tib": 1 << 40
         default: nil
         }
-    }
-
-    /// A size for people: `2G`, `50M`, or `1.5G` with one digit where it does not divide.
-    static func sizeText(_ bytes: Int64) -> String {
-        let units: [(String, Int64)] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)]
-        for (unit, factor) in units where bytes >= factor {
-            if bytes % factor == 0 { return "\(bytes / factor)\(unit)" }
-            return "\(bytes / factor).\(bytes % factor * 10 / factor)\(unit)"
-        }
-        return "\(bytes)"
     }
 
     /// A duration in seconds, with an optional fraction and an optional trailing `s`.
@@ -103,9 +93,10 @@ enum ValueParsers {
     /// Tags separated by blanks or semicolons; a leading `-` marks a refused tag; `none` stands for no tags.
     static func tags(_ text: String) throws(Failure) -> (wanted: [String], refused: [String]) {
         if text == "none" { return ([], []) }
-        let words = text.split { $0 == " " || $0 == ";" || $0 == "\t" }
-        let refused = words.filter { $0.hasPrefix("-") }.map { String($0.dropFirst()) }
-        let wanted = words.filter { !$0.hasPrefix("-") }.map(String.init)
+        // By scalars: a tag may begin with one that joins what stands before it.
+        let words = text.unicodeScalars.split { $0 == " " || $0 == ";" || $0 == "\t" }
+        let refused = words.filter { $0.first == "-" }.map { String($0.dropFirst()) }
+        let wanted = words.filter { $0.first != "-" }.map { String($0) }
         guard !words.isEmpty, !refused.contains("") else {
             throw .notTaken("tags with blanks between them such as \"landscape -sketch\"")
         }
@@ -128,6 +119,12 @@ struct OriginURL: Hashable, Sendable {
         if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
         return String(authority.prefix { $0 != ":" })
     }
+
+    /// Whether the host is an address, of either version, and no name.
+    var isAddress: Bool { authority.hasPrefix("[") || host.allSatisfy { $0.isNumber || $0 == "." } }
+
+    /// Whether the host is this machine, so that nobody is on the way to it.
+    var isLoopback: Bool { ["localhost", "::1"].contains(host) || isAddress && host.hasPrefix("127.") }
 
     /// The path, without a trailing slash; empty for the origin itself.
     var path: Substring { text.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" } }
@@ -174,7 +171,9 @@ struct OriginURL: Hashable, Sendable {
         }
         guard !host.isEmpty else { return false }
         if port.isEmpty { return true }
-        guard port.hasPrefix(":"), let number = Int(port.dropFirst()) else { return false }
+        guard port.hasPrefix(":"), port.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }),
+            let number = Int(port.dropFirst())
+        else { return false }
         return (1...65535).contains(number)
     }
 }

@@ -53,7 +53,7 @@ struct MountGuard: Sendable {
             throw ProgramError(.system, "no socket can be made: \(SystemError.last().text).")
         }
         defer { close(ends[1]) }
-        let mount = GuardedMount(request, for: account)
+        let mount = try GuardedMount(request, for: account)
         do throws(SystemError) {
             _ = try ChildProcess.start("/proc/self/exe", mount.arguments, inheriting: [ends[1], device])
         } catch {
@@ -151,15 +151,14 @@ struct GuardedMount: Command {
     /// The first guard starts the second one once it has mounted, so that the mount is removed even if one of them was killed.
     var mounted: String?
 
-    init(_ request: MountRequest, for account: Account) {
+    init(_ request: MountRequest, for account: Account) throws(ProgramError) {
         source = request.source
-        mountPoint = LocalFiles.absolute(request.mountPoint)
+        mountPoint = try LocalFiles.absolute(request.mountPoint)
         user = account.user
         group = account.group
         name = account.name
         allowsOthers = request.options.admitsOthers
-        let passedOn = request.options.passedOn
-        longestRead = passedOn.compactMap { $0.hasPrefix("max_read=") ? UInt32($0.dropFirst(9)) : nil }.last ?? 0
+        longestRead = SessionConfiguration.longestRead(in: request.options.passedOn)
     }
 
     /// The name of the hidden command.
@@ -266,8 +265,7 @@ struct GuardedMount: Command {
         let shown = LogText.escaped(path)
         // Without O_DIRECTORY, which would make an automounter mount here.
         let folder = unsafe rankfs_open_path(path)
-        var status = stat()
-        guard folder >= 0, unsafe fstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+        guard folder >= 0, let status = fileStatus(open: folder), status.st_mode.isDirectory,
             LocalFiles.target(ofDescriptor: folder) == path
         else { throw ProgramError(.mountFailure, "\(shown) is not a folder any more; try again.") }
         let isAutomounters = rankfs_file_system_type(folder) == Self.autofs

@@ -10,7 +10,9 @@ struct CachePlace: Hashable, Sendable {
     /// The root of all stored files, private to the user: the image cache's own directory, which marks it against backups.
     let directory: String
     /// Whether it lies in memory because the disk has no room for a new cache; it is then removed with its mount.
-    private(set) var isInMemory = false
+    let isInMemory: Bool
+    /// The source whose files these are.
+    private let source: SourceName
 
     /// The catalog's directory.
     var catalog: String { "\(directory)/\(Self.catalogName)" }
@@ -29,23 +31,58 @@ struct CachePlace: Hashable, Sendable {
     var thumbnails: String { "\(directory)/\(Self.thumbnailsName)" }
     static let thumbnailsName = "thumbnails.list"
     var log: String { directory + "/rankfs.log" }
+    /// The file that names the source; a directory that only version 1.0.0 used has none.
+    private static let ownerName = "source"
 
     /// The place that settings name, or the default of the source; a custom origin has a default of its own.
-    init(_ settings: Settings, source: SourceName, home: Home) throws(ProgramError) {
-        if let named = settings.cacheDirectory {
-            directory = named
-            return
-        }
+    ///
+    /// A directory belongs to the source that used it first: numbers and paths of one source mean other pictures for the next. Each
+    /// other source has a folder of its name there.
+    ///
+    /// - Parameters:
+    ///   - settings: The settings of the mount.
+    ///   - source: The source that is mounted.
+    ///   - home: The environment.
+    ///   - owner: Returns the source that a directory belongs to; nil if no file there says so.
+    /// - Throws: configuration, without a home directory and a name.
+    init(
+        _ settings: Settings, source: SourceName, home: Home, owner: (_ directory: String) -> String? = Self.owner
+    ) throws(ProgramError) {
         let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
-        guard let standard = home.cacheDirectory(named: source.rawValue + origin) else {
+        guard let base = settings.cacheDirectory ?? home.cacheDirectory(named: source.rawValue + origin) else {
             throw ProgramError(.configuration, "there is no home directory to store pictures in; set cache_dir.")
         }
-        directory = standard
+        // Version 1.0.0 left the source open: such pictures may be those of any service, and are never given to a demo.
+        let isKept = settings.cacheDirectory != nil && source.isDemo && fileStatus(at: "\(base)/.busy") != nil
+        let isOwn = owner(base).map { $0 == source.rawValue } ?? !isKept
+        self.init(isOwn ? base : "\(base)/\(source.rawValue)", of: source)
     }
 
-    private init(inMemory directory: String) {
+    private init(_ directory: String, of source: SourceName, isInMemory: Bool = false) {
         self.directory = directory
-        isInMemory = true
+        self.source = source
+        self.isInMemory = isInMemory
+    }
+
+    /// The source that a directory belongs to; nil if no file there says so.
+    static func owner(of directory: String) -> String? {
+        guard let bytes = try? FileBytes.read("\(directory)/\(ownerName)", upTo: 64) else { return nil }
+        let name = String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self)
+        return name.isEmpty ? nil : name
+    }
+
+    /// Makes the directory the source's, unless it is another's; false then.
+    ///
+    /// A full disk loses only the note of it.
+    private func claim() -> Bool {
+        let file = Descriptors.own.open("\(directory)/\(Self.ownerName)", O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { return true }
+        defer { close(file) }
+        // Mounts of several sources may begin at once.
+        _ = flock(file, LOCK_EX)
+        if let owner = Self.owner(of: directory) { return owner == source.rawValue }
+        FileBytes.write(Array("\(source.rawValue)\n".utf8), to: file)
+        return true
     }
 
     /// Makes the directories and checks that they can be written.
@@ -58,7 +95,10 @@ struct CachePlace: Hashable, Sendable {
                 "the cache directory \(LogText.escaped(directory)) holds files that are not rankfs's; "
                     + "set cache_dir to an empty or a new folder.")
         }
-        guard let failure = make() else { return self }
+        guard let failure = make() else {
+            // Only now is it certain which of several mounts that began at once was the first.
+            return claim() ? self : try CachePlace("\(directory)/\(source.rawValue)", of: source).prepared(home)
+        }
         if failure.code == ENOSPC || failure.code == EDQUOT, let place = inMemory(home) { return place }
         throw ProgramError(
             .cannotCreate,
@@ -108,7 +148,7 @@ struct CachePlace: Hashable, Sendable {
     private func inMemory(_ home: Home) -> CachePlace? {
         let name = "rankfs" + String(decoding: directory.utf8.suffix(200), as: UTF8.self).replacing("/", with: "_")
         for root in [home.variables["XDG_RUNTIME_DIR"], "/dev/shm"].compactMap({ $0 }) where root.hasPrefix("/") {
-            let place = CachePlace(inMemory: "\(root)/\(name)")
+            let place = CachePlace("\(root)/\(name)", of: source, isInMemory: true)
             if place.isOwn, place.make() == nil { return place }
         }
         return nil
@@ -136,6 +176,7 @@ struct CachePlace: Hashable, Sendable {
         names.contains(".busy")
             || Set(names).isSubset(of: [
                 "catalog", "cooldown", "cooldown.hosts", "thumbnails.list", "rankfs.log", "rankfs.log.1", "lost+found",
+                ownerName,
             ])
     }
 

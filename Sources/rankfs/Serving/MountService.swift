@@ -5,7 +5,6 @@ import System
 import RankFS
 import Rankings
 import Sourcing
-import Thumbnails
 
 /// Serves one mount in this process, from checking the folder to the clean end.
 struct MountService {

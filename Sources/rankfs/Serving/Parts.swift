@@ -8,7 +8,6 @@ import RankFS
 import Rankings
 import Render
 import Sourcing
-import Thumbnails
 import Tier
 
 /// All parts below a mount, connected: the one place where sources, limits and directories meet.
@@ -62,10 +61,11 @@ final class Parts: Sendable {
             name.isDemo && settings.apiURL == nil
             ? try EmbeddedOrigin(service: name.description.name) : nil
         let bound = min(Self.networkBound, settings.timeout / 2)
-        health = HostHealth(proxy: settings.proxy?.authority, now: WallClock.now) { log.record($0) }
+        health = HostHealth(
+            proxy: settings.proxy?.authority, now: WallClock.now, trace: { log.debug(TransferLog.line($0, $1)) },
+            tell: { log.record($0) })
         transport = try Self.makeTransport(
-            settings, source: name, origin: origin?.url, network: bound,
-            observer: RequestObservers(health: health, log: log))
+            settings, source: name, origin: origin?.url, network: bound, observer: health)
         isOffline = settings.isOffline
         renderer = Renderer(.standard(settings.decoding) { log.warning("nothing is decoded: \($0.text)") })
         let meter = MeteredNetwork(settings.metered) { isMetered in
@@ -131,6 +131,11 @@ final class Parts: Sendable {
                 forgetPictures: { (pictures) async throws(Failure) in try await parts.tier.forget(pictures) },
                 forgetListing: { (listing) async throws(Failure) in try await parts.tier.forget(listing, of: source) })
         }
+    }
+
+    /// The previews that machines share; nil if nothing is shared.
+    var sharedPreviews: (any SharedPreviews)? {
+        tier.map { [source] parts in parts.tier.previews(of: source.description) { source.signIn } }
     }
 
     /// Whether a listing's pictures stay off the shared tier: the user's own listings, and those that need signing in.
@@ -353,14 +358,10 @@ extension ThumbnailSeeder {
                 directory: ThumbnailDirectory(path: directory, ledger: ThumbnailLedger(path: place.thumbnails)),
                 mountPoint: mountPoint)
         }
-        let cache = parts.cache
-        let shelf = ThumbnailShelf(
-            kept: { await cache.kept($0) },
-            // Without room, thumbnails are made again on the next request.
-            keep: { try? await cache.keep($0, as: $1) })
         self.init(
             maker: ThumbnailMaker(
-                home: store, shelf: shelf, host: parts.images, renderer: parts.renderer),
+                home: store, cache: parts.cache, host: parts.images, shared: parts.sharedPreviews,
+                renderer: parts.renderer),
             // Previews that nothing may decode are not downloaded.
             mayAsk: { [maySpend = parts.maySpend, renderer = parts.renderer] in maySpend() && renderer.mayDecode },
             report: { log.debug($0) })

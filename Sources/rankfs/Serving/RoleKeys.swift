@@ -14,7 +14,7 @@ enum RoleKeys {
     static let containerAgent = "http://169.254.170.2"
     static let instanceService = "http://169.254.169.254"
     /// The hosts that may be queried without TLS (AWS SDKs and Tools Reference Guide, "Container credential provider"), besides loopback.
-    private static let plainHosts: Set = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23", "localhost", "::1"]
+    private static let plainHosts: Set = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"]
     /// The time limit of a program, which may sign in somewhere.
     private static let programPatience = Duration.seconds(60)
     /// The time limit of connecting to a service, and of an answer; AWS's tools wait for one second.
@@ -25,11 +25,12 @@ enum RoleKeys {
     // MARK: - Program
 
     /// Runs the program of `credential_process`, without a shell; a name without a slash is searched for in PATH.
-    static func ofProgram(_ words: [String]) throws(Failure) -> KeyRing.Loan {
+    static func ofProgram(_ words: [String], stop: ProgramStop) throws(Failure) -> KeyRing.Loan {
         let end: (status: Int32?, text: [UInt8])
         do throws(SystemError) {
             let deadline = TimeSource.system.now() + programPatience
-            end = try ChildProcess.run(words.first ?? "", words, reading: STDOUT_FILENO, upTo: longest, by: deadline)
+            end = try ChildProcess.run(
+                words.first ?? "", words, reading: STDOUT_FILENO, upTo: longest, by: deadline, stop: stop)
         } catch { throw .refused("the program of credential_process cannot be used: \(error.text)") }
         guard end.status == 0 else {
             throw .refused("the program of credential_process failed" + (end.status.map { " with status \($0)" } ?? ""))
@@ -48,8 +49,9 @@ enum RoleKeys {
         do throws(Failure) { agent = try OriginURL(url) } catch {
             throw .refused("AWS_CONTAINER_CREDENTIALS_FULL_URI is no address")
         }
-        guard agent.origin.hasPrefix("https://") || plainHosts.contains(agent.host) || agent.host.hasPrefix("127.")
-        else { throw .refused("AWS_CONTAINER_CREDENTIALS_FULL_URI names a host that may not be queried without TLS") }
+        guard agent.origin.hasPrefix("https://") || agent.isLoopback || plainHosts.contains(agent.host) else {
+            throw .refused("AWS_CONTAINER_CREDENTIALS_FULL_URI names a host that may not be queried without TLS")
+        }
         var token = variables["AWS_CONTAINER_AUTHORIZATION_TOKEN"]
         if let file = variables["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] {
             do throws(SystemError) {

@@ -28,7 +28,9 @@ enum TierKeys {
         case .instance(let origin):
             do throws(Failure) { loan = try RoleKeys.ofInstance(origin) } catch { throw KeyPlaces.missing }
         }
-        let source = KeyRing.Source(isChanged: { places.isChanged }) { () throws(Failure) in try places.read() }
+        let source = KeyRing.Source(
+            isChanged: { places.isChanged }, read: { () throws(Failure) in try places.read() },
+            stop: { places.programStop.stop() })
         return KeyRing(loan, source: source, wallClock: WallClock.now)
     }
 
@@ -78,8 +80,7 @@ private struct SecretFile {
             throw ProgramError(.configuration, "\(name) cannot be read: \(SystemError(code: errno).text).")
         }
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard let status = fileStatus(open: descriptor), status.st_mode.isFile else {
             throw ProgramError(.configuration, "\(name) is no file.")
         }
         guard status.st_mode & refused == 0 else {
@@ -119,6 +120,8 @@ private final class KeyPlaces: Sendable {
     private let home: Home
     /// The stamps of the files at the last reading.
     private let stamps: Mutex<[SessionFile.Stamp?]>
+    /// Ends the program of `credential_process`.
+    let programStop = ProgramStop()
 
     init(_ settings: Settings, _ home: Home) {
         self.settings = settings
@@ -143,7 +146,7 @@ private final class KeyPlaces: Sendable {
         let loan: KeyRing.Loan
         switch place {
         case .keys(let keys): loan = KeyRing.Loan(keys)
-        case .program(let words): loan = try RoleKeys.ofProgram(words)
+        case .program(let words): loan = try RoleKeys.ofProgram(words, stop: programStop)
         case .container(let url): loan = try RoleKeys.ofContainer(url, variables: home.variables)
         case .instance(let origin): loan = try RoleKeys.ofInstance(origin)
         }

@@ -13,11 +13,11 @@ import Sourcing
 /// Built and closed on the main thread; its parts are used from any thread.
 final class TierParts: Sendable {
     let tier: Tier
-    private let transport: CurlTransport
+    private let means: TierMeans
 
-    private init(_ tier: Tier, _ transport: CurlTransport) {
+    private init(_ tier: Tier, _ means: TierMeans) {
         self.tier = tier
-        self.transport = transport
+        self.means = means
     }
 
     /// Makes the tier; nil if the settings name none, or if the mount is offline.
@@ -33,9 +33,9 @@ final class TierParts: Sendable {
             owner: ChanceName.make())
         if let risk = means.risk { log.warning(risk) }
         do throws(DatabaseError) {
-            return TierParts(try Tier(configuration, store: means.store) { log.record($0) }, means.transport)
+            return TierParts(try Tier(configuration, store: means.store) { log.record($0) }, means)
         } catch {
-            means.transport.shutdown()
+            means.close()
             throw ProgramError(
                 .cannotCreate, "the list of uploads in \(LogText.escaped(place.catalog)) cannot be used: \(error).")
         }
@@ -49,7 +49,9 @@ final class TierParts: Sendable {
                 url.path.isEmpty ? "-\(url.authority)" : "-\(url.authority)-\(XXH3.hex(Array(url.path.utf8)))"
             } ?? ""
         let chosen = SourceChoices.text(choices, of: source)
-        let name = source.description.name + origin + (chosen.isEmpty ? "" : "-" + chosen)
+        // What an embedded origin invents is no picture of the service.
+        let own = source.isDemo && settings.apiURL == nil ? source.rawValue : source.description.name
+        let name = own + origin + (chosen.isEmpty ? "" : "-" + chosen)
         return String(
             decoding: name.utf8.map { byte in
                 (48...57).contains(byte) || (97...122).contains(byte) || byte == 45 || byte == 46 ? byte : 95
@@ -58,13 +60,13 @@ final class TierParts: Sendable {
 
     /// Counts of the requests to the object store since the start.
     var requests: RequestCounts {
-        transport.requestCounts.first { $0.purpose == .tier }?.counts ?? RequestCounts()
+        means.transport.requestCounts.first { $0.purpose == .tier }?.counts ?? RequestCounts()
     }
 
     /// Ends uploads, then closes the transport; blocks, must not be called from a task.
     func close() {
         BlockingCall.wait { [tier] in await tier.close() }
-        transport.shutdown()
+        means.close()
     }
 }
 
@@ -107,10 +109,14 @@ struct TierMeans {
         store = ObjectStore(place, keys: keys, secret: secret, transport: RequestQueue(transport))
     }
 
+    /// Ends the reading of keys, and closes the transport; blocks, must not be called from a task.
+    func close() {
+        store.keys.close()
+        transport.shutdown()
+    }
+
     private static func place(_ address: BucketAddress, _ settings: Settings) throws(ProgramError) -> StorePlace {
-        if settings.tierForm == .host, let url = settings.tierURL,
-            url.authority.hasPrefix("[") || url.host.allSatisfy({ $0.isNumber || $0 == "." })
-        {
+        if settings.tierForm == .host, let url = settings.tierURL, url.isAddress {
             throw ProgramError(
                 .configuration,
                 "tier_form=host puts the bucket before the host's name, and \(LogText.escaped(url.origin)) has none; use tier_form=path."
@@ -123,8 +129,7 @@ struct TierMeans {
 
     /// The risk of a store without a secret of the machines that share it; nil for one that is on this machine, or encrypted.
     static func risk(of url: OriginURL) -> String? {
-        guard url.origin.hasPrefix("http://"), url.host != "localhost", url.host != "::1", !url.host.hasPrefix("127.")
-        else { return nil }
+        guard url.origin.hasPrefix("http://"), !url.isLoopback else { return nil }
         return
             "whoever is on the way to \(LogText.escaped(url.origin)) can change what the shared tier shows; name a tier_secret, or "
             + "an https:// store."

@@ -63,7 +63,7 @@ extension Log {
                 "the cache directory \(LogText.escaped(directory)) was removed while it was in use; it was made again, and "
                     + "pictures come anew (`rankfs cache clear` empties it)")
         case .evicted(let count, let bytes):
-            debug("evicted \(count) pictures, \(ValueParsers.sizeText(bytes))")
+            debug("evicted \(count) pictures, \(SizeText.text(bytes))")
         case .unmarked(let mark, let reason):
             info("the cache could not be marked with \(mark) against backups: \(reason)")
         }

@@ -30,19 +30,23 @@ final class HostHealth: TransferObserver {
 
     private let proxy: String?
     private let now: @Sendable () -> Int64
+    private let trace: @Sendable (HTTPRequest, TransferOutcome) -> Void
     private let tell: @Sendable (News) -> Void
     private let table = Mutex<[String: Trouble]>([:])
 
     /// - Parameters:
     ///   - proxy: Host and port of the proxy that requests go through; nil for none.
     ///   - now: Returns the time in Unix seconds.
+    ///   - trace: Called with each request that has ended, for the log.
     ///   - tell: Called when a host's trouble begins and when it is over.
     init(
         proxy: String?, now: @escaping @Sendable () -> Int64,
+        trace: @escaping @Sendable (HTTPRequest, TransferOutcome) -> Void = { _, _ in },
         tell: @escaping @Sendable (News) -> Void
     ) {
         self.proxy = proxy
         self.now = now
+        self.trace = trace
         self.tell = tell
     }
 
@@ -51,21 +55,15 @@ final class HostHealth: TransferObserver {
         table.withLock { Array($0.values) }.sorted { ($0.since, $0.sentence) < ($1.since, $1.sentence) }
     }
 
-    /// Host and port of a URL, without a user's name.
-    private static func host(of url: String) -> String {
-        let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
-        let authority = rest.prefix { !"/?#".contains($0) }
-        return String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "")
-    }
-
     func answered(_ request: HTTPRequest) {
-        let host = Self.host(of: request.url)
+        let host = RequestQueue.host(of: request.url)
         if table.withLock({ $0.removeValue(forKey: host) }) != nil { tell(.recovered(host: host)) }
     }
 
     func ended(_ request: HTTPRequest, _ outcome: TransferOutcome) {
+        trace(request, outcome)
         guard let error = outcome.failure else { return }
-        let host = Self.host(of: request.url)
+        let host = RequestQueue.host(of: request.url)
         let sentence: String
         switch error {
         case .untrusted(let reason): sentence = reason
@@ -85,19 +83,6 @@ final class HostHealth: TransferObserver {
 }
 
 // MARK: - Transfer log
-
-/// The observers of a mount's requests: the log, and the table of hosts in trouble.
-struct RequestObservers: TransferObserver {
-    let health: HostHealth
-    let log: Log
-
-    func answered(_ request: HTTPRequest) { health.answered(request) }
-
-    func ended(_ request: HTTPRequest, _ outcome: TransferOutcome) {
-        if log.isDebug { log.debug(TransferLog.line(request, outcome)) }
-        health.ended(request, outcome)
-    }
-}
 
 /// The debug line of a request that has ended.
 enum TransferLog {

@@ -42,6 +42,8 @@ enum MountedStatus {
         let reason =
             switch failure.code {
             case ENOTCONN: "the process behind \(shown) has died; `rankfs unmount \(shown)` clears the folder."
+            case EACCES where MountTable.current().isOthers(mountPoint):
+                "\(shown) is another user's mount; ask them for allow_other."
             case ENOENT: "\(shown) is not a mount of rankfs; `rankfs status` alone lists those there are."
             default: "\(shown) does not tell its status: \(failure.text)."
             }

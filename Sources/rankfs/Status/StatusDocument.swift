@@ -108,7 +108,7 @@ extension StatusDocument {
     /// The document as JSON text with sorted keys and a final newline.
     var json: [UInt8] {
         let text = Self.object(values.map { ($0.key.split(separator: "."), $0.value) })
-        return Array(JSONText(text).document(colon: " : ").utf8)
+        return Array(text.document(colon: " : ").utf8)
     }
 
     /// Objects within objects, by the parts of the paths.
@@ -158,7 +158,7 @@ extension StatusDocument {
                     lines.append("# TYPE \(name) \(name.hasSuffix("_total") ? "counter" : "gauge")")
                 }
                 family = name
-                lines.append("\(metric.name) \(JSONText(sample).line)")
+                lines.append("\(metric.name) \(sample.line)")
             }
         }
         return Array((lines.joined(separator: "\n") + "\n").utf8)
@@ -242,14 +242,14 @@ extension StatusDocument {
     func counted(_ path: String, _ noun: String) -> String { Counted.text(number(path), noun) }
 
     /// A figure in bytes.
-    func size(_ path: String) -> String { ValueParsers.sizeText(number(path)) }
+    func size(_ path: String) -> String { SizeText.text(number(path)) }
 
     private var downloadsSummary: [String] {
         var lines = downloads.map { download in
-            let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
+            let total = download.total.map { " of \(SizeText.text($0))" } ?? ""
             let name = LogText.escaped(download.name, limit: LogText.longestLine)
             return "  \(download.isRead ? "reading" : "preload")    \(name): "
-                + ValueParsers.sizeText(download.received) + total
+                + SizeText.text(download.received) + total
         }
         if number("cache.queued_preloads") > 0 {
             lines.append("  queued     \(counted("cache.queued_preloads", "preload"))")

@@ -6,7 +6,6 @@ import ImageCache
 import RankFS
 import Rankings
 import Sourcing
-import Thumbnails
 import Tier
 
 /// A mount that is served, as its status describes it.
@@ -181,8 +180,9 @@ extension StatusFigure {
         .whole("warnings") { $0.messages.warnings }.metric(#"rankfs_messages_total{level="warning"}"#, ""),
         .list("recent") { moment in
             moment.mount.log.recent.map {
-                .members(
-                    ("level", .string($0.level.name)), ("message", .string($0.message)), ("time", .integer($0.time)))
+                .members([
+                    ("level", .string($0.level.name)), ("message", .string($0.message)), ("time", .integer($0.time)),
+                ])
             }
         }.hidden,
     ]
@@ -210,10 +210,11 @@ extension StatusFigure {
             .metric("rankfs_picture_received_bytes_total", "Bytes of pictures received."),
         .list("cache.downloads") { moment in
             moment.cache.downloads.map {
-                .members(
+                .members([
                     ("is_queued", .bool($0.isQueued)), ("is_read", .bool($0.isRead)),
                     ("path", $0.path.map(JSON.string)), ("picture", .string($0.picture.key)),
-                    ("received", .integer($0.received)), ("total", $0.total.map(JSON.integer)))
+                    ("received", .integer($0.received)), ("total", $0.total.map(JSON.integer)),
+                ])
             }
         }.hidden
             .metric(#"rankfs_downloads{activity="preloading"}"#, "Pictures on their way, by what for.") { list, _ in
@@ -226,7 +227,7 @@ extension StatusFigure {
             .metric("rankfs_queued_preloads", "Preloads that wait for their turn."),
         .list("cache.queue") { moment in
             moment.cache.queued.prefix(shownQueue).map {
-                .members(("path", $0.path.map(JSON.string)), ("picture", .string($0.picture.key)))
+                .members([("path", $0.path.map(JSON.string)), ("picture", .string($0.picture.key))])
             }
         }.hidden,
     ]
@@ -252,7 +253,7 @@ extension StatusFigure {
             let parts = moment.mount.parts
             let hosts = parts.health.troubles.map { ($0.since, $0.sentence) }
             let fronts = moment.fronts.map { ($0.value.began, parts.frontSentence($0.key, $0.value)) }
-            return (hosts + fronts).map { .members(("message", .string($1)), ("since", .integer($0))) }
+            return (hosts + fronts).map { .members([("message", .string($1)), ("since", .integer($0))]) }
         },
         .whole("sign_in.user") { $0.mount.parts.source.signIn.user?.rawValue }.optional.hidden,
         .text("sign_in.state") { state(of: $0.mount.parts.source.signIn) }
@@ -405,12 +406,5 @@ extension StatusFigure {
             return .whole("network.requests.\(purpose.rawValue).\(path)") { count($0.requests(purpose)) }
                 .metric("rankfs_http_\(family){\(text)}", help)
         }
-    }
-}
-
-extension JSON {
-    /// An object of the members that have a value, which are given in the order of their names.
-    fileprivate static func members(_ members: (name: String, value: JSON?)...) -> JSON {
-        .object(members.compactMap { member in member.value.map { Member(name: member.name, value: $0) } })
     }
 }

@@ -58,11 +58,15 @@ struct Home: Sendable {
 
 /// The environment that the process was started with.
 enum ProcessEnvironment {
+    /// Variables with this prefix are options.
+    static let optionPrefix = "RANKFS_"
+
     /// All variables; of duplicates the first counts, as in getenv(3).
     static func variables() -> [String: String] {
         var variables: [String: String] = [:]
         var next = unsafe environ
         while let entry = unsafe next.pointee {
+            // What is not UTF-8 is refused where it matters, and repaired elsewhere.
             let text = unsafe String(cString: entry)
             if let equals = text.firstIndex(of: "="), variables[String(text[..<equals])] == nil {
                 variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
@@ -76,6 +80,20 @@ enum ProcessEnvironment {
     static func passwdHome() -> String? {
         // getpwuid(3) is not reentrant, but this runs before the program has other threads.
         guard let entry = unsafe getpwuid(geteuid()), let home = unsafe entry.pointee.pw_dir else { return nil }
-        return unsafe String(cString: home)
+        return unsafe String(validatingCString: home)
+    }
+
+    /// The name of a variable that may name a folder and is not UTF-8; nil if there is none.
+    static func misspelt() -> String? {
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            unsafe next += 1
+            guard unsafe String(validatingCString: entry) == nil else { continue }
+            let name = unsafe String(cString: entry).prefix { $0 != "=" }
+            if name == "HOME" || name.hasPrefix("XDG_") || name.hasPrefix(optionPrefix) {
+                return String(name)
+            }
+        }
+        return nil
     }
 }

@@ -11,9 +11,8 @@ enum LocalFiles {
     }
 
     static func isDirectory(_ path: String) throws(SystemError) -> Bool {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { throw .last() }
-        return status.st_mode & S_IFMT == S_IFDIR
+        guard let status = fileStatus(at: path) else { throw .last() }
+        return status.st_mode.isDirectory
     }
 
     /// The names in a directory besides `.` and `..`, in no order.
@@ -32,10 +31,16 @@ enum LocalFiles {
     }
 
     /// The path without links and dots; nil if it does not exist or cannot be resolved.
-    static func canonical(_ path: String) -> String? {
-        guard let resolved = unsafe realpath(path, nil) else { return nil }
+    static func canonical(_ path: String) -> String? { try? resolved(path) }
+
+    /// The path without links and dots.
+    ///
+    /// - Throws: The error of realpath(3); EILSEQ for a path that is not UTF-8, which repaired would name another file.
+    static func resolved(_ path: String) throws(SystemError) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { throw .last() }
         defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved)
+        guard let text = unsafe String(validatingCString: resolved) else { throw SystemError(code: EILSEQ) }
+        return text
     }
 
     /// The present path of an open file or folder; nil if it has none, or `/proc` is missing.
@@ -43,17 +48,17 @@ enum LocalFiles {
         link("/proc/self/fd/\(descriptor)")
     }
 
-    /// The target of a symbolic link; nil if the path is not a link.
+    /// The target of a symbolic link; nil if the path is not a link, or its target is not UTF-8.
     static func link(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &buffer, buffer.count)
         guard count > 0, count < buffer.count else { return nil }
-        return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return String(validating: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// The canonical form of a path; its last component may be missing, or be a mount that does not answer.
     static func canonicalParent(of path: String) -> String? {
-        let absolute = absolute(path)
+        guard let absolute = try? absolute(path) else { return nil }
         guard let parent = parent(of: absolute), let last = absolute.pathNames.last, last != ".",
             last != ".."
         else {
@@ -71,9 +76,14 @@ enum LocalFiles {
     }
 
     /// The path made absolute by the working directory, otherwise unchanged.
-    static func absolute(_ path: String) -> String {
+    ///
+    /// - Throws: usage, for a relative path without a working directory to start from.
+    static func absolute(_ path: String) throws(ProgramError) -> String {
         if path.isAbsolutePath { return path }
-        let directory = workingDirectory() ?? "/"
+        guard let directory = workingDirectory() else {
+            throw ProgramError(
+                .usage, "the present folder does not exist any more, or its name is not UTF-8; change to another one.")
+        }
         return directory == "/" ? "/" + path : directory + "/" + path
     }
 
@@ -83,10 +93,11 @@ enum LocalFiles {
             .max { $0.0.utf8.count < $1.0.utf8.count }
     }
 
+    /// The working directory; nil if it does not exist any more, or its path is not UTF-8.
     static func workingDirectory() -> String? {
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
-        return unsafe String(cString: path)
+        return unsafe String(validatingCString: path)
     }
 
     static func parent(of path: String) -> String? {
@@ -99,18 +110,23 @@ enum LocalFiles {
 
 // MARK: - Wrong mode
 
-/// The message about a path with a ranking that the service lacks; to the kernel it is just a missing name.
+/// The message about a path with a ranking that the service lacks, which to the kernel is just a missing name, or with links alone.
 enum WrongMode {
     /// Characters of the name that are shown.
     private static let longestName = 80
 
-    /// The cause and the remedy for a path below the root of a source's mount; nil if it names an existing ranking, or none.
+    /// The cause and the remedy for a path below the root of a source's mount; nil if it names pictures, or none.
     static func complaint(_ path: String, of source: SourceDescription) -> String? {
-        let steps = TreePath(path).steps
-        guard steps.count >= 2, [.rankings, .dates(.all)].contains(steps[0]),
+        let path = TreePath(path)
+        let steps = path.steps
+        if steps.count >= 2, [.rankings, .dates(.all)].contains(steps[0]),
             RankingMode(rawValue: steps[1].name).flatMap({ source[$0] }) == nil
-        else { return nil }
-        return "there is no ranking \(LogText.escaped(steps[1].name, limit: longestName)); name one of \(list(source))."
+        {
+            return
+                "there is no ranking \(LogText.escaped(steps[1].name, limit: longestName)); name one of \(list(source))."
+        }
+        guard case .dates = path else { return nil }
+        return "\(path.text) has only links to days; name days, or all of a month as by-date/MODE/YEAR/MONTH/*."
     }
 
     /// The complaint about an absolute path in one of several mounts.

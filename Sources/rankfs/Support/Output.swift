@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import System
 
 /// The standard streams of a command; unbuffered, so that no text is lost however the process ends.
@@ -17,8 +18,22 @@ enum Output {
         }
     }
 
+    /// The reason why a part of the output is missing.
+    private static let failure = Mutex<SystemError?>(nil)
+
+    /// Writes to the standard output stream; `check` tells of a failure.
     static func print(_ text: String, terminator: String = "\n") {
-        FileBytes.write(Array((text + terminator).utf8), to: 1)
+        guard !FileBytes.write(Array((text + terminator).utf8), to: 1) else { return }
+        let reason = SystemError.last()
+        // A reader that has seen enough closes the pipe.
+        if reason.code != EPIPE { failure.withLock { $0 = reason } }
+    }
+
+    /// Checks that all of the output is written, so that a script does not take a part for the whole.
+    static func check() throws(ProgramError) {
+        guard let reason = failure.withLock(\.self) else { return }
+        throw ProgramError(
+            .cannotCreate, "the output cannot be written: \(reason.text); make room, or write elsewhere.")
     }
 
     /// Writes errors to the standard error stream, one line each, with the program's name in front as is the custom.

@@ -25,7 +25,7 @@ struct JSONWatchDisplay: WatchDisplay {
 
     /// JSON text without the white space between its parts.
     static func compact(_ text: [UInt8]) -> [UInt8] {
-        (try? JSONReader.read(text)).map { Array(JSONText($0).line.utf8) } ?? text
+        (try? JSONReader.read(text)).map { Array($0.line.utf8) } ?? text
     }
 }
 
@@ -149,7 +149,7 @@ enum StatusLine {
         if reading > 0 { parts.append("reading \(reading)") }
         if preloading > 0 { parts.append("preloading \(preloading)") }
         if parts.isEmpty { parts.append("idle") }
-        if let rate, rate > 0 { parts.append("\(ValueParsers.sizeText(rate))/s") }
+        if let rate, rate > 0 { parts.append("\(SizeText.text(rate))/s") }
         parts.append("\(document.size("cache.stored_bytes")) of \(document.size("cache.budget")) stored")
         return ([parts.joined(separator: ", ")] + troubles(document, clock: clock)).joined(separator: "; ")
     }

@@ -65,7 +65,7 @@ struct WatchFrame {
     private func figures(_ pen: Pen, most: Int) -> [String] {
         let budget = document.real("cache.budget")
         let fill = budget > 0 ? document.real("cache.stored_bytes") / budget : 0
-        let speed = rate.flatMap { $0 > 0 ? ", \(ValueParsers.sizeText($0))/s" : nil } ?? ""
+        let speed = rate.flatMap { $0 > 0 ? ", \(SizeText.text($0))/s" : nil } ?? ""
         var lines = [
             pen.line(
                 "cache", bar: (fill, nil),
@@ -147,10 +147,10 @@ struct WatchFrame {
         var lines = downloads.prefix(most).map { download in
             let fraction = Self.fraction(of: download)
             let percent = fraction.map { "\(Int($0 * 100))" } ?? "?"
-            let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
+            let total = download.total.map { " of \(SizeText.text($0))" } ?? ""
             let name = Self.name(download.name)
             let part = String(repeating: " ", count: max(0, 3 - percent.count)) + percent
-            let size = ValueParsers.sizeText(download.received) + total
+            let size = SizeText.text(download.received) + total
             // Keeps names at their place, where there is room for that.
             let space = String(repeating: " ", count: pen.isWide ? max(0, Self.sizeWidth - size.count) : 0)
             return pen.line(label, bar: (fraction, colour), "\(part) %  \(size)\(space)  \(name)")

@@ -92,7 +92,8 @@ func day(_ text: String) -> Day {
 func hosts(_ engine: any BooruEngine, replacement: String? = nil) -> PictureHosts {
     let access = engine.description.access
     return PictureHosts(
-        access.hosts, home: access.apiURL.replacingOccurrences(of: "https://", with: ""), replacement: replacement)
+        hosts: access.hosts, home: access.apiURL.replacingOccurrences(of: "https://", with: ""),
+        replacement: replacement)
 }
 
 func failure<Value>(_ body: () async throws(Failure) -> Value) async -> Failure? {

@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import Catalog
@@ -15,6 +16,14 @@ import Testing
         #expect(pauses.holds("a", now: 1300), "begun anew")
         pauses.end("a")
         #expect(!pauses.holds("a", now: 1300))
+    }
+
+    @Test func aRequestThatWasGivenUpBeginsNone() {
+        let pauses = Pauses<String>(seconds: 300)
+        pauses.begin("a", after: .cancelled, now: 1000)
+        #expect(!pauses.holds("a", now: 1000))
+        pauses.begin("a", after: .timedOut, now: 1000)
+        #expect(pauses.holds("a", now: 1000))
     }
 
     @Test func whoeverTriesNamesByTheThousandIsNotRememberedForEver() {

@@ -101,7 +101,7 @@ import Testing
             let day = Day(ordinal: ordinal)
             #expect(day.description.utf8.count == 10)
             _ = days.published(day)
-            #expect(ListedDays.days(days, end: day, recent: 3, stored: [day]).contains(day))
+            #expect(days.listed(to: day, recent: 3, stored: [day]).contains(day))
         }
     }
 }

@@ -37,6 +37,36 @@ import Testing
         await catalog.close()
     }
 
+    /// Ctrl-C during a comparison with the service does not count as its silence: the next visit sends the request again.
+    @Test func aVisitThatWasInterruptedIsNoAnswer() async throws {
+        let followed = ListingKey.following(UserID(rawValue: 5))
+        bench.source.set { $0.followed = [NamedAuthor(id: UserID(rawValue: 1), name: "N")] }
+        let catalog = try bench.open()
+        _ = try await catalog.listings.open(followed)
+        _ = try await catalog.days.newest(of: .daily)
+        _ = try await catalog.records.profile(of: UserID(rawValue: 11))
+        bench.now += 24 * 3600
+        bench.source.set { $0.newest = Bench.day.advanced(by: 1) }
+        let visits: [@Sendable () async throws -> Void] = [
+            { _ = try await catalog.listings.open(followed) }, { _ = try await catalog.days.newest(of: .daily) },
+            { _ = try await catalog.records.profile(of: UserID(rawValue: 11)) },
+        ]
+        for visit in visits {
+            let before = bench.source.calls.count
+            bench.source.set { $0.isHeld = true }
+            let visitor = Task { try await visit() }
+            await bench.source.waitForCalls(before + 1)
+            visitor.cancel()
+            _ = await visitor.result
+            bench.source.releaseAll()
+            let interrupted = bench.source.calls.count
+            try await visit()
+            #expect(bench.source.calls.count > interrupted)
+        }
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day.advanced(by: 1))
+        await catalog.close()
+    }
+
     @Test func theNewestDayIsAskedOnceAndAgainAfterNoon() async throws {
         let catalog = try bench.open()
         #expect(try await catalog.days.newest(of: .daily) == Bench.day)
@@ -106,6 +136,16 @@ import Testing
         #expect(restarted.days.listed(of: .weekly).count == 3)
         #expect(bench.source.calls.count == asked)
         await restarted.close()
+    }
+
+    @Test func aDayThatIsLateIsNotListedOnceTheServiceHasRefusedIt() async throws {
+        let catalog = try bench.open()
+        bench.now += 86_400
+        let due = Bench.day.advanced(by: 1)
+        #expect(catalog.days.listed(of: .daily).last == due)
+        await #expect(throws: Failure.absent) { try await catalog.listings.open(.ranking(.daily, due)) }
+        #expect(catalog.days.listed(of: .daily).last == Bench.day)
+        await catalog.close()
     }
 
     @Test func theNewestDayIsFrozenOnceANewerOneIsOut() async throws {

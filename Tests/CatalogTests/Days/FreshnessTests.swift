@@ -110,10 +110,10 @@ import Testing
         let first = Day.first(of: .daily)
         let old = first.advanced(by: 100)
         #expect(
-            ListedDays.days(daily, end: day, recent: 2, stored: [old, day])
+            daily.listed(to: day, recent: 2, stored: [old, day])
                 == [old, day.advanced(by: -1), day])
-        #expect(ListedDays.days(daily, end: first, recent: 5, stored: []) == [first])
-        #expect(ListedDays.days(daily, end: day, recent: 0, stored: []) == [])
+        #expect(daily.listed(to: first, recent: 5, stored: []) == [first])
+        #expect(daily.listed(to: day, recent: 0, stored: []) == [])
     }
 
     @Test func authorsAreAskedAgainAfterSixHours() {

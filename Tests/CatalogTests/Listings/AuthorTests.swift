@@ -1,4 +1,4 @@
-import Catalog
+@testable import Catalog
 import Rankings
 import Testing
 
@@ -66,7 +66,7 @@ import Testing
         let stored = try await restarted.listings.open(key)
         #expect(stored.entries == after.entries)
         #expect(stored.size(at: 2) == 77)
-        #expect(try await restarted.records.record(of: stored.entries[2], in: stored).work.id == WorkID(rawValue: 20))
+        #expect(try await restarted.listings.record(of: stored.entries[2], in: stored).work.id == WorkID(rawValue: 20))
         #expect(bench.source.calls.count == asked)
         await restarted.close()
     }
@@ -88,6 +88,54 @@ import Testing
         #expect(Set(all.map(\.picture.work)) == Set(works(1...450)) && all.count == 450)
         #expect(bench.source.calls.count == asked + 6)
         await restarted.close()
+    }
+
+    @Test func aWithheldWorkThatIsShownAgainTakesItsPlace() async throws {
+        let hidden = WorkID(rawValue: 20)
+        bench.source.set {
+            $0.works[Bench.author] = works([30, 20, 10])
+            $0.records[hidden] = FakeSource.withheldWork(20)
+        }
+        let catalog = try bench.open()
+        let before = try await catalog.listings.open(key)
+        #expect(before.entries.map(\.isWithheld) == [false, true, false])
+        bench.now += 6 * 3600
+        var asked = bench.source.calls.count
+        #expect(try await catalog.listings.open(key) === before)
+        #expect(bench.source.calls.dropFirst(asked) == [.ids(Bench.author), .works(1, first: hidden)])
+        bench.source.set {
+            $0.works[Bench.author] = works([40, 30, 20, 10])
+            $0.records = [:]
+        }
+        bench.now += 6 * 3600
+        asked = bench.source.calls.count
+        let after = try await catalog.listings.open(key)
+        #expect(
+            bench.source.calls.dropFirst(asked) == [.ids(Bench.author), .works(2, first: WorkID(rawValue: 40))],
+            "one request for what is new and what was withheld")
+        #expect(after.entries.map(\.name) == ["40-Work.jpg", "30-Work.jpg", "20-Work.jpg", "10-Work.jpg"])
+        #expect(after.entries.allSatisfy { !$0.isWithheld } && after.isComplete)
+        #expect(try await catalog.listings.record(of: after.entries[2], in: after).work.title == "Work")
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.listings.open(key).entries == after.entries)
+        await restarted.close()
+    }
+
+    @Test(arguments: [250, 150]) func aPartOfTheIndexThatIsNotThereIsNoEnd(first: Int64) async throws {
+        bench.source.set {
+            $0.works[Bench.author] = works((1...250).reversed())
+            $0.failures[.works(100, first: WorkID(rawValue: first))] = .notFound
+        }
+        let catalog = try bench.open()
+        let page = first == 250 ? 1 : 2
+        await #expect(throws: Failure.notFound.ofPage(page)) {
+            try await catalog.listings.open(key).entries(reaching: .max)
+        }
+        #expect(!catalog.listings.isKnownAbsent(key))
+        bench.source.set { $0.failures = [:] }
+        #expect(try await catalog.listings.open(key).entries(reaching: .max).count == 250)
+        await catalog.close()
     }
 
     @Test func offlineAStaleAuthorIsServed() async throws {

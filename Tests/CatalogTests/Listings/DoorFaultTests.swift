@@ -31,7 +31,9 @@ import Testing
             return .success(ListingPage(authors: named, total: nil, hasNext: hasNext))
         }
         let works = numbers.map { FakeSource.work($0, title: "T") }
-        guard key.kind.facts.order == .ranked else { return .success(ListingPage(works: works, hasNext: hasNext)) }
+        guard [.ranked, .lastFirst].contains(key.kind.facts.order) else {
+            return .success(ListingPage(works: works, hasNext: hasNext))
+        }
         let ranked = works.map { ListedWork(rank: Int($0.id.rawValue), previousRank: nil, work: $0) }
         return .success(ListingPage(entries: ranked, hasNext: hasNext))
     }
@@ -86,7 +88,7 @@ import Testing
         let first = page(key, [6, 5, 4], hasNext: true)
         for failure in Self.failures where failure != .pastTheEnd {
             answer(key, first, .failure(failure))
-            await #expect(throws: failure) { _ = try await shown(key, catalog) }
+            await #expect(throws: failure.ofPage(2)) { _ = try await shown(key, catalog) }
         }
         #expect(try await !catalog.listings.open(key).isComplete)
         if key.kind.facts.order != .newestFirst {
@@ -96,6 +98,17 @@ import Testing
         answer(key, first, page(key, [9, 8, 7]))
         #expect(try await shown(key, catalog) == [4, 5, 6, 7, 8, 9])
         await catalog.close()
+    }
+
+    /// ENOENT would be taken for the end of the directory, and a copy's `--delete` for works that are gone.
+    @Test func onlyAFirstPageCanBeAbsent() {
+        let absent: [Failure] = [.absent, .notFound, .gone, .notPublished]
+        for failure in Self.failures + absent {
+            let isChanged = failure.ofPage(2) != failure
+            #expect(isChanged == absent.contains(failure), "\(failure)")
+            if isChanged, case .unreadable = failure.ofPage(2) { continue }
+            #expect(!isChanged, "\(failure)")
+        }
     }
 
     /// The service names a list and shows nobody a work of it: that is no empty list.
@@ -111,6 +124,25 @@ import Testing
         }
         answer(key, more, page(key, [3, 2]))
         #expect(try await shown(key, catalog) == [2, 3])
+        await catalog.close()
+    }
+
+    @Test func aTagThatIsListedAndShowsNothingIsRefused() async throws {
+        let tags = ListingKey(.authorTags, 5)
+        let names = ["a", "b"].map { NamedAuthor(id: UserID(rawValue: $0 == "a" ? 1 : 2), name: $0) }
+        answer(tags, .success(ListingPage(authors: names, total: 2, hasNext: false)))
+        let catalog = try bench.open()
+        _ = try await catalog.listings.open(tags)
+        for (name, failure) in [("a", Failure.withheld("none is shown")), ("c", .absent)] {
+            let key = try #require(ListingKey(text: "author-tag/5/\(name)"))
+            answer(key, .success(ListingPage(works: [], total: 0)))
+            await #expect(throws: failure) { try await catalog.listings.open(key) }
+            #expect(catalog.listings.isKnownAbsent(key) == (failure == .absent))
+        }
+        // The service's own word that there is none counts.
+        let gone = try #require(ListingKey(text: "author-tag/5/b"))
+        answer(gone, .failure(.notFound))
+        await #expect(throws: Failure.absent) { try await catalog.listings.open(gone) }
         await catalog.close()
     }
 

@@ -29,11 +29,10 @@ import Testing
         func withdrawSizes(of entries: [ListingEntry]) {}
     }
 
-    @Test func theLastPageIsStoredLast() {
-        let owner = Owner()
-        let pages = RankingPages(
-            mode: .daily, day: Bench.day, top: nil, source: owner.source,
-            timeout: AnswerLimit(.seconds(1), TimeSource.system))
+    @Test func theLastPageIsStoredLast() async throws {
+        let (owner, bench) = (Owner(), Bench())
+        let catalog = try bench.open()
+        let pages = catalog.listings.pageFactory.pages(of: Bench.key)
         let listing = Listing(
             StoredKey(listing: Bench.key), pages: pages, owner: owner,
             state: ListingState(table: EntryTable(), paging: Paging(window: pages.window), fetched: 0))
@@ -41,5 +40,6 @@ import Testing
         listing.arrived(1, .success(PageContent(works: [first])))
         #expect(listing.isComplete)
         #expect(owner.lastPages == [2, 3])
+        await catalog.close()
     }
 }

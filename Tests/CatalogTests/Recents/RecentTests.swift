@@ -17,6 +17,21 @@ import Testing
         #expect(Set(recent.pictures.map(\.path)).count == recent.pictures.count)
     }
 
+    /// Names that begin with a place are the same in many directories.
+    @Test func picturesOfEqualNamesAreDistinguished() {
+        var recent = RecentPictures()
+        let long = String(repeating: "長", count: 66)
+        for path in [
+            "series/5/001-A.jpg", "series/6/001-A.jpg", "pools/\(long)/001-\(long).jpg", "collections/7/001-A.jpg",
+            "works/5/p0.png", "users/5/77-A.jpg", "search/x/77-A.jpg",
+        ] { recent.note(RecentPicture(path: path, opened: 1)) }
+        #expect(
+            recent.pictures.map(\.name) == [
+                "77-A.jpg", "5_p0.png", "7_001-A.jpg", "\(String(long.prefix(16)))_001-\(long).jpg", "6_001-A.jpg",
+                "5_001-A.jpg",
+            ])
+    }
+
     @Test func orderAndBoundSurviveARestartWhateverTheClockSays() async throws {
         let catalog = try bench.open()
         #expect(catalog.recents.pictures.isEmpty)
@@ -63,7 +78,7 @@ import Testing
         #expect(seen.map(\.work.rawValue) == works)
         let authors = Dictionary(uniqueKeysWithValues: seen.map { ($0.work, $0.author) })
         for entry in [entries[0], entries[2]] {
-            let author = try await catalog.records.record(of: entry, in: try await catalog.listings.open(Bench.key))
+            let author = try await catalog.listings.record(of: entry, in: try await catalog.listings.open(Bench.key))
                 .work.author
             #expect(authors[entry.picture.work] == author)
         }

@@ -1,7 +1,6 @@
 import HTTP
 import Sourcing
 import Rankings
-import Synchronization
 import Testing
 
 @testable import Catalog
@@ -119,57 +118,60 @@ import Testing
 
     // MARK: - 500
 
-    private func resolver(_ missing: ToldWorks, source: FakeSource) -> OriginalResolver {
+    /// The originals of a catalog, over a client that repeats requests at once.
+    private func originals(of catalog: Catalog) -> Originals {
         var policy = RetryPolicy()
         policy.base = .zero
         let client = HTTPClient(
             transport: bench.host, policy: policy, time: .system, wallClock: { Bench.start }, random: { 1 })
-        return OriginalResolver(
-            source: source, host: ImageHost(client), timeout: AnswerLimit(.seconds(600), .system),
-            stored: { _ in nil }, learnt: { _, _ in }, missing: { missing.add($0) }, count: { _, _ in })
+        return Originals(catalog.context, host: ImageHost(client))
     }
 
     @Test func aFailureThatPassesIsWaitedFor() async throws {
         bench.host["img/1.jpg/p0"] = .recovering(failures: 1, size: 70)
-        let missing = ToldWorks()
+        let catalog = try open()
         let listed = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "A"))
-        let found = try await resolver(missing, source: bench.source).original(of: listed)
+        let found = try await originals(of: catalog).original(of: listed)
         #expect(found.rendition == .original && found.size == 70)
         #expect(bench.host.asked == ["HEAD img/1.jpg/p0", "HEAD img/1.jpg/p0"])
-        #expect(missing.all.isEmpty)
+        #expect(bench.events.isEmpty)
+        await catalog.close()
     }
 
     @Test func aFailureForGoodMakesTheOtherRenditionStandIn() async throws {
         bench.host["img/1.jpg/p0"] = .status(500)
-        let missing = ToldWorks()
+        let catalog = try open()
         let listed = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "A"))
-        let found = try await resolver(missing, source: bench.source).original(of: listed)
+        let found = try await originals(of: catalog).original(of: listed)
         #expect(found.rendition == .regular && found.fileExtension == "jpg" && found.reference == "img/1")
         #expect(bench.host.asked.count == RetryPolicy().tries && bench.source.calls.isEmpty)
-        #expect(missing.all == [WorkID(rawValue: 1)])
+        #expect(bench.events == [.originalMissing(WorkID(rawValue: 1))])
+        await catalog.close()
     }
 
     @Test(arguments: [502, 503, 429])
     func aHostInTroubleIsNoMissingOriginal(status: Int) async throws {
         bench.host["img/1.jpg/p0"] = .status(status)
-        let missing = ToldWorks()
+        let catalog = try open()
         let listed = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "A"))
-        let resolver = resolver(missing, source: bench.source)
-        await #expect(throws: Failure.self) { try await resolver.original(of: listed) }
+        let originals = originals(of: catalog)
+        await #expect(throws: Failure.self) { try await originals.original(of: listed) }
         #expect(Set(bench.host.asked) == ["HEAD img/1.jpg/p0"], "other formats are not tried")
-        #expect(missing.all.isEmpty)
+        #expect(bench.events.isEmpty)
+        await catalog.close()
     }
 
     @Test func pagesStandInOneByOne() async throws {
         bench.host["a.png/p0"] = .size(1)
         bench.host["b.png/p1"] = .status(500)
-        let missing = ToldWorks()
+        let catalog = try open()
         let listed = ListedWork(rank: nil, previousRank: nil, work: FakeSource.work(1, title: "A"))
-        let pages = try await resolver(missing, source: bench.source).pages(
+        let pages = try await originals(of: catalog).pages(
             ["a.png", "b.png", "c.png", "d"], of: listed)
         #expect(pages.map(\.rendition) == [.original, .regular, .original, .regular])
         #expect(pages.map(\.page) == [0, 1, 2, 3])
         #expect(pages.map(\.fileExtension) == ["png", "jpg", "png", "jpg"])
+        await catalog.close()
     }
 
     @Test func aMissingOriginalIsReportedOnce() async throws {
@@ -201,13 +203,4 @@ import Testing
         #expect(bench.source.calls.count == calls)
         await again.close()
     }
-}
-
-/// Works that were told to be missing.
-final class ToldWorks: Sendable {
-    private let works = Mutex<[WorkID]>([])
-
-    var all: [WorkID] { works.withLock { $0 } }
-
-    func add(_ work: WorkID) { works.withLock { $0.append(work) } }
 }

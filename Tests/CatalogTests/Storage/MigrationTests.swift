@@ -65,7 +65,7 @@ import Testing
                 "001-A.jpg 1 51_p0_regular_1700000000 img/51 4321", "002-B.jpg 2 52_p0_regular_1700000001 img/52 -1",
             ])
         #expect(listing.isComplete && listing.entries[1].isWithheld)
-        let record = try await catalog.records.record(of: listing.entries[0], in: listing)
+        let record = try await catalog.listings.record(of: listing.entries[0], in: listing)
         #expect(record.work.tags == ["x", "y"] && record.work.isAI == nil && record.previousRank == 3)
         #expect(try await catalog.listings.open(.author(Bench.author)).entries.map(\.name) == ["51-A.jpg"])
         #expect(catalog.recents.pictures.isEmpty)

@@ -73,4 +73,26 @@ import Testing
         await outbox.flush()
         #expect(batches.sizes.withLock { $0 } == [1, 2, 1], "nothing is left to write")
     }
+
+    @Test func whatALockedDatabaseRefusesIsWrittenInAMoment() async throws {
+        let outbox = try outbox()
+        let other = try Connection.openOrSetAside(path: bench.database, migrations: Schema.migrations).connection
+        try other.run("BEGIN IMMEDIATE")
+        outbox.add([read(1)])
+        await outbox.flush()
+        outbox.add([read(2)])
+        await outbox.flush()
+        #expect(batches.sizes.withLock { $0 }.isEmpty, "nobody waits for the lock")
+        try other.run("COMMIT")
+        let due = batches.due.withLock { $0 }
+        #expect(due.count == 1)
+        for work in due { work() }
+        await outbox.flush()
+        #expect(batches.sizes.withLock { $0 } == [2])
+        try other.run("BEGIN IMMEDIATE")
+        outbox.add([read(3)])
+        await outbox.close()
+        #expect(batches.sizes.withLock { $0 } == [2], "the end waits for no lock")
+        try other.run("COMMIT")
+    }
 }

@@ -44,7 +44,7 @@ import Testing
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
         let entry = listing.entries[41]
-        let record = try await catalog.records.record(of: entry, in: listing)
+        let record = try await catalog.listings.record(of: entry, in: listing)
         let number = Int64(Bench.day.ordinal) * 1000 + 42
         #expect(
             record == ListedWork(rank: 42, previousRank: 43, work: FakeSource.work(number, title: "Title 42")))
@@ -54,7 +54,7 @@ import Testing
     @Test func recordsAreThereAsSoonAsTheEntriesAre() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
-        #expect(try await catalog.records.record(of: listing.entries[0], in: listing).work.title == "Title 1")
+        #expect(try await catalog.listings.record(of: listing.entries[0], in: listing).work.title == "Title 1")
         await catalog.close()
     }
 
@@ -141,7 +141,7 @@ import Testing
         other.close()
         let listing = try await catalog.listings.open(Bench.key)
         #expect(try await listing.entries(reaching: .max).count == 500)
-        #expect(try await catalog.records.record(of: listing.entries[0], in: listing).work.title == "Title 1")
+        #expect(try await catalog.listings.record(of: listing.entries[0], in: listing).work.title == "Title 1")
         _ = try await catalog.listings.open(.ranking(.weekly, Bench.day)).entries(reaching: .max)
         await catalog.close()
         #expect(bench.events.count == 1)

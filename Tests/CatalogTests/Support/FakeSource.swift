@@ -156,7 +156,15 @@ final class FakeSource: RankingSource {
     private func works(_ part: ListingPart, of author: UserID) async throws(Failure) -> ListingPage {
         guard case .works(let ids) = part else { throw .notFound }
         try await record(.works(ids.count, first: ids[0]))
-        return ListingPage(works: ids.map { Self.work($0.rawValue, title: "Work", author: author) })
+        let records = state.withLock { $0.records }
+        return ListingPage(works: ids.map { records[$0] ?? Self.work($0.rawValue, title: "Work", author: author) })
+    }
+
+    /// A work as lists name it that do not show it.
+    static func withheldWork(_ number: Int64) -> Work {
+        var work = work(number, title: "-----")
+        (work.withheld, work.picture) = ("r18", "")
+        return work
     }
 
     static func work(_ number: Int64, title: String, author: UserID = UserID(rawValue: 7)) -> Work {

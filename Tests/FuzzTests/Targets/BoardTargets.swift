@@ -43,7 +43,7 @@ extension FuzzTarget {
     ]
 
     private static func hosts(_ engine: any BooruEngine) -> PictureHosts {
-        PictureHosts(engine.description.access.hosts, home: "cdn.donmai.us")
+        PictureHosts(hosts: engine.description.access.hosts, home: "cdn.donmai.us")
     }
 
     private static func holdRecord(_ entry: PostEntry, _ fields: PostFields) throws {

@@ -1,6 +1,6 @@
 @testable import Media
 @testable import Render
-@testable import Thumbnails
+@testable import RankFS
 
 /// Pictures and archives, read by libraries in C.
 extension FuzzTarget {

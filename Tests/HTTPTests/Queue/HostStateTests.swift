@@ -174,6 +174,24 @@ struct HostStateTests {
         #expect(!host.isIdle)
     }
 
+    /// The clock was set back while the probe was under way: the cool-down that is over then lasts longer than the next one.
+    @Test func aRefusedProbeOfAClockThatWasSetBackIsFollowedByAnother() {
+        var host = host(2, closedUntil: wall)
+        #expect(next(&host) == [.send(0)])
+        #expect(host.settle(0, .limited(seconds: 10, told: true), now: start, wall: wall - 30) == nil)
+        #expect(host.next(now: start, wall: wall - 30) == [])
+        #expect(next(&host) == [.send(1)])
+    }
+
+    /// A clock that was nine hours ahead before it was set right, or a file of such a time.
+    @Test func aCoolDownOfAClockThatWasSetBackEndsAfterTheLongestOne() {
+        var host = host(1, patience: 10_000, closedUntil: wall + 9 * 3600)
+        #expect(next(&host) == [])
+        #expect(host.closedUntil(wall: wall + 60) == wall + CoolDown.longest)
+        #expect(next(&host, CoolDown.longest - 1) == [])
+        #expect(next(&host, CoolDown.longest) == [.send(0)])
+    }
+
     @Test func whoseTimeIsUpEnds() {
         var host = host(6, patience: 5)
         #expect(next(&host).count == 4)

@@ -233,6 +233,21 @@ import Testing
         before.close()
     }
 
+    /// The step back begins where present bytes end.
+    @Test func aWalkBackwardsUpToPresentBytesIsOneRequest() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(4_800_000)
+        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
+        for (number, offset) in [1 << 20, 2_162_688, 2 << 20].enumerated() {
+            async let read = open.bytes(offset: Int64(offset), count: 4096)
+            await bench.transport.waitForRequest(at: number)
+            #expect(bench.transport.requests.count == number + 1)
+            bench.transport.requests[number].answer(bytes)
+            #expect(try await read.content == Array(bytes[offset..<offset + 4096]))
+        }
+        open.close()
+    }
+
     @Test func theLastReaderToLeaveEndsTheDownload() async throws {
         let bench = try Bench(connections: 1)
         let bytes = Sample.jpeg(500_000)

@@ -169,8 +169,37 @@ import Testing
             (name: "content-type", value: "image/jpeg"),
             (name: "last-modified", value: "Mon, 24 Apr 2023 00:00:00 GMT"),
         ]
-        await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(Self.size, seed: 9), headers: newer)
+        let other = Sample.jpeg(Self.size, seed: 9)
+        await bench.transport.waitForRequest(at: 1).answer(other, headers: newer)
+        let whole = await bench.transport.waitForRequest(at: 2)
+        #expect(whole.asked == "whole")
+        whole.answer(other, headers: newer)
         if case .damaged = await error {} else { Issue.record("versions were mixed") }
+        open.close()
+    }
+
+    /// Machines of one host that name the same file differently, by its inode for instance.
+    @Test func oneVersionUnderSeveralNamesComesInOneAnswer() async throws {
+        func headers(_ machine: Int) -> [(name: String, value: String)] {
+            [(name: "content-type", value: "image/jpeg"), (name: "etag", value: "\"\(machine)\"")]
+        }
+        let bench = try Bench()
+        let bytes = Sample.jpeg(4 << 20)
+        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
+        async let head = open.bytes(offset: 0, count: 100)
+        await bench.transport.waitForRequest(at: 0).answer(bytes, headers: headers(0))
+        #expect(try await head.content == Array(bytes[..<100]))
+        async let far = open.bytes(offset: 2 << 20, count: 100)
+        await bench.transport.waitForRequest(at: 1).answer(bytes, headers: headers(1))
+        let whole = await bench.transport.waitForRequest(at: 2)
+        #expect(whole.asked == "whole")
+        whole.headOnly(length: bytes.count, headers: headers(2))
+        whole.body(Array(bytes[..<1_000_000]))
+        whole.fail(.broken("reset"))
+        await bench.transport.waitForRequest(at: 3).answer(bytes, headers: headers(3))
+        #expect(try await far.content == Array(bytes[(2 << 20)..<((2 << 20) + 100)]))
+        #expect(try await open.bytes(offset: 0, count: bytes.count).content == bytes)
+        #expect(bench.transport.requests.count == 4)
         open.close()
     }
 

@@ -111,7 +111,34 @@ import Testing
         #expect(try await whole == bytes)
         await bench.settle()
         #expect(bench.cache.state(of: picture.id) == .stored(length: 300_000))
-        #expect(tier.calls == ["host", "keep"])
+        #expect(tier.calls.sorted() == ["host", "keep"])
+    }
+
+    /// A host that names no version sends the whole, and the reader who has bytes of the tier reads on.
+    @Test(arguments: [true, false]) func aHostWithoutVersionsContinuesAPicture(isSame: Bool) async throws {
+        let bytes = Sample.jpeg(300_000)
+        var other = bytes
+        other[500] ^= 1
+        let open = try bench.open(Sample.picture(1, size: 300_000))
+        async let first = open.bytes(offset: 0, count: 1000).content
+        let sink = await tier.asked
+        #expect(give(bytes, 0..<100_000, of: 300_000, to: sink))
+        #expect(try await first == Array(bytes[..<1000]))
+        let last = Task { try await open.bytes(offset: 299_000, count: 1000) }
+        tier.end(isWhole: false)
+        let type = [(name: "content-type", value: "image/jpeg")]
+        await bench.transport.waitForRequest(at: 0).answer(bytes, headers: type)
+        let whole = await bench.transport.waitForRequest(at: 1)
+        #expect(whole.asked == "whole")
+        whole.answer(isSame ? bytes : other, headers: type)
+        if isSame {
+            #expect(try await last.value.content == Array(bytes[299_000...]))
+        } else {
+            guard case .damaged = await failure(of: { try await last.value }) else {
+                Issue.record("bytes of two versions were joined")
+                return
+            }
+        }
     }
 
     @Test func aPageOfTextIsNoPicture() async throws {

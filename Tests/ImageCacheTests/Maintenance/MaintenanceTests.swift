@@ -47,6 +47,34 @@ import Testing
         #expect(bench.events.all.isEmpty)
     }
 
+    /// A refusal of the disk is no mistake of a picture: here it denies the cut that a picture with a footer needs, by a lease
+    /// (fcntl(2), F_SETLEASE: a conflicting open with O_NONBLOCK fails with EAGAIN).
+    @Test func whatTheDiskDoesNotGiveOutStays() async throws {
+        let scratch = try await filled(2)
+        let path = file(1, scratch)
+        try write([1, 2, 3], at: Self.length, to: path)
+        let holder = open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(holder) }
+        #expect(fcntl(holder, 10 /* F_SETSIG */, SIGURG) == 0 && fcntl(holder, 1024 /* F_SETLEASE */, F_RDLCK) == 0)
+        let found = try ImageCache.verify(directory: scratch.cache)
+        #expect(found.pictures == 1 && found.mistakes.map(\.isKept) == [true], "\(found)")
+        do {
+            // A reader gets it from the network, and it stays.
+            let bench = try Bench(scratch)
+            let opened = try bench.open(Sample.picture(1, size: Int64(Self.length)))
+            let read = Task { try await opened.bytes(offset: 0, count: 10) }
+            _ = await bench.transport.waitForRequest(at: 0)
+            read.cancel()
+            _ = await read.result
+            opened.close()
+            #expect(bench.cache.status().storedPictures == 2)
+            await bench.cache.close()
+        }
+        #expect(fcntl(holder, 1024, F_UNLCK) == 0)
+        #expect(try ImageCache.verify(directory: scratch.cache).mistakes.isEmpty)
+        #expect(FileManager.default.contents(atPath: path)?.count == Self.length)
+    }
+
     @Test func whatIsNotRightGoesAndTheRestStays() async throws {
         let scratch = try await filled(7)
         let outside = scratch.path + "/outside"

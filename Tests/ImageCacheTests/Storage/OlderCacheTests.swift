@@ -20,7 +20,7 @@ struct RecordedCache {
         // Only what was written since the machine started is gone on with.
         let store = try #require(try? CacheFiles.open("/proc/sys/kernel/random/boot_id", in: AT_FDCWD, O_RDONLY))
         defer { close(store) }
-        let boot = String(decoding: try CacheFiles.read(store, at: 0, count: 36), as: UTF8.self)
+        let boot = String(decoding: try FileBytes.read(store, at: 0, count: 36), as: UTF8.self)
         let partial = "\(directory)/\(name)/partial"
         for file in try FileManager.default.contentsOfDirectory(atPath: partial) where file.hasSuffix(".state") {
             let url = URL(filePath: "\(partial)/\(file)")

@@ -55,6 +55,20 @@ extension MountSuite {
             }
         }
 
+        /// A limit of the shell on the size of files ends no mount.
+        @Test func picturesLargerThanFilesMayBeAreRightOrFail() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, before: ["/usr/bin/prlimit", "--fsize=256000:256000"])
+                let pictures = try Self.pictures(4, of: origin, in: mount)
+                for picture in pictures {
+                    if let bytes = try? read(picture.path).get() { #expect(bytes == picture.bytes) }
+                }
+                #expect(try mount.status()["pid"] != nil)
+                #expect(mount.unmount())
+            }
+        }
+
         /// Of the pictures that are open at once, those are closed which nobody reads, and opened again.
         @Test(arguments: Service.kinds)
         func moreOpenPicturesThanDescriptorsAreRight(service: Service) async throws {

@@ -24,6 +24,11 @@ extension MountSuite {
                     #expect(refused.errors.contains("process \(mount.child.pid)"))
                 }
                 #expect(mount.unmount())
+                let readOnly = "mount --bind $0 $0 && mount -o remount,bind,ro $0 && $1 cache verify $2 -o cache_dir=$0"
+                let refused = try workplace.run(
+                    "/usr/bin/unshare", "-m", "--propagation", "private", "sh", "-c", readOnly, mount.cache,
+                    "\(Workplace.programs)/rankfs", service.rawValue)
+                #expect(refused.status != 0 && refused.errors.contains("Read-only file system"), "\(refused)")
                 let pictures = try workplace.run("find", "\(mount.cache)/v2", "-name", "*_p*_*.*.*", "-type", "f")
                 #expect(pictures.lines.count > 5)
                 #expect(try cache("verify", "").status == 0)
@@ -50,7 +55,7 @@ extension MountSuite {
                 #expect(cleared.status == 0 && cleared.output.hasPrefix("removed 1 pictures, "), "\(cleared.output)")
                 #expect(try thumbnails() == 0)
                 let left = try FileManager.default.contentsOfDirectory(atPath: mount.cache).sorted()
-                #expect(left == [".busy", ".nomedia", ".trackerignore", "CACHEDIR.TAG"])
+                #expect(left == [".busy", ".nomedia", ".trackerignore", "CACHEDIR.TAG", "source"])
                 // It is a cache still.
                 mount = try Mount(workplace, of: origin, options: ["top=12", "prefetch=0"])
                 #expect(try mount.names(mount.day()) == names)

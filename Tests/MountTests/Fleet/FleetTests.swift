@@ -124,6 +124,38 @@ extension MountSuite {
             }
         }
 
+        @Test func previewsOfADayAreAskedForOnce() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let prefix = prefix()
+                var before = 0
+                for name in ["first", "second"] {
+                    let mount = try machine(name, workplace, origin, store, prefix: prefix, options: ["top=6"])
+                    _ = try mount.names(mount.day())
+                    let seen = try workplace.run("python3", "-c", Self.thumbnails, mount.day())
+                    #expect(seen.status == 0, "\(seen.errors)")
+                    let withheld = try origin.ranking().prefix(Self.pictures).count { $0.isWithheld }
+                    #expect(seen.output == "\(Self.pictures - withheld)")
+                    let previews = origin.downloads.count { $0.path.contains(Service.pixiv.previews) }
+                    #expect(before == 0 ? previews > 0 : previews == before)
+                    before = previews
+                    // What has come is written before the mount ends.
+                    #expect(mount.unmount())
+                }
+            }
+        }
+
+        /// Prints how many pictures of a directory have a thumbnail in it.
+        private static let thumbnails = """
+            import hashlib, os, sys, urllib.parse
+            day, count = sys.argv[1], 0
+            for name in os.listdir(day):
+                address = urllib.parse.quote(name, safe="/!$&'()*+,:=@~-._;")
+                path = "%s/.sh_thumbnails/normal/%s.png" % (day, hashlib.md5(address.encode()).hexdigest())
+                if os.path.exists(path): count += len(open(path, "rb").read()) > 0
+            print(count, end="")
+            """
+
         /// By how many seconds the clocks of machines are ahead.
         @Test(arguments: [[0, 0, 0, 0], [0, 3600, -3600]])
         func machinesAtOnceAskOnce(_ clocks: [Int]) async throws {

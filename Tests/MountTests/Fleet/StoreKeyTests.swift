@@ -52,7 +52,8 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 defer { script.end() }
                 let keys = workplace.directory.appending(path: "keys").path
-                try (set("AK1", nil), write(lines("AK1"), to: keys))
+                try set("AK1", nil)
+                try write(lines("AK1"), to: keys)
                 try body(workplace, try OriginProcess(workplace), keys)
             }
         }
@@ -68,7 +69,8 @@ extension MountSuite {
                     ])
                 try bring(0, mount)
                 #expect(try count(" 40[03]$") == 0)
-                try (set("AK2", nil), write(lines("AK2"), to: keys))
+                try set("AK2", nil)
+                try write(lines("AK2"), to: keys)
                 try bring(1, mount)
                 #expect(try count("PUT .*home/pictures.* 200$") == 2)
                 let rankfs = "\(Workplace.programs)/rankfs"

@@ -101,7 +101,7 @@ extension MountSuite {
             let directory = open(path, O_RDONLY | O_DIRECTORY)
             guard directory >= 0 else { return errno }
             defer { close(directory) }
-            return rankfs_ioctl(directory, 0x5204) < 0 ? errno : 0
+            return ioctl(directory, UInt(0x5204)) < 0 ? errno : 0
         }
 
         /// A line of the table, for who asks for it.

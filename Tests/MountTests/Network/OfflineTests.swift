@@ -73,6 +73,10 @@ extension MountSuite {
                     }
                     #expect(failure.errno == EHOSTUNREACH)
                 }
+                for (words, said) in [("pin", "could not be downloaded now"), ("fetch", "not all of it is stored")] {
+                    let partial = try workplace.run("\(Workplace.programs)/rankfs", words, mount.day())
+                    #expect(partial.status == 1 && (partial.output + partial.errors).contains(said), "\(partial)")
+                }
                 _ = access("\(mount.day())/.hidden", F_OK)
                 let network = try mount.status()["network"] as? [String: Any]
                 #expect(network?["offline"] as? Bool == true)

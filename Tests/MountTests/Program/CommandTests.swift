@@ -43,6 +43,22 @@ extension MountSuite {
                             && readable.allSatisfy { state($0) == "absent" }
                     })
 
+                // More than there is room for: what is not stored in the end is told.
+                let all = try rankfs("pin", mount.day())
+                let lacking = readable.count { state($0) != "stored" }
+                #expect(lacking > 0 && all.status == 1, "\(all)")
+                #expect(
+                    all.output == "pinned \(readable.count) pictures, \(lacking) could not be downloaded now; "
+                        + "`rankfs status` tells why\n")
+                let asked = origin.apiRequests.count
+                #expect(try rankfs("unpin", mount.path).output == "released \(readable.count) pictures\n")
+                #expect(try rankfs("unpin", mount.path).output == "released 0 pictures\n")
+                #expect(
+                    try rankfs("evict", "\(mount.path)/ranking/\(service == .pixiv ? "monthly" : "month")").output
+                        == "dropped 0 stored pictures\n")
+                #expect(try rankfs("forget", "\(mount.path)/search/neverseen").output == "forgot 0 listings\n")
+                #expect(origin.apiRequests.count == asked)
+
                 let search = "\(mount.path)/search/\(service.search)"
                 _ = try mount.names(search)
                 #expect(try rankfs("forget", search).output == "forgot 1 listing\n")
@@ -56,7 +72,17 @@ extension MountSuite {
                 origin.stop()
                 #expect(try rankfs("refresh", mount.day()).status != 0)
                 #expect(try mount.names(mount.day()) == names)
+                #expect(readable.contains { state($0) == "stored" })
+                #expect(try workplace.run("\(Workplace.programs)/rankfs", "evict", mount.path, "/etc").status == 64)
+                #expect(readable.contains { state($0) == "stored" }, "refused as a whole")
+                let dropped = try rankfs("evict", mount.path)
+                #expect(dropped.status == 0 && !dropped.output.hasPrefix("dropped 0"), "\(dropped)")
+                #expect(readable.allSatisfy { state($0) == "absent" })
 
+                if service == .pixiv {
+                    let refused = try rankfs("pin", "\(mount.path)/bookmarks")
+                    #expect(refused.status != 0 && refused.errors.contains("`rankfs login`"), "\(refused)")
+                }
                 for (words, remedy) in [
                     (["evict", "/etc"], "not inside a mount"),
                     (["refresh", "\(mount.path)/.rankfs/version"], "no listing"),
@@ -74,10 +100,26 @@ extension MountSuite {
                         "no ranking dayly; name one of \(service.daily),"
                     ),
                     (["pin"], "name paths"), (["pin", "\(mount.path)/nothing"], "does not exist"),
+                    (["pin", "\(mount.path)/by-date/\(service.daily)/2024"], "only links to days"),
+                    (["fetch", "\(mount.path)/by-date"], "only links to days"),
+                    (["pin", "\(mount.day(nil, "2023-02-03"))/001-x.jpg"], "No route to host"),
+                    (["fetch", "-n", "\(mount.path)/nothing"], "1 path could not be fetched"),
                 ] {
                     let refused = try workplace.run(["\(Workplace.programs)/rankfs"] + words)
                     #expect(refused.status != 0 && refused.errors.contains(remedy), "\(refused.errors)")
                     #expect(refused.errors.split(separator: "\n").count == 1)
+                }
+            }
+        }
+
+        @Test func anOutputThatIsNotWrittenIsNoSuccess() async throws {
+            try await withWorkplace { workplace in
+                let mount = try Mount(workplace, of: OriginProcess(workplace))
+                for words in ["help", "version", "completions bash", "status --json '\(mount.path)'"] {
+                    let line = "\(Workplace.programs)/rankfs \(words)"
+                    let full = try workplace.run("sh", "-c", "\(line) > /dev/full")
+                    #expect(full.status == 73 && full.errors.contains("output cannot be written"), "\(words): \(full)")
+                    #expect(try workplace.run("sh", "-c", "\(line) > /dev/null").status == 0)
                 }
             }
         }

@@ -31,6 +31,15 @@ extension MountSuite {
 
                 let first = try fetch(workplace, words[0], words[1], words[2], words[3])
                 #expect(first.status == 0, "\(first.output)\(first.errors)")
+                if service == .pixiv {
+                    // Days that are listed anyway: a known one costs no request.
+                    let listed = try mount.names("\(mount.path)/ranking/\(service.daily)").filter { $0 != "latest" }
+                    let recent = "\(mount.path)/ranking/\(service.daily)/\(listed.sorted().dropLast().last ?? "")"
+                    #expect(try fetch(workplace, recent, "--dry-run").output.contains("to ask     1 listing"))
+                    _ = try mount.names(recent)
+                    let known = try fetch(workplace, recent, "--dry-run").output
+                    #expect(known.contains("in 1 known listing") && !known.contains("to ask"), "\(known)")
+                }
                 #expect(
                     first.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 }, "no control characters")
                 var withheld = 0

@@ -54,6 +54,22 @@ extension MountSuite {
             }
         }
 
+        @Test func whatAUserWillServeIsExaminedAsThatUser() async throws {
+            try await withWorkplace { workplace in
+                let cache = try workplace.folder("cache")
+                try workplace.run("chown", "nobody:", cache)
+                let doctor = { (options: String) in
+                    try workplace.run(
+                        "\(Workplace.programs)/rankfs", "doctor", "demo", "-o", "cache_dir=\(cache)\(options)"
+                    )
+                    .output
+                }
+                #expect(try doctor("").contains("\(cache) belongs to user"))
+                let own = try doctor(",setuid=nobody")
+                #expect(own.contains("\(cache) can be written") && !own.contains("belongs to user"), "\(own)")
+            }
+        }
+
         @Test func aMountForAUserIsServedByThatUserAlone() async throws {
             try await withWorkplace { workplace in
                 let mount = try GuardedMount(workplace, of: try OriginProcess(workplace))

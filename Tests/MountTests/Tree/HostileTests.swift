@@ -104,6 +104,38 @@ extension MountSuite {
             }
         }
 
+        /// A folder whose name is not UTF-8 is refused, and none is made in its place.
+        @Test func namesThatAreNoTextAreRefused() async throws {
+            try await withWorkplace { workplace in
+                let place = try workplace.folder("place")
+                let line =
+                    "mkdir \"$(printf '%s/x\\377' \"$1\")\" && exec \"$0\" mount \"$(printf '%s/x\\377' \"$1\")\""
+                let output = try workplace.run("sh", "-c", line, "\(Workplace.programs)/rankfs", place)
+                #expect(output.status == 64 && output.errors.contains("not UTF-8"), "\(output.errors)")
+                #expect(try workplace.run("ls", "-b", place).lines == ["x\\377"])
+            }
+        }
+
+        /// Nothing is read or written in another folder than the one that the user means.
+        @Test func foldersThatHaveNoNameAreRefused() async throws {
+            try await withWorkplace { workplace in
+                let lines = [
+                    ("mkdir x && cd x && rmdir ../x && exec \"$0\" doctor -o cache_dir=c", "absolute path"),
+                    ("mkdir x && cd x && rmdir ../x && exec \"$0\" pin c", "does not exist any more"),
+                    ("XDG_CACHE_HOME=\"$(printf '/x\\377')\" exec \"$0\" cache info", "XDG_CACHE_HOME is not UTF-8"),
+                    (
+                        "RANKFS_CACHE_DIR=\"$(printf '/x\\377')\" exec \"$0\" cache info",
+                        "RANKFS_CACHE_DIR is not UTF-8"
+                    ),
+                ]
+                for (line, reason) in lines {
+                    let output = try workplace.run(
+                        "sh", "-c", "cd \"$1\" && \(line)", "\(Workplace.programs)/rankfs", workplace.directory.path)
+                    #expect(output.status == 64 && output.errors.contains(reason), "\(line): \(output.errors)")
+                }
+            }
+        }
+
         /// The folder, program and files that lines speak of.
         private struct Place {
             let workplace: Workplace

@@ -37,7 +37,9 @@ extension MountSuite {
         }
 
         private static func numbers(_ list: Any?, _ field: String = "id") -> [String] {
-            (list as? [[String: Any]] ?? []).compactMap { $0[field].map { "\($0)-" } }
+            // A month without bookmarks is not listed.
+            (list as? [[String: Any]] ?? []).filter { $0["count"] as? Int != 0 }
+                .compactMap { $0[field].map { "\($0)-" } }
         }
 
         private static let recorded = [

@@ -126,6 +126,17 @@ extension MountSuite {
                 #expect(try read("\(work)/ugoira.mkv").get() == matroska)
                 #expect(try read("\(work)/ugoira.gif").get() == gif)
                 #expect(try read("\(work)/ugoira.webp").get() == webp)
+                // Encoded files can be dropped as pictures can; what is open for the kernel yet stays for a moment.
+                for (path, dropped) in [("\(work)/ugoira.gif", 1), (work, 2)] {
+                    var left = dropped
+                    #expect(
+                        poll {
+                            let output = try? workplace.run("\(Workplace.programs)/rankfs", "evict", path).output
+                            left -= Int(output?.split(separator: " ").dropFirst().first ?? "") ?? 0
+                            return left <= 0
+                        }, "\(path)")
+                }
+                #expect(throws: (any Error).self) { try read("\(work)/ugoira.gif").get() }
             }
         }
 

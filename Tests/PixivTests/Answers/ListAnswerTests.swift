@@ -12,6 +12,10 @@ struct ListAnswerTests {
         """
     }
 
+    private static func json(_ text: String) throws(Failure) -> JSON {
+        do { return try JSONReader.read(Array(text.utf8)) } catch { throw .unreadable("\(error)") }
+    }
+
     private func search(_ entries: String, _ fields: String, page: Int) throws -> ListingPage {
         let text = "{\"illustManga\":{\"data\":[\(entries)],\(fields)}}"
         return try ListAnswers.search(JSONReader.read(Array(text.utf8)), page: page)
@@ -110,6 +114,12 @@ struct ListAnswerTests {
         #expect(throws: Failure.pastTheEnd) {
             try ListAnswers.series(JSONReader.read(Array(none.utf8)), page: 2)
         }
+        let limited = none.replacing("40", with: "0")
+        #expect(
+            isUnreadable(
+                #expect(throws: Failure.self) {
+                    try ListAnswers.series(JSONReader.read(Array(limited.utf8)), page: 2)
+                }))
         // Works that this reader may not see are no reason to call the series gone.
         let hidden = #expect(throws: Failure.self) { try page(1...4, [], total: 4, 1) }
         #expect(hidden == .withheld("none is shown"))
@@ -215,10 +225,11 @@ struct ListAnswerTests {
         }
         let told = """
             [{"tag":"風景","tag_translation":"","cnt":3},{"tag":"Fate/GrandOrder","cnt":"2"},{"tag":"風景","cnt":1},{"cnt":9},
+            {"tag":"none","cnt":0},{"tag":"nothing","cnt":"0"},
             {"tag":""},{"tag":".."},{"tag":null},{"tag":"a\\u0007"},{"tag":"か\\u3099"},{"tag":"\(String(repeating: "x", count: 300))"}]
             """
         #expect(try read(told) == ["風景", "Fate／GrandOrder", "が"])
-        #expect(try read("[]") == [])
+        #expect(try read("[]") == [] && read("[{\"tag\":\"a\",\"cnt\":0}]") == [])
         for text in ["{}", "{\"tags\":[]}", "[{\"name\":\"a\"}]"] {
             let error = #expect(throws: Failure.self) { try read(text) }
             #expect(isUnreadable(error), "\(text)")
@@ -230,10 +241,25 @@ struct ListAnswerTests {
         func body(_ route: String) throws -> JSON {
             try Envelope.body(of: Payload("ajax-user-\(route)/Magelon-png-PixivApi").json)
         }
-        let tags = try ListAnswers.names(body("bookmark-tags")["public"], "tag", TagName.name)
+        let tags = try ListAnswers.bookmarkTags(body("bookmark-tags"))
         #expect(tags.authors.map(\.name) == ["未分類"], "those of private bookmarks are not among them")
         let months = try ListAnswers.names(body("bookmark-periods"), "period") { BookmarkMonth($0)?.name }
-        #expect(months.entries.count == 86 && months.authors.first?.name == "2026-12")
+        #expect(months.entries.count == 85, "one of 86 has none")
+        #expect(months.authors.first?.name == "2026-12")
+        let counted = try Self.json(#"[{"period":"2026-12","count":0},{"period":"2026-11","count":1}]"#)
+        #expect(
+            try ListAnswers.names(counted, "period") { BookmarkMonth($0)?.name }.authors.map(\.name) == ["2026-11"])
+        for (text, isRefused) in [
+            (#"{"public":[],"tooManyBookmark":true}"#, true), (#"{"public":[],"tooManyBookmarkTags":true}"#, true),
+            (#"{"public":[],"tooManyBookmark":false,"tooManyBookmarkTags":false}"#, false),
+            (#"{"public":[{"tag":"未分類","cnt":0}],"tooManyBookmark":true}"#, false),
+        ] {
+            let answer = Result { () throws(Failure) in try ListAnswers.bookmarkTags(Self.json(text)) }
+            #expect(
+                isRefused
+                    ? answer == .failure(.withheld("too many bookmarks"))
+                    : try answer.get().entries.isEmpty, "\(text)")
+        }
         let page = try ListAnswers.works(body("bookmarks"), page: 1)
         #expect(page.works.count == (try body("bookmarks")["works"].elements.count) && page.unreadable == 0)
         for text in ["", "2026", "2026-13", "2026-00", "26-01", "2026-1-1", "-2026-01", "a-b"] {
@@ -252,6 +278,8 @@ struct ListAnswerTests {
         #expect(try !page("", "100", 3).hasNext)
         #expect(try page(entry(5), "null", 1).hasNext)
         #expect(throws: Failure.pastTheEnd) { try page("", "96", 3) }
+        #expect(throws: Failure.pastTheEnd) { try page("", "1", 2) }
+        #expect(isUnreadable(#expect(throws: Failure.self) { try page("", "0", 2) }), "the page before counted some")
         #expect(throws: Failure.pastTheEnd) { try page("", "null", 2) }
         #expect(isUnreadable(#expect(throws: Failure.self) { try page("{\"id\":\"5\"}", "1", 1) }))
         #expect(
@@ -282,6 +310,7 @@ struct ListAnswerTests {
         #expect(try !page("{\"userId\":3}", "48", 2).hasNext)
         #expect(try page("", "0", 1) == ListingPage(authors: [], total: 0, hasNext: false))
         #expect(throws: Failure.pastTheEnd) { try page("", "24", 2) }
+        #expect(isUnreadable(#expect(throws: Failure.self) { try page("", "0", 2) }), "the page before counted some")
         #expect(isUnreadable(#expect(throws: Failure.self) { try page("{}", "1", 1) }))
         #expect(
             isUnreadable(#expect(throws: Failure.self) { try ListAnswers.following(.object([]), page: 1) }))

@@ -152,6 +152,21 @@ struct SessionFileTests {
         #expect(keeper.signIn == .signedOut)
     }
 
+    @Test("what an account does not show is named, each once")
+    func withheld() async throws {
+        let folder = try Folder()
+        try folder.write(first, to: "a")
+        let keeper = folder.keeper([folder.place("a")])
+        let refusal = #"{"error":true,"message":"不正なリクエストです。","body":[]}"#
+        let answer = FakeService.response(400, [("x-userid", "123")], Array(refusal.utf8))
+        let source = FakeService(Array(repeating: .success(answer), count: 4)).source(session: keeper)
+        let keys = [ListingKey(.feedR18, 123), .ranking(RankingMode.signedIn[0], day)]
+        for key in keys + keys { _ = try? await source.page(of: key, 1, deadline: deadline) }
+        #expect(folder.told.count == 2)
+        #expect(folder.told[0].hasPrefix("pixiv refuses R-18 works of followed authors although"))
+        #expect(folder.told[1].hasPrefix("pixiv refuses R-18 rankings although"))
+    }
+
     @Test("a refused session is asked with once an hour, and a new login begins anew")
     func expiry() throws {
         let folder = try Folder()

@@ -1,7 +1,7 @@
 import Testing
 
 @testable import ImageCache
-@testable import Thumbnails
+@testable import RankFS
 @testable import rankfs
 
 @Suite struct CacheTextTests {

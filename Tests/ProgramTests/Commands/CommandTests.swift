@@ -1,5 +1,6 @@
 import Glibc
 import Sourcing
+import System
 import Testing
 
 @testable import rankfs
@@ -26,10 +27,16 @@ func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.
         let greeting: CommandTable.Greeting? = try parsed([])
         #expect(try greeting?.overview == help(nil)?.text)
         let wrong = Finding.device(ENOENT)
-        let next = CommandTable.Greeting.next
+        func next(_ findings: [Finding], _ mountPoints: [String]) -> String {
+            CommandTable.Greeting.next(findings, mountPoints: mountPoints) { path throws(ProgramError) in
+                if path == "/dead" { throw MountedStatus.explanation(of: SystemError(code: ENOTCONN), at: path) }
+                return []
+            }
+        }
         #expect(next([.ok("a", "b")], []).hasPrefix("`rankfs mount ~/Rankings`"))
         #expect(next([.ok("a", "b"), wrong], []) == "fuse device: \(wrong.text)")
         #expect(next([wrong], ["/a", "/b"]).hasPrefix("`ls /b/ranking/*/latest/`"))
+        #expect(next([], ["/a", "/dead"]).contains("`rankfs unmount /dead`"))
     }
 
     @Test func others() throws {
@@ -37,9 +44,17 @@ func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.
         for command in CommandTable.all where !["help", "version"].contains(command.name) {
             for flag in ["-h", "--help"] { #expect(try parsed([command.name, flag]) == help(command.name)) }
         }
+        #expect { try parsed(["tier", "warm"]) as TierCommand? } throws: {
+            ($0 as? ProgramError)?.message.contains("rankfs tier warm PATH…") == true
+        }
         #expect(try parsed(["tier", "warm", "--help"]) == help("tier"))
         #expect(try help("mount")?.text.hasPrefix("rankfs mount [SOURCE] MOUNTPOINT [-o ") == true)
         #expect(try help("completions")?.text.hasPrefix("rankfs completions bash|zsh|fish\n\n") == true)
+        #expect(try help("logout")?.text.contains("69") == false)
+        #expect(try help("pin")?.text.contains("0 done, 1 not all of it is stored, 64") == true)
+        for command in ["unpin", "evict", "refresh", "forget"] {
+            #expect(try help(command)?.text.contains("0 done, 64 usage") == true)
+        }
         #expect(try help("version")?.text == "rankfs version\n\nPrints the version.\n")
         for words in [["--version"], ["-V"], ["version"]] {
             #expect(try parsed(words) == PrintedText(text: "rankfs \(Version.text)\n"))
@@ -186,7 +201,7 @@ func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.
         ["pixiv", ""],
     ])
     func hostileLines(_ arguments: [String]) {
-        do {
+        do throws(ProgramError) {
             let helper = try HelperArguments.parse(arguments)
             // What parses may still be refused by the table; nothing else may come out.
             var settings = Settings()
@@ -194,11 +209,9 @@ func help(_ name: String?) throws -> PrintedText? { try parsed(["help"] + (name.
                 try assignment.apply(to: &settings, context: OptionContext(directory: "/", home: "/root"))
             }
             Issue.record("accepted: \(arguments)")
-        } catch let error as ProgramError {
+        } catch {
             #expect(error.status.ofMountHelper == .mountUsage)
             #expect(!error.message.contains("\n") && !error.message.contains("\u{202e}"))
-        } catch {
-            Issue.record("another error: \(error)")
         }
     }
 }

@@ -38,9 +38,10 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
             """
             \(Completions.scripts["bash"] ?? "")
             rankfs() { printf '%s\\n' "$*" >&2; printf '%b' '\(answer)'; }
-            compopt() { :; }
+            compopt() { if [[ $* == *default* ]]; then echo "$*"; fi; }
             COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
-            COMP_LINE='\(line)' COMP_POINT=\(line.utf8.count)
+            COMP_LINE=$(printf '%s' '\(line)') COMP_POINT=\(line.utf8.count)
+            COMP_WORDS=("${COMP_LINE##*[^\\\\] }") COMP_CWORD=0
             _rankfs
             printf '%s\\n' "${COMPREPLY[@]}"
             """
@@ -107,6 +108,10 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
         #expect(
             try completed("bash", "rankfs unmount ", answer: "/mnt/my pictures\\tone\\n/mnt/b\\n")
                 == ["complete unmount ", "/mnt/my pictures", "/mnt/b"])
+        // Paths that the shell has to expand are its own matter.
+        for word in ["~/P", "$HOME/P", #"/mnt/019-Electric\ L"#] {
+            #expect(try completed("bash", "rankfs pin \(word)", answer: "no\\n") == ["-o bashdefault -o default"])
+        }
         guard Tool("fish").isThere else { return }
         #expect(
             try completed("fish", "rankfs mount -o ro,images=s", answer: "ro,images=small\\tless\\n")

@@ -190,6 +190,9 @@ import Testing
             }
         }
         #expect(
+            Finding.network(api: asked(.timedOut), image: asked(.timedOut), proxy: "p:1").first?.text
+                .contains("cannot be reached through the proxy p:1: ") == true)
+        #expect(
             Finding.network(api: asked(.timedOut), image: asked(.timedOut)).first?.text.contains("neither") == false)
     }
 

@@ -27,9 +27,7 @@ private let cookie = "123_" + secret
         ] {
             #expect(throws: ProgramError.self) { try CommandTable.parse(words) }
         }
-        for topic in ["login", "logout"] {
-            #expect(try help(topic)?.text.contains("cookies.txt") == true)
-        }
+        #expect(try help("login")?.text.contains("cookies.txt") == true)
         #expect(try help(nil)?.text.contains("rankfs login") == true)
     }
 

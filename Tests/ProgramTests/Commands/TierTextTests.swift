@@ -71,6 +71,14 @@ import Testing
         #expect(TierParts.service(source, inner, [:]) != found)
     }
 
+    @Test func whatIsInventedIsNoService() throws {
+        let demo = SourceName.demo(of: try SourceName(argument: "danbooru"))
+        #expect(TierParts.service(demo, Settings(), [:]) == demo.rawValue)
+        var settings = Settings()
+        settings.apiURL = try OriginURL("http://127.0.0.1:8080")
+        #expect(TierParts.service(demo, settings, [:]) == "danbooru-127.0.0.1_8080")
+    }
+
     @Test func whatWasVerifiedIsTold() {
         var found = TierInspection.Verification()
         found.pictures.objects = 2

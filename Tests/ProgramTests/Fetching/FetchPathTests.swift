@@ -1,3 +1,4 @@
+import Foundation
 import Fuse
 import Glibc
 import Rankings
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "ranking", "by-date", "ranking/daily_r18", "ranking/daily-manga/x", "by-date/daily/2024/05/2024-05-01",
+        "ranking", "ranking/daily_r18", "ranking/daily-manga/x", "by-date/daily/2024/05/2024-05-01",
         "search/dayly",
         "", "ranking/daily", "ranking/daily/latest", "search/a..b", "users/11", "works/1/p0.png", "recent",
     ])
@@ -131,6 +132,42 @@ import Testing
         #expect(try place("/m/./ranking").path == "ranking")
     }
 
+    @Test func inADayPathsMayStartFromTheRoot() throws {
+        let day = "/m/ranking/daily/2024-05-10"
+        let there: Set<String> = ["/m/ranking", "/m/works", "\(day)/001-a.png", "\(day)/works"]
+        func path(_ argument: String, in directory: String) throws -> String {
+            try FetchPath.place(
+                of: argument, in: directory, mounts: ["/m", "/n"], canonical: { $0 }, exists: { there.contains($0) }
+            ).path
+        }
+        #expect(try path("ranking/daily/2024-05-01", in: day) == "ranking/daily/2024-05-01")
+        #expect(try path("ranking/daily/2024-01-01..2024-01-31", in: day) == "ranking/daily/2024-01-01..2024-01-31")
+        #expect(try path("001-a.png", in: day) == "ranking/daily/2024-05-10/001-a.png")
+        #expect(try path("works", in: day) == "ranking/daily/2024-05-10/works", "what is here comes first")
+        #expect(try path("2024-01-01..2024-01-31", in: "/m/ranking/daily") == "ranking/daily/2024-01-01..2024-01-31")
+        #expect(try path("nothing", in: day) == "ranking/daily/2024-05-10/nothing")
+    }
+
+    @Test func withoutAWorkingDirectoryPathsStartFromTheMount() throws {
+        let place = try FetchPath.place(of: "ranking", in: nil, mounts: ["/m"]) { $0 }
+        #expect(place == FetchPlace(mount: "/m", path: "ranking"))
+    }
+
+    /// A name that is not UTF-8 cannot be written down: the link to it stays, so that the kernel follows it.
+    @Test func linksToWhatIsNoTextStayLinks() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-names-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let target = Array("\(folder)/x".utf8CString.dropLast()) + [CChar(bitPattern: 0xff), 0]
+        #expect(mkdir(target, 0o700) == 0 && symlink(target, "\(folder)/photos") == 0)
+        defer { rmdir(target) }
+        let own = try LocalFiles.resolved(folder)
+        #expect(throws: SystemError(code: EILSEQ)) { try LocalFiles.resolved("\(folder)/photos") }
+        #expect(LocalFiles.canonicalBeginning(of: "\(folder)/photos/new") == "\(own)/photos/new")
+        #expect(LocalFiles.link("\(folder)/photos") == nil)
+        #expect(MountPoint.canonical("\(folder)/photos") == nil)
+    }
+
     /// Who has a mount may name files of another one that he may use.
     @Test func aPathFromTheRootMayLeadToTheMountOfAnother() throws {
         let place = try FetchPath.place(of: "/other/ranking", in: "/", mounts: ["/m"], others: ["/other"]) { $0 }
@@ -161,6 +198,8 @@ import Testing
         #expect(table.mountPoints(of: 1) == ["/a"])
         #expect(table.mountPoints(of: 2) == ["/b", "/d"])
         #expect(table.mountPoints(of: 3) == ["/b"], "into the others nobody else may look")
+        #expect(table.isOthers("/b/ranking", user: 1) && table.isOthers("/b", user: 3))
+        #expect(!table.isOthers("/a/ranking", user: 1) && !table.isOthers("/c/x", user: 2))
     }
 
     // MARK: Arguments

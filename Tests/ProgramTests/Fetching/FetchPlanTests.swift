@@ -44,6 +44,35 @@ import Testing
         #expect(plan.begin()?.work == FetchWork(path: "z", group: "z"), "a file that was named itself")
     }
 
+    /// A kana with its mark as one scalar and as two: two folders, which are equal texts to Swift.
+    @Test func namesOfTwoNormalFormsAreTwo() {
+        var plan = FetchPlan(paths: ["\u{304C}", "\u{304B}\u{3099}"], readers: 1)
+        var lengths: [Int] = []
+        while let next = plan.begin() {
+            lengths.append(next.work.path.utf8.count)
+            _ = record(.listed(files: [], directories: []), next, in: &plan)
+        }
+        #expect(lengths == [3, 6])
+    }
+
+    @Test(arguments: [["d/a", "d", "d/c"], ["d", "d/a", "d/c", "d"]])
+    func eachFileIsReadOnce(_ paths: [String]) {
+        var plan = FetchPlan(paths: paths, readers: 1)
+        var read: [String] = []
+        while let next = plan.begin() {
+            switch next.work {
+            case FetchWork(path: "d", group: "d", isListing: true):
+                _ = record(.listed(files: ["a", "b", "c"], directories: []), next, in: &plan)
+            case let work where work.isListing: _ = record(.listed(files: [""], directories: []), next, in: &plan)
+            case let work:
+                read.append(work.path)
+                _ = record(.skipped, next, in: &plan)
+            }
+        }
+        #expect(read == ["d/a", "d/b", "d/c"])
+        #expect(plan.tally.filesDone == 3 && plan.progress.filesKnown == 3)
+    }
+
     @Test func noMoreFilesThanReaders() {
         var plan = FetchPlan(paths: [""], readers: 2)
         let first = beginAll(&plan)
@@ -93,12 +122,23 @@ import Testing
     }
 
     @Test func aListingIsLostForItsReason() {
-        var plan = FetchPlan(paths: ["1", "2", "3"], readers: 1)
+        let day = "ranking/daily/2024-05-01"
+        var plan = FetchPlan(paths: ["1", day, "3"], readers: 1)
         for outcome in [FetchOutcome.withheld, .missing, failed] {
             if let next = plan.begin() { _ = record(outcome, next, in: &plan) }
         }
-        #expect(plan.tally.losses.map(\.path) == ["1", "2", "3"] && plan.tally.listings == 3)
-        #expect(plan.tally.losses[0].reason == "only signed-in users see it" && plan.begin() == nil)
+        #expect(plan.tally.losses.map(\.path) == ["1", day, "3"] && plan.tally.listings == 3)
+        let reasons = plan.tally.losses.map(\.reason)
+        #expect(reasons[0] == "only signed-in users see it; sign in with `rankfs login`" && plan.begin() == nil)
+        #expect(reasons[1] == "there is nothing; the day may not be published yet")
+        var others = FetchPlan(paths: ["1", "users/1"], readers: 1, isOthers: true)
+        for outcome in [FetchOutcome.withheld, .missing] {
+            if let next = others.begin() { _ = record(outcome, next, in: &others) }
+        }
+        #expect(
+            others.tally.losses.map(\.reason) == [
+                "only the mount's owner sees it; ask for share=all", "there is nothing of that name",
+            ])
     }
 
     @Test func attemptsComeAfterLongerAndLongerPauses() {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Rankings
 import System
 import Testing
 
@@ -105,6 +106,21 @@ import Testing
 
     // MARK: Estimate
 
+    @Test func theEstimateCountsWhatFoldersOfFoldersHave() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["ranking/daily/2024-05-01", "ranking/daily/2024-05-02", "ranking/daily/latest", "x/y"] {
+            try FileManager.default.createDirectory(
+                at: folder.appending(path: name), withIntermediateDirectories: true)
+        }
+        try Data("bytes".utf8).write(to: folder.appending(path: "x/y/z"))
+        let estimate = FetchSurvey.estimate(
+            ["ranking/daily", "x"], mount: folder.path, newest: try #require(Day("2024-05-03")))
+        #expect(estimate.unknownListings == 2 && estimate.requests == 20, "each day once")
+        #expect(estimate.files == 1 && estimate.bytes == 5 && estimate.knownListings == 1)
+        #expect(estimate.losses.isEmpty)
+    }
+
     @Test func theEstimateTellsWhatIsKnownAndWhatItWillCost() {
         var estimate = FetchEstimate()
         estimate.unknownListings = 29
@@ -167,8 +183,9 @@ import Testing
     // MARK: Files
 
     @Test func failuresOfTheMount() {
-        func name(_ code: Int32) -> String {
-            switch FetchReader.outcome(of: SystemError(code: code), mount: "/m") {
+        func name(_ code: Int32, isMounted: Bool = true) -> String {
+            let outcome = FetchReader.outcome(of: SystemError(code: code), mount: "/m") { $0 == "/m" && isMounted }
+            return switch outcome {
             case .withheld: "withheld"
             case .missing: "missing"
             case .failed: "again"
@@ -177,8 +194,9 @@ import Testing
             }
         }
         #expect(
-            [EACCES, ENOENT, EIO, ETIMEDOUT, EHOSTUNREACH, EINTR, ENOTCONN].map(name)
+            [EACCES, ENOENT, EIO, ETIMEDOUT, EHOSTUNREACH, EINTR, ENOTCONN].map { name($0) }
                 == ["withheld", "missing", "again", "again", "again", "again", "stopped"])
+        #expect([ENOENT, EACCES, EIO].map { name($0, isMounted: false) } == ["stopped", "withheld", "again"])
     }
 
     @Test func onlySizeAndTimeMakeAFileTheSame() {
@@ -207,7 +225,8 @@ import Testing
         let times = [timespec(tv_sec: 500, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         let target = ExportFolder(
-            path: folder.path, sidecars: false, temporaries: TemporaryFiles(), onLackingAttributes: {})
+            path: folder.path, mount: "/nowhere", sidecars: false, temporaries: TemporaryFiles(),
+            onLackingAttributes: {})
         var source = try status(path)
         #expect(target.compare("x", with: source) == .same)
         for seconds in [998, 999, 1001, 1002] {
@@ -218,6 +237,42 @@ import Testing
         }
     }
 
+    /// What only its owner can read in the mount is so in the folder, and what others read is as the umask has it.
+    @Test func whatIsClosedStaysClosed() throws {
+        let place = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: place) }
+        let (mount, folder) = (place.appending(path: "mount"), place.appending(path: "to"))
+        for (name, permissions) in [("mine/x", 0o700), ("mine", 0o700), ("day", 0o755)] {
+            let directory = mount.appending(path: name)
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            try Data("1".utf8).write(to: directory.appending(path: "a.jpg"))
+            try setAttributes([.posixPermissions: permissions], of: directory)
+            try setAttributes([.posixPermissions: permissions & 0o644], of: directory.appending(path: "a.jpg"))
+        }
+        let target = ExportFolder(
+            path: folder.path, mount: mount.path, sidecars: false, temporaries: TemporaryFiles(),
+            onLackingAttributes: {})
+        for file in ["mine/x/a.jpg", "day/a.jpg"] {
+            let written = try #require(try target.create(file, of: file))
+            try target.finish(written, as: file, status: nil)
+        }
+        let sidecar = try #require(try target.create("mine/x/a.jpg.json", of: "mine/x/a.jpg"))
+        try target.finish(sidecar, as: "mine/x/a.jpg.json", status: nil)
+        func permissions(_ name: String) throws -> mode_t {
+            try status(folder.appending(path: name).path).st_mode & 0o777
+        }
+        for name in ["mine", "mine/x"] { #expect(try permissions(name) == 0o700) }
+        for name in ["mine/x/a.jpg", "mine/x/a.jpg.json"] { #expect(try permissions(name) == 0o600) }
+        let usual = place.appending(path: "usual").path
+        #expect(mkdir(usual, 0o755) == 0)
+        #expect(try permissions("day") == status(usual).st_mode & 0o777 && permissions("") == permissions("day"))
+        #expect(try permissions("day/a.jpg") == permissions("day") & 0o644)
+    }
+
+    private func setAttributes(_ attributes: [FileAttributeKey: Any], of file: URL) throws {
+        try FileManager.default.setAttributes(attributes, ofItemAtPath: file.path)
+    }
+
     @Test func temporaryFilesAreOneProcessesAndLeaveNothing() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -225,14 +280,41 @@ import Testing
         let path = folder.appending(path: ".x.part").path
         try Data("left by a kill".utf8).write(to: URL(filePath: path))
         let temporaries = TemporaryFiles()
-        let descriptor = try #require(try temporaries.open(path))
+        let descriptor = try #require(try temporaries.open(path, permissions: 0o644))
         #expect(try status(path).st_size == 0)
-        #expect(throws: SystemError(code: EBUSY)) { try TemporaryFiles().open(path) }
+        #expect(throws: SystemError(code: EBUSY)) { try TemporaryFiles().open(path, permissions: 0o644) }
         temporaries.removeAll()
         #expect(!FileManager.default.fileExists(atPath: path))
-        #expect(try temporaries.open(path) == nil)
+        #expect(try temporaries.open(path, permissions: 0o644) == nil)
         #expect(!FileManager.default.fileExists(atPath: path))
         close(descriptor)
+    }
+
+    @Test func aFileThatAnotherFetchWritesIsTriedAgain() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        let (mount, copy) = (folder.appending(path: "m"), folder.appending(path: "to"))
+        for each in [mount, copy] {
+            try FileManager.default.createDirectory(at: each, withIntermediateDirectories: true)
+        }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("bytes".utf8).write(to: mount.appending(path: "x"))
+        let other = TemporaryFiles()
+        let descriptor = try #require(try other.open(copy.appending(path: ".x.part").path, permissions: 0o644))
+        let reader = FetchReader(
+            mount: mount.path,
+            target: ExportFolder(
+                path: copy.path, mount: mount.path, sidecars: false, temporaries: TemporaryFiles(),
+                onLackingAttributes: {}))
+        let work = FetchWork(path: "x", group: "")
+        guard case .failed(SystemError(code: EBUSY)) = reader.fetch(work) else {
+            Issue.record("not tried again")
+            return
+        }
+        close(descriptor)
+        guard case .fetched(5, replaced: false) = reader.fetch(work), case .skipped = reader.fetch(work) else {
+            Issue.record("not fetched")
+            return
+        }
     }
 
     private func status(_ path: String) throws -> stat { try MountedFiles.status(of: path) }

@@ -17,7 +17,7 @@ import Testing
         try options.add(
             list:
                 "rw,noauto,nofail,user,_netdev,x-systemd.automount,X-mount.mkdir,comment=a,dev,suid,exec,defaults,relatime,"
-                + "noatime,ro,fsname=evil,subtype=evil,allow_other,max_read=4096,uid=1000,gid=100,cache-size=50M,top=3,,"
+                + "noatime,nosymfollow,ro,fsname=evil,subtype=evil,allow_other,max_read=4096,uid=1000,gid=100,cache-size=50M,top=3,,"
         )
         #expect(options.passedOn == ["allow_other", "max_read=4096"])
         #expect(options.user == 1000)
@@ -55,6 +55,13 @@ import Testing
         #expect(again == options)
         #expect(options.mask == 0o27 && options.account == "a,b")
         #expect(options.assignments[0].value == #"a,b\c d=e"#)
+
+        let joined = "/c/x,\u{301}y\\\u{301}"
+        var accents = MountOptions()
+        accents.assignments = [Assignment(name: "cache_dir", value: joined, place: .commandLine)]
+        #expect(MountOptions.items(of: accents.list) == ["cache_dir=\(joined)"])
+        try again.add(list: "tags=\u{301}a")
+        #expect(again.assignments.last?.name == "tags" && again.assignments.last?.value == "\u{301}a")
     }
 
     @Test func everyMountIsReadOnlyAndOurs() throws {

@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import Rankings
 import Testing
 import Tier
@@ -135,6 +137,25 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
             ])
     }
 
+    @Test func aFileMayBeginWithAByteOrderMark() throws {
+        #expect(try load(file: "\u{FEFF}top = 3\n").settings.top == 3)
+    }
+
+    @Test func whatIsNoFileIsNotRead() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let home = Home(variables: ["XDG_CONFIG_HOME": folder], userID: 1, passwdHome: nil)
+        let path = try #require(home.configurationFile)
+        #expect(try SettingsLoader.configurationFile(of: home) == nil)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let expected = "\(path) is no file;"
+        #expect(error { _ = try SettingsLoader.configurationFile(of: home) }?.message.hasPrefix(expected) == true)
+        #expect(rmdir(path) == 0 && mkfifo(path, 0o600) == 0)
+        #expect(error { _ = try SettingsLoader.configurationFile(of: home) }?.message.hasPrefix(expected) == true)
+        #expect(unlink(path) == 0 && symlink("/dev/null", path) == 0)
+        #expect(try SettingsLoader.configurationFile(of: home)?.text == "")
+    }
+
     @Test func aHashBelongsToAValueUnlessABlankGoesBefore() throws {
         #expect(try load(file: "user_agent = a#b # c").settings.userAgent == "a#b")
     }
@@ -143,6 +164,10 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(UnknownOption.sentence(for: "").contains("no name"))
         #expect(UnknownOption.sentence(for: "topp").contains("did you mean top"))
         #expect(!UnknownOption.sentence(for: "foo").contains("did you mean"))
+        #expect(UnknownOption.sentence(for: "allow_other").hasSuffix("written `-o allow_other`."))
+        #expect(UnknownOption.sentence(for: "max-read").hasSuffix("written `-o max_read=VALUE`."))
+        #expect(error { _ = try load(file: "uid = 5") }?.message.hasSuffix("written `-o uid=VALUE`.") == true)
+        #expect(!UnknownOption.sentence(for: "remount").contains("did you mean"))
     }
 
     @Test func variablesThatNearlyNameAnOptionAreTold() throws {

@@ -28,7 +28,7 @@ import Testing
 
     @Test(arguments: [(0, "0"), (1023, "1023"), (1024, "1K"), (1536, "1.5K"), (2 << 30, "2G"), ((2 << 30) - 1, "1.9G")])
     func sizeTexts(_ bytes: Int64, text: String) {
-        #expect(ValueParsers.sizeText(bytes) == text)
+        #expect(SizeText.text(bytes) == text)
     }
 
     @Test func durations() throws {
@@ -59,6 +59,11 @@ import Testing
         #expect(throws: Failure.self) { try ValueParsers.path("/a\nb", relativeTo: nil, home: nil) }
     }
 
+    @Test func tagsMayBeginWithWhatJoinsTheBlank() throws {
+        let tags = try ValueParsers.tags("a \u{301}b -\u{301}c")
+        #expect(tags.wanted == ["a", "\u{301}b"] && tags.refused == ["\u{301}c"])
+    }
+
     @Test func originsOfOnesOwn() throws {
         let url = try OriginURL("HTTP://Example.org:8080/base//")
         #expect(url.text == "http://Example.org:8080/base")
@@ -70,6 +75,7 @@ import Testing
 
     @Test(arguments: [
         "", "example.org", "ftp://h", "http://", "http:///x", "http://h:0", "http://h:65536", "http://h:x",
+        "http://h:+80",
         "http://h?q",
         "http://h#f", "http://h/a b", "http://h\r\nX: y", "http://h\\x", "file:///etc/passwd", "http://é",
         "http://[::1", "http://[g]",
@@ -81,6 +87,7 @@ import Testing
     @Test(arguments: [
         ("http://nas.local:8333", true), ("http://192.168.1.2", true), ("https://nas.local", false),
         ("http://127.0.0.1:8333", false), ("http://localhost:1", false), ("http://[::1]:1", false),
+        ("http://127.example.org", true), ("http://127.1", false),
     ])
     func aStoreThatOthersCanChangeOnTheWayIsARisk(_ url: String, _ isRisk: Bool) throws {
         #expect((TierMeans.risk(of: try OriginURL(url)) != nil) == isRisk)

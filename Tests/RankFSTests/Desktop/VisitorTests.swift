@@ -1,6 +1,7 @@
 import Foundation
 import Fuse
 import HTTP
+import ImageCache
 import Sourcing
 import Media
 import Rankings
@@ -10,7 +11,6 @@ import TestSupport
 import Testing
 
 @testable import RankFS
-@testable import Thumbnails
 
 /// What a file manager is told of the first directory that it opens, of which the listing tells all sizes.
 ///
@@ -24,13 +24,15 @@ import Testing
     private let renderer = TestPrograms.renderer()
     private let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
+    private var paths: [String] { ["", ".list", ".cache"].map { directory.path + $0 } }
+
     init() {
-        for path in [directory.path, directory.path + ".list"] { LeftAtExit.remove(path) }
+        for path in paths { LeftAtExit.remove(path) }
     }
 
     deinit {
         renderer.close()
-        for path in [directory.path, directory.path + ".list"] { try? FileManager.default.removeItem(atPath: path) }
+        for path in paths { try? FileManager.default.removeItem(atPath: path) }
     }
 
     /// Runs a test with a day of which all sizes are known, and with `isKnown` all names; the caller is one program, which watches all
@@ -46,9 +48,12 @@ import Testing
             user: 1000,
             directory: ThumbnailDirectory(
                 path: directory.path, ledger: ThumbnailLedger(path: directory.path + ".list")), mountPoint: "/mount")
-        let shelf = ThumbnailShelf(kept: { _ in nil }, keep: { _, _ in })
+        let cache = try ImageCache(
+            CacheConfiguration(
+                directory: directory.path + ".cache", budget: 1 << 30, freeFloor: 0, preload: 0, timeout: .seconds(10),
+                networkTimeout: .seconds(10), now: { 0 }), host: ImageHost(OfflineNetwork()), report: { _ in })
         let maker = ThumbnailMaker(
-            home: home, shelf: shelf, host: ImageHost(client, time: time), renderer: renderer)
+            home: home, cache: cache, host: ImageHost(client, time: time), renderer: renderer)
         var wishes = Workbench.Wishes()
         wishes.thumbnails = ThumbnailSeeder(maker: maker, time: time, report: { _ in })
         wishes.monotonicNow = { clock.now }

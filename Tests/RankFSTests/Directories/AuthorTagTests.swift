@@ -36,9 +36,25 @@ import Testing
             #expect(
                 await bench.walk("\(tags)/other/1-A.jpg").isAbsent && bench.source.asked.last == "author-tag/11/other 1"
             )
+            // One that is named and has none is refused.
+            let none = try await bench.stat("\(tags)/none").inode
+            #expect(await bench.openDirectory(none) == .failure(Failure.withheld("").errno))
             #expect(await bench.walk("\(tags)/.hidden").isAbsent)
             #expect(try await bench.names("author-tags") == [".", "..", "11"])
             #expect(await bench.walk("author-tags/12/a.jpg").isAbsent == false)
+        }
+    }
+
+    /// Tags that look like names that programs probe.
+    @Test func whateverIsListedExists() async throws {
+        try await withTags { bench async throws in
+            let named = [(".LIVE", [Workbench.work(20)]), ("Thumbs.db", [Workbench.work(30)])]
+            bench.source.set { $0.tags[author] = named }
+            #expect(await bench.walk("author-tags/11/.LIVE").isAbsent)
+            #expect(try await bench.names("author-tags/11") == [".", "..", ".LIVE", "Thumbs.db"])
+            #expect(try await bench.names("author-tags/11/.LIVE") == [".", "..", "20-Title 20.jpg"])
+            #expect(try await bench.stat("author-tags/11/Thumbs.db").kind == .directory)
+            #expect(await bench.walk("author-tags/11/.other").isAbsent)
         }
     }
 
@@ -47,6 +63,19 @@ import Testing
             _ = try await bench.names("author-tags/11")
             let inode = try await bench.stat("author-tags/11/風景").inode
             #expect(inode == InodeNumber.of("author-tags/11/風景"))
+        }
+    }
+
+    @Test func whatIsForgottenIsNamedNoMore() async throws {
+        try await withTags { bench async throws in
+            _ = try await bench.names("author-tags/11/風景")
+            let tags = try await bench.stat("author-tags/11").inode
+            _ = try await bench.names("author-tags/11")
+            #expect(await bench.ioctl(InodeTable.root, .forget, of: tags) == .ioctl(result: 2, output: []))
+            #expect(bench.invalidated.contains(tags))
+            // Rows may still be on their way to the database.
+            while !bench.catalog.listings.keys.isEmpty { await Task.yield() }
+            #expect(try await bench.names("author-tags") == [".", ".."])
         }
     }
 

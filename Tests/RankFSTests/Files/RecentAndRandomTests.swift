@@ -202,6 +202,25 @@ import Testing
         }
     }
 
+    /// Wallpapers and screens show it, and `recent/` has none of them either.
+    @Test func randomIsNoSecret() async throws {
+        try await Workbench.with { bench in
+            bench.source.set { state in
+                state.signIn = .signedIn(UserID(rawValue: 5))
+                state.bookmarks = [Workbench.work(30), Workbench.work(1001)]
+            }
+            let own = try await bench.catalog.listings.open(ListingKey(.bookmarksPrivate, 5))
+            for entry in own.entries { try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture) }
+            #expect(try await random(bench, for: 0) == inode(bench, ".rankfs/nothing-stored.jpg"))
+            // One of them is in a ranking too.
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
+            _ = try await bench.names(day)
+            for program in 1..<9 as Range<Int32> {
+                #expect(try await random(bench, for: program) == inode(bench, path(1)))
+            }
+        }
+    }
+
     @Test func theOnlyOneThatIsShownStaysReachable() async throws {
         try await Workbench.with { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))

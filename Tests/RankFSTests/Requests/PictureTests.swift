@@ -56,7 +56,7 @@ import Testing
             #expect(bench.host.asked.isEmpty, "names cost no request to the image host")
             _ = try await bench.stat(path(1))
             await bench.host.waitForRequests(5)
-            bench.fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
         }
     }
 

@@ -104,6 +104,26 @@ import Testing
         }
     }
 
+    /// A shell may stand in the directory for which the kernel has the names.
+    @Test func theSessionsPicturesTellNothingAfterItsEnd() async throws {
+        try await Workbench.with { bench in
+            bench.source.set { state in
+                state.signIn = .signedIn(Self.user)
+                state.bookmarks = [Workbench.work(30)]
+            }
+            let picture = try await bench.stat("bookmarks-private/30-Title 30.jpg").inode
+            #expect(try await bench.attributeNames(picture).contains("user.dublincore.title"))
+            bench.source.set { $0.signIn = .signedOut }
+            for name in ["user.dublincore.title", "user.rankfs.work", "user.rankfs.state"] {
+                #expect(await bench.attribute(picture, name) == .failure(.EACCES), "\(name)")
+            }
+            #expect(await bench.attribute(picture, "security.selinux") == .failure(.ENODATA))
+            await #expect(throws: Workbench.Unexpected.self) { try await bench.attributeNames(picture) }
+            bench.source.set { $0.signIn = .expired(Self.user) }
+            #expect(await bench.attribute(picture, "user.dublincore.title").text == "Title 30")
+        }
+    }
+
     @Test func storedBookmarksAreServedWithAnExpiredSession() async throws {
         try await Workbench.with { bench async throws in
             bench.source.set { state in

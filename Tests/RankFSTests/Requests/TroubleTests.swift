@@ -23,6 +23,29 @@ import Testing
         }
     }
 
+    /// ENOENT would be the end of the directory to readdir(3), and `rsync --delete` would remove the rest.
+    @Test func aLaterPageThatIsNotThereIsNoEnd() async throws {
+        try await Workbench.with { bench in
+            bench.source.setAuthor(UserID(rawValue: 11), (1...250).reversed().map { Workbench.work($0) })
+            let inode = try await bench.stat("users/11").inode
+            guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else {
+                Issue.record("the author does not open")
+                return
+            }
+            bench.source.setFailure(.notFound)
+            var (answer, offset) = (Answer.directory([]), Int64(0))
+            repeat {
+                answer = await bench.readDirectory(inode, handle, offset, size: 65_536)
+                if case .directory(let entries) = answer { offset = entries.last?.nextOffset ?? .max }
+            } while answer != .failure(.EIO) && offset < .max
+            #expect(answer == .failure(.EIO) && offset > 100)
+            #expect(bench.reported.count == 1 && bench.reported[0].contains("although the list goes on"))
+            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.source.setFailure(nil)
+            #expect(try await bench.names("users/11").count { $0.hasSuffix(".jpg") } == 251)
+        }
+    }
+
     @Test(arguments: [
         (Failure.timedOut, Errno.ETIMEDOUT), (.needsSignIn, .EACCES), (.limited(retryAfter: 60), .EIO),
         (.unreadable("html"), .EIO),

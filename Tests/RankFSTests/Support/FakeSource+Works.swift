@@ -21,8 +21,8 @@ extension FakeSource {
             let words = listing.words ?? ""
             try note("search \(words) \(page)")
             return Self.page(state.withLock { $0.hits[words] ?? [] }, page, of: size)
-        case .bookmarks:
-            try note("bookmarks \(listing.user.rawValue) \(page)")
+        case .bookmarks, .bookmarksPrivate:
+            try note("\(listing.kind.facts.word) \(listing.user.rawValue) \(page)")
             guard case .signedIn = signIn else { throw .needsSignIn }
             return Self.page(state.withLock { $0.bookmarks }, page, of: size)
         case .authorTags:

@@ -18,6 +18,6 @@ extension Node {
 
     /// A helper file, whatever its text.
     static func helper(_ path: TreePath) -> Node {
-        .file(HelperFile(path) { _ in [] })
+        .file(HelperFile(path: path) { _ in [] })
     }
 }

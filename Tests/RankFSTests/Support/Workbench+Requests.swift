@@ -115,7 +115,7 @@ extension Workbench {
     func list(_ inode: UInt64, size: Int = 4096, plus: Bool = true) async throws -> Names {
         let opened = await openDirectory(inode)
         guard case .opened(let handle, _, _, _) = opened else { throw Unexpected(answer: opened) }
-        defer { fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle)) }
+        defer { fileSystem.release(ReleaseRequest(inode: inode, handle: handle)) }
         var entries: Names = []
         while true {
             let answer = await readDirectory(
@@ -149,11 +149,14 @@ extension Workbench {
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    func ioctl(_ inode: UInt64, _ command: MountCommand) async -> Answer {
-        await withCheckedContinuation { continuation in
+    /// Gives a command for an opened inode, or for the one that an argument names.
+    func ioctl(_ inode: UInt64, _ command: MountCommand, of named: UInt64? = nil) async -> Answer {
+        let input = named.map { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } } ?? []
+        let number = command.rawValue | (named == nil ? 0 : MountCommand.onInode)
+        return await withCheckedContinuation { continuation in
             fileSystem.ioctl(
                 IoctlRequest(
-                    inode: inode, handle: 0, command: command.rawValue, input: [], outputSize: 0, caller: Self.caller),
+                    inode: inode, handle: 0, command: number, input: input, outputSize: 0, caller: Self.caller),
                 reply: IoctlReply { continuation.resume(returning: $0) })
         }
     }

@@ -9,7 +9,6 @@ import Render
 import Synchronization
 import TestSupport
 import Testing
-import Thumbnails
 
 @testable import RankFS
 

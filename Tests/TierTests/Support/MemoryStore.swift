@@ -71,6 +71,9 @@ final class MemoryStore: Transport {
         }
     }
 
+    /// Removes an object, as another machine does.
+    func remove(_ key: String) { state.withLock { $0.objects[key] = nil } }
+
     func change(_ key: String, _ change: (inout Object) -> Void) {
         state.withLock { state in
             guard var object = state.objects[key] else { return }

@@ -61,27 +61,27 @@ struct Board: ServedAPI {
         let found = search.posts(now: now).filter { showsAll || $0.rating == .general || $0.recorded != nil }
         let posts = found.dropFirst((min(page, 1 << 20) - 1) * size).prefix(size)
         universe.prepareModels(of: posts)
-        let records = JSONText.list(posts.compactMap(record))
+        let records = JSON.array(posts.compactMap(record))
         guard request.value("api_version") == "2" else { return .rails(records) }
         let books = request.value("include_pools") == "1" ? Set(posts.flatMap { universe.books(of: $0) }).sorted() : []
         let pools = books.compactMap { universe.record(ofBook: $0, now: now) }
-        var members: Members = [("posts", records), ("pools", .list(pools)), ("pool_posts", .list([]))]
+        var members: Members = [("posts", records), ("pools", .array(pools)), ("pool_posts", .array([]))]
         if request.value("include_tags") == "1" {
             let tags = Set(posts.flatMap { universe.tags(of: $0) }).map { universe.tags.all[$0] }
             // Moebooru's sites configure the types beyond the first four.
             let types = tags.sorted { $0.name < $1.name }.map {
                 ($0.name, $0.kind == .meta ? "faults" : $0.kind.rawValue)
             }
-            members.append(("tags", .object(types.map { ($0.0, .text($0.1)) })))
+            members.append(("tags", .members(types.map { ($0.0, .string($0.1)) })))
         }
-        return .rails(.object(members))
+        return .rails(.members(members))
     }
 
     /// The answer to a request for pools; nil for any other.
     private func pools(_ request: Request, _ now: Int64) -> Response? {
         let path = request.segments
         func list(_ numbers: [Int64]) -> Response {
-            .rails(.list(numbers.compactMap { universe.record(ofBook: $0, now: now) }))
+            .rails(.array(numbers.compactMap { universe.record(ofBook: $0, now: now) }))
         }
         guard isDanbooru else {
             guard path == ["pool.json"] else { return nil }
@@ -107,7 +107,7 @@ struct Board: ServedAPI {
     private func error(_ name: String) -> Response {
         guard isDanbooru else {
             return .rails(
-                .object([("success", false), ("reason", "You can only search up to 6 tags at once")]), status: 500)
+                .members([("success", false), ("reason", "You can only search up to 6 tags at once")]), status: 500)
         }
         let (status, kind, message) =
             switch name {
@@ -117,49 +117,49 @@ struct Board: ServedAPI {
             case "QueryCanceled": (500, "ActiveRecord", "The database timed out running your query.")
             default: (404, "ActiveRecord", "That record was not found.")
             }
-        let values: [String: JSONText] = ["error": .text("\(kind)::\(name)"), "message": .text(message)]
+        let values: [String: JSON] = ["error": .string("\(kind)::\(name)"), "message": .string(message)]
         return .rails(Shapes.fill("danbooruError", values), status: status)
     }
 
     /// The record of a post; nil if memory is short.
-    private func record(_ post: Post) -> JSONText? {
+    private func record(_ post: Post) -> JSON? {
         guard let (_, length, digest) = universe.original(post) else { return nil }
         universe.learn(digest, post.id)
-        if let recorded = post.recorded { return JSONText(RecordedPosts.changed(recorded, digest, length)) }
+        if let recorded = post.recorded { return RecordedPosts.changed(recorded, digest, length) }
         let facts = facts(post, digest, length)
         return Shapes.fill(engine.shape) { name in
-            facts[name] ?? Post.Flag(fact: name).map { .flag(post.flags.contains($0)) }
+            facts[name] ?? Post.Flag(fact: name).map { .bool(post.flags.contains($0)) }
         }
     }
 
     /// The answer to `only=media_metadata`: the delays and the format of an animation's frames.
-    private func metadata(_ post: Post) -> JSONText {
+    private func metadata(_ post: Post) -> JSON {
         let frames: Members = [
-            ("Ugoira:FrameDelays", .list(universe.delays(of: post).map { .int($0) })),
+            ("Ugoira:FrameDelays", .array(universe.delays(of: post).map { .int($0) })),
             ("Ugoira:FrameMimeType", "image/jpeg"),
         ]
-        return .object([("media_metadata", .object([("metadata", .object(post.format == .zip ? frames : []))]))])
+        return .members([("media_metadata", .members([("metadata", .members(post.format == .zip ? frames : []))]))])
     }
 
     /// The facts about a post, by their names in `shapes.json`.
-    private func facts(_ post: Post, _ digest: String, _ length: Int) -> [String: JSONText] {
+    private func facts(_ post: Post, _ digest: String, _ length: Int) -> [String: JSON] {
         let tags = universe.tags(of: post).map { universe.tags.all[$0] }
         func names(_ kind: Tag.Kind?) -> [String] { tags.filter { kind == nil || $0.kind == kind }.map(\.name) }
         let box = post.pages[0].fitted(into: 150)
-        var facts: [String: JSONText] = [
-            "id": .integer(post.id), "account": .integer(post.account), "source": .text(post.source.text),
+        var facts: [String: JSON] = [
+            "id": .integer(post.id), "account": .integer(post.account), "source": .string(post.source.text),
             "score": .int(post.upScore + post.downScore), "upScore": .int(post.upScore),
             "downScore": .int(post.downScore), "favourites": .int(post.upScore * 6 / 5),
-            "rating": .text(post.rating.rawValue),
+            "rating": .string(post.rating.rawValue),
             "pixivID": post.source.work.map { .integer($0) } ?? .null,
             "parent": post.parent.map { .integer($0) } ?? .null,
-            "bytes": .int(length), "format": .text(post.format.rawValue),
-            "tags": .text(names(nil).joined(separator: " ")),
+            "bytes": .int(length), "format": .string(post.format.rawValue),
+            "tags": .string(names(nil).joined(separator: " ")),
             "width": .int(post.pages[0].width), "height": .int(post.pages[0].height), "count": .int(tags.count),
-            "created": .text(Moment.rails(post.created)), "boxWidth": .int(box.width), "boxHeight": .int(box.height),
+            "created": .string(Moment.rails(post.created)), "boxWidth": .int(box.width), "boxHeight": .int(box.height),
         ]
         for kind in Tag.Kind.allCases {
-            facts["\(kind.rawValue)Tags"] = .text(names(kind).joined(separator: " "))
+            facts["\(kind.rawValue)Tags"] = .string(names(kind).joined(separator: " "))
             facts["\(kind.rawValue)Count"] = .int(names(kind).count)
         }
         let isHidden =
@@ -167,9 +167,9 @@ struct Board: ServedAPI {
             && (!post.flags.isDisjoint(with: [.banned, .restricted]) || !showsAll && post.rating != .general)
         let made = universe.renditions(of: post)
         if !isHidden {
-            facts["md5"] = .text(digest)
+            facts["md5"] = .string(digest)
             for rendition in made {
-                facts["\(rendition.name)URL"] = .text(url(rendition, digest, post, names(nil)))
+                facts["\(rendition.name)URL"] = .string(url(rendition, digest, post, names(nil)))
                 facts["\(rendition.name)Width"] = .int(rendition.pixels.width)
                 facts["\(rendition.name)Height"] = .int(rendition.pixels.height)
                 facts["\(rendition.name)Bytes"] = .int(universe.bytes(rendition, of: post))
@@ -179,40 +179,40 @@ struct Board: ServedAPI {
         return facts
     }
 
-    private func addDanbooru(_ facts: inout [String: JSONText], _ post: Post, _ made: [BoardRendition]?) {
+    private func addDanbooru(_ facts: inout [String: JSON], _ post: Post, _ made: [BoardRendition]?) {
         let isExpunged = post.flags.contains(.expunged)
         var chance = universe.chance(0xa55e7, post.id)
         let (key, hash) = (chance.next() >> 16, chance.digits())
         let hasApprover = !post.flags.contains(.pending) && post.id % 9 == 0
         facts["approver"] = hasApprover ? .integer(post.account / 7 + 1) : .null
-        facts["hasSample"] = .flag(universe.hasSample(post))
+        facts["hasSample"] = .bool(universe.hasSample(post))
         facts["assetID"] = .integer(post.id * 4 + 1)
         // The upload precedes the post by some seconds.
-        facts["uploaded"] = .text(Moment.rails(post.created - 9_410))
-        facts["processed"] = .text(Moment.rails(post.created - 8_003))
+        facts["uploaded"] = .string(Moment.rails(post.created - 9_410))
+        facts["processed"] = .string(Moment.rails(post.created - 8_003))
         facts["duration"] = post.format.duration.map { .real($0) } ?? .null
         facts["assetStatus"] = isExpunged ? "expunged" : "active"
         guard let made else { return }
         facts["large"] = facts["sampleURL"] ?? facts["originalURL"]
-        facts["fileKey"] = .text(String(key, radix: 36))
-        facts["pixelHash"] = .text(hash)
+        facts["fileKey"] = .string(String(key, radix: 36))
+        facts["pixelHash"] = .string(hash)
         let variants = made.map { variant in
             Shapes.fill("danbooruVariant") { name in
-                name == "type" ? .text(variant.name) : facts[variant.name + name] ?? .text(variant.format.rawValue)
+                name == "type" ? .string(variant.name) : facts[variant.name + name] ?? .string(variant.format.rawValue)
             }
         }
-        facts["variants"] = .list(isExpunged ? [] : variants)
+        facts["variants"] = .array(isExpunged ? [] : variants)
     }
 
-    private func addMoebooru(_ facts: inout [String: JSONText], _ post: Post) {
+    private func addMoebooru(_ facts: inout [String: JSON], _ post: Post) {
         let status = [Post.Flag.deleted, .flagged, .pending].first(where: post.flags.contains)?.rawValue ?? "active"
         facts["seconds"] = .integer(post.seconds)
         facts["updated"] = .integer(post.seconds + 7)
         facts["creator"] = .integer(post.account + 40_000)
-        facts["uploader"] = .text("uploader_\(post.account % 64)")
+        facts["uploader"] = .string("uploader_\(post.account % 64)")
         facts["change"] = .integer(post.id * 5 + 3)
-        facts["isShown"] = .flag(!post.flags.contains(.expunged))
-        facts["status"] = .text(status)
+        facts["isShown"] = .bool(!post.flags.contains(.expunged))
+        facts["status"] = .string(status)
         if status != "active" { facts["flag"] = Shapes.fill("moebooruFlag", facts) }
         // A missing rendition has 0 bytes, the original's address and its size.
         for kind in ["sample", "jpeg"] where facts["\(kind)URL"] == nil {
@@ -221,7 +221,7 @@ struct Board: ServedAPI {
         }
         guard post.flags.contains(.deleted) else { return }
         for kind in ["sample", "jpeg", "image"] { facts["\(kind)URL"] = nil }
-        facts["previewURL"] = .text("https://\(host("preview"))\(Self.deletedPreview)")
+        facts["previewURL"] = .string("https://\(host("preview"))\(Self.deletedPreview)")
     }
 
     // MARK: - Files

@@ -42,7 +42,7 @@ final class Pixiv: ServedAPI {
         guard path == "/expire-sessions" || path == "/renew-sessions" else { return nil }
         let expire = path == "/expire-sessions"
         isExpired.store(expire, ordering: .sequentiallyConsistent)
-        return .json(.object([("expired", .flag(expire))]))
+        return .json(.members([("expired", .bool(expire))]))
     }
 
     /// The viewer of a request, by its session.

@@ -9,8 +9,8 @@ extension Pixiv.Call {
         "該当ユーザーは既に退会したか、存在しないユーザーIDです", status: 404)
 
     /// The titles and descriptions for search engines in the answers, which pixiv's own pages use and clients ignore.
-    func furniture(_ title: String, _ text: String = "pixiv", page: String) -> [String: JSONText] {
-        ["pageTitle": .text(title), "pageText": .text(text), "page": .text(page)]
+    func furniture(_ title: String, _ text: String = "pixiv", page: String) -> [String: JSON] {
+        ["pageTitle": .string(title), "pageText": .string(text), "page": .string(page)]
     }
 
     // MARK: - Users
@@ -21,15 +21,15 @@ extension Pixiv.Call {
         let isFull = request.value("full") == "1"
         let name = universe.name(of: id)
         var chance = universe.chance(0x17, id)
-        let region = chance.pick(Words.all["regions"].elements).elements.map { JSONText($0) }
+        let region = chance.pick(Words.all["regions"].elements).elements
         let comment = "\(name)です。\r\n\(chance.pick(Words.list("remarks")))"
-        let page: JSONText = chance.oneIn(2) ? .text("https://\(id).example/?a=1&b=2") : .null
-        let values: [String: JSONText] = [
-            "id": .integer(id), "name": .text(name), "image": .text(universe.portrait(of: id, side: 50)),
-            "imageBig": .text(universe.portrait(of: id, side: 170)), "premium": .flag(id % 5 == 0),
-            "isFollowed": .flag(viewer.user.map { universe.following(of: $0).contains(id) } ?? false),
-            "partial": isFull ? 1 : 0, "following": .int(universe.following(of: id).count), "comment": .text(comment),
-            "html": .text(Self.html(comment)), "webpage": page, "country": region[0], "code": region[1],
+        let page: JSON = chance.oneIn(2) ? .string("https://\(id).example/?a=1&b=2") : .null
+        let values: [String: JSON] = [
+            "id": .integer(id), "name": .string(name), "image": .string(universe.portrait(of: id, side: 50)),
+            "imageBig": .string(universe.portrait(of: id, side: 170)), "premium": .bool(id % 5 == 0),
+            "isFollowed": .bool(viewer.user.map { universe.following(of: $0).contains(id) } ?? false),
+            "partial": isFull ? 1 : 0, "following": .int(universe.following(of: id).count), "comment": .string(comment),
+            "html": .string(Self.html(comment)), "webpage": page, "country": region[0], "code": region[1],
             "prefecture": region[2],
         ]
         return .envelope(Shapes.fill(isFull ? "fullProfile" : "profile", values))
@@ -45,7 +45,7 @@ extension Pixiv.Call {
     func allWorks() -> Response {
         guard let works = universe.works(of: id, now: now, for: viewer) else { return Self.gone }
         let kinds = Dictionary(grouping: works) { universe.post($0).kind == .manga }
-        func numbers(_ isManga: Bool) -> JSONText {
+        func numbers(_ isManga: Bool) -> JSON {
             .mapping((kinds[isManga] ?? []).map { ("\($0.id(universe.service))", .null) })
         }
         let bookmarks = universe.bookmarks(of: id, now: now).count
@@ -83,9 +83,11 @@ extension Pixiv.Call {
         let counts = tagged.flatMap(\.tags).reduce(into: [:]) { $0[$1, default: 0] += 1 }
         let tags = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return .envelope(
-            .list(
+            .array(
                 tags.map { tag, count in
-                    .object([("tag", .text(tag)), ("tag_translation", ""), ("tag_yomigana", ""), ("cnt", .int(count))])
+                    .members([
+                        ("tag", .string(tag)), ("tag_translation", ""), ("tag_yomigana", ""), ("cnt", .int(count)),
+                    ])
                 }))
     }
 
@@ -103,12 +105,12 @@ extension Pixiv.Call {
     private static let worksOfAuthor = 4
 
     /// A part of all rows by offset and limit, each in the form that `row` returns.
-    private func part<Row>(_ shape: String, of all: [Row], _ title: String, _ row: (Row) -> JSONText) -> Response {
+    private func part<Row>(_ shape: String, of all: [Row], _ title: String, _ row: (Row) -> JSON) -> Response {
         guard let offset = Int(request.value("offset") ?? "0"), offset >= 0, let limit = request.number("limit"),
             (1...Self.largestPart).contains(limit), request.value("rest") ?? "show" == "show" || isOwnPrivate
         else { return Self.badRequest }
         var values = furniture("\(universe.name(of: id))の\(title)", page: "users/\(id)")
-        values["rows"] = .list(all.dropFirst(offset).prefix(limit).map(row))
+        values["rows"] = .array(all.dropFirst(offset).prefix(limit).map(row))
         values["total"] = .int(all.count)
         return .envelope(Shapes.fill(shape, values))
     }
@@ -144,18 +146,18 @@ extension Pixiv.Call {
         return "\(month / 12)-\(month % 12 < 9 ? "0" : "")\(month % 12 + 1)"
     }
 
-    private func counted(_ names: [String], _ name: String, _ count: String) -> JSONText {
+    private func counted(_ names: [String], _ name: String, _ count: String) -> JSON {
         let counts = names.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-        return .list(
-            counts.sorted { $0.key > $1.key }.map { .object([(name, .text($0.key)), (count, .int($0.value))]) })
+        return .array(
+            counts.sorted { $0.key > $1.key }.map { .members([(name, .string($0.key)), (count, .int($0.value))]) })
     }
 
     /// `/ajax/user/<id>/illusts/bookmark/tags`: of public and of private bookmarks apart; another's private ones are not told.
     func bookmarkTags() -> Response {
-        func tags(_ list: Int64) -> JSONText { counted(universe.bookmarks(of: list, now: now).map(tag), "tag", "cnt") }
+        func tags(_ list: Int64) -> JSON { counted(universe.bookmarks(of: list, now: now).map(tag), "tag", "cnt") }
         return .envelope(
-            .object([
-                ("public", tags(id)), ("private", viewer.user == id ? tags(-id) : .list([])),
+            .members([
+                ("public", tags(id)), ("private", viewer.user == id ? tags(-id) : .array([])),
                 ("tooManyBookmark", false),
                 ("tooManyBookmarkTags", false),
             ]))
@@ -173,10 +175,10 @@ extension Pixiv.Call {
         let own = Set(viewer.user.map { universe.following(of: $0) } ?? [])
         return part("following", of: universe.following(of: id), "フォローユーザー") { author in
             let works = (universe.works(of: author, now: now, for: viewer) ?? []).prefix(Self.worksOfAuthor)
-            let values: [String: JSONText] = [
-                "id": .integer(author), "name": .text(universe.name(of: author)),
-                "image": .text(universe.portrait(of: author, side: 170)), "following": .flag(own.contains(author)),
-                "works": .list(works.map { facts(universe.post($0)).brief }),
+            let values: [String: JSON] = [
+                "id": .integer(author), "name": .string(universe.name(of: author)),
+                "image": .string(universe.portrait(of: author, side: 170)), "following": .bool(own.contains(author)),
+                "works": .array(works.map { facts(universe.post($0)).brief }),
             ]
             return Shapes.fill("followed", values)
         }
@@ -200,17 +202,17 @@ extension Pixiv.Call {
         let page = min(asked, Self.mostFeedPages, max(1, (works.count + Self.worksOfFeed - 1) / Self.worksOfFeed))
         let shown = works.dropFirst((page - 1) * Self.worksOfFeed).prefix(Self.worksOfFeed)
         return .envelope(
-            .object([
+            .members([
                 (
                     "page",
-                    .object([
-                        ("ids", .list(shown.map { .integer($0.id) })), ("isLastPage", false),
+                    .members([
+                        ("ids", .array(shown.map { .integer($0.id) })), ("isLastPage", false),
                         ("tags", .texts(["null"])),
                     ])
                 ),
-                ("tagTranslation", .list([])),
-                ("thumbnails", .object([("illust", .list(shown.map { facts($0).brief })), ("novel", .list([]))])),
-                ("illustSeries", .list([])), ("requests", .list([])), ("users", .list([])),
+                ("tagTranslation", .array([])),
+                ("thumbnails", .members([("illust", .array(shown.map { facts($0).brief })), ("novel", .array([]))])),
+                ("illustSeries", .array([])), ("requests", .array([])), ("users", .array([])),
             ]))
     }
 
@@ -237,11 +239,11 @@ extension Pixiv.Call {
         guard let work = universe.post(id, now: now) else { return .failure("", status: 404) }
         let all = related(to: work)
         // An advertisement may come in front.
-        let advertisement: [JSONText] = id % 2 == 0 ? [.object([("isAdContainer", true)])] : []
+        let advertisement: [JSON] = id % 2 == 0 ? [.members([("isAdContainer", true)])] : []
         return .envelope(
-            .object([
-                ("illusts", .list(advertisement + all.prefix(limit).map { facts($0).brief })),
-                ("nextIds", .texts(all.dropFirst(limit).map { "\($0.id)" })), ("details", .object([])),
+            .members([
+                ("illusts", .array(advertisement + all.prefix(limit).map { facts($0).brief })),
+                ("nextIds", .texts(all.dropFirst(limit).map { "\($0.id)" })), ("details", .members([])),
             ]))
     }
 
@@ -250,7 +252,7 @@ extension Pixiv.Call {
         let works = request.query.filter { $0.name == "illust_ids[]" }.map { Int64($0.value) ?? 0 }
         guard (1...Self.mostRelatedPerRequest).contains(works.count) else { return Self.badRequest }
         let found = works.compactMap { universe.post($0, now: now) }
-        return .envelope(.object([("illusts", .list(found.map { facts($0).brief })), ("nextIds", .list([]))]))
+        return .envelope(.members([("illusts", .array(found.map { facts($0).brief })), ("nextIds", .array([]))]))
     }
 
     /// `/ajax/collection/<id>`: collections have numbers above those of 64 bits, which end in the number of an author.
@@ -261,20 +263,17 @@ extension Pixiv.Call {
             let slots = universe.works(of: author, now: now, for: .anonymous), !slots.isEmpty
         else { return .failure("", status: 404) }
         let works = slots.prefix(24).map(universe.post)
-        func tile(_ type: String, _ more: Members) -> JSONText {
-            .object([("id", .text("\(number)-\(type)")), ("status", "Active"), ("type", .text(type))] + more)
+        func tile(_ type: String, _ more: Members) -> JSON {
+            .members([("id", .string("\(number)-\(type)")), ("status", "Active"), ("type", .string(type))] + more)
         }
-        let tiles = works.map { tile("Work", [("workType", "illust"), ("workId", .text("\($0.id)"))]) }
+        let tiles = works.map { tile("Work", [("workType", "illust"), ("workId", .string("\($0.id)"))]) }
         let briefs = works.enumerated().filter { $0.offset % 5 != 4 }.map { facts($0.element).brief }
+        let detail = JSON.members([("tiles", .array([tile("Text", [])] + tiles + [tile("ExternalUrl", [])]))])
         return .envelope(
-            .object([
-                (
-                    "data",
-                    .object([
-                        ("detail", .object([("tiles", .list([tile("Text", [])] + tiles + [tile("ExternalUrl", [])]))]))
-                    ])
-                ), ("thumbnails", .object([("illust", .list(briefs)), ("novel", .list([]))])),
-                ("tagTranslation", .list([])), ("users", .list([])),
+            .members([
+                ("data", .members([("detail", detail)])),
+                ("thumbnails", .members([("illust", .array(briefs)), ("novel", .array([]))])),
+                ("tagTranslation", .array([])), ("users", .array([])),
             ]))
     }
 
@@ -297,32 +296,32 @@ extension Pixiv.Call {
         let before = (page - 1) * Self.worksOfSeries
         let shown = all.dropFirst(before).prefix(Self.worksOfSeries)
         let newest = all.prefix(2)
-        func title(_ id: Int64) -> JSONText {
-            .object([
-                ("id", .text("\(id)")), ("userId", .text("\(author)")), ("title", .text("series \(id)")),
+        func title(_ id: Int64) -> JSON {
+            .members([
+                ("id", .string("\(id)")), ("userId", .string("\(author)")), ("title", .string("series \(id)")),
                 ("total", .int(all.count)),
             ])
         }
-        let places = shown.enumerated().map { place, work -> JSONText in
-            .object([("workId", .text("\(work.id)")), ("order", .int(all.count - before - place))])
+        let places = shown.enumerated().map { place, work -> JSON in
+            .members([("workId", .string("\(work.id)")), ("order", .int(all.count - before - place))])
         }
         let briefs = (shown + newest.filter { new in !shown.contains { $0.id == new.id } }).map { facts($0).brief }
         return .envelope(
-            .object([
-                ("illustSeries", .list([title(id), title(id + 1)])),
-                ("thumbnails", .object([("illust", .list(briefs)), ("novel", .list([]))])),
+            .members([
+                ("illustSeries", .array([title(id), title(id + 1)])),
+                ("thumbnails", .members([("illust", .array(briefs)), ("novel", .array([]))])),
                 (
                     "page",
-                    .object([
-                        ("series", .list(places)), ("isSetCover", true), ("seriesId", .integer(id)),
-                        ("otherSeriesId", .text("\(id + 1)")),
-                        ("recentUpdatedWorkIds", .list(newest.map { .integer($0.id) })), ("total", .int(all.count)),
+                    .members([
+                        ("series", .array(places)), ("isSetCover", true), ("seriesId", .integer(id)),
+                        ("otherSeriesId", .string("\(id + 1)")),
+                        ("recentUpdatedWorkIds", .array(newest.map { .integer($0.id) })), ("total", .int(all.count)),
                         ("isWatched", false), ("isNotifying", false),
                     ])
-                ), ("tagTranslation", .list([])), ("requests", .list([])),
+                ), ("tagTranslation", .array([])), ("requests", .array([])),
                 (
                     "users",
-                    .list([.object([("userId", .text("\(author)")), ("name", .text(universe.name(of: author)))])])
+                    .array([.members([("userId", .string("\(author)")), ("name", .string(universe.name(of: author)))])])
                 ),
                 ("extraData", Shapes.fill("furniture", furniture("series \(id)", page: "user/\(author)/series/\(id)"))),
             ]))
@@ -356,14 +355,14 @@ extension Pixiv.Call {
         let shown = found.dropFirst(start(page)).prefix(start(page + 1) - start(page))
         var data = shown.map { facts($0.work).brief }
         if page % 2 == 1, data.count == Self.slots - 1 {
-            data.insert(.object([("isAdContainer", true)]), at: Self.advertisement)
+            data.insert(.members([("isAdContainer", true)]), at: Self.advertisement)
         }
         let tags = Set(shown.flatMap(\.tags)).sorted().map { universe.tags.all[$0].name }
         let translations: Members = tags.compactMap { tag in
-            Words.all["readings"][tag]["english"].string.map { (tag, .object([("en", .text($0))])) }
+            Words.all["readings"][tag]["english"].string.map { (tag, .members([("en", .string($0))])) }
         }
         var values = furniture("#\(word) - pixiv", page: "tags/\(word)")
-        values["data"] = .list(data)
+        values["data"] = .array(data)
         values["total"] = .int(found.count)
         values["last"] = .int(last)
         values["related"] = .texts(tags.prefix(16))
@@ -371,7 +370,7 @@ extension Pixiv.Call {
         // There is no `message` in this envelope.
         guard case .object(let members) = Shapes.fill("search", values) else { return Self.badRequest }
         let body = members.map { (name: $0.name == "illustManga" ? group : $0.name, value: $0.value) }
-        return .json(.object([("error", false), ("body", .object(body))]))
+        return .json(.members([("error", false), ("body", .members(body))]))
     }
 
     /// Whether a work meets the options of the search; in names of sizes `lt` means "at least".

@@ -12,7 +12,7 @@ struct WorkFacts {
     var rank = 0
     var previousRank = 0
     /// The viewer's bookmark of the work.
-    var bookmark = JSONText.null
+    var bookmark = JSON.null
     /// Whether facts withheld from the viewer are left out, as in listings.
     var isBrief = true
 
@@ -21,29 +21,30 @@ struct WorkFacts {
     private var isCustom: Bool { work.id % 10 == 3 }
 
     /// A shape filled with the facts about the work.
-    func fill(_ shape: String, _ more: [String: JSONText] = [:]) -> JSONText {
+    func fill(_ shape: String, _ more: [String: JSON] = [:]) -> JSON {
         let plain = plain
         return Shapes.fill(shape) { name in
-            more[name] ?? plain[name] ?? Post.Flag(fact: name).map { .flag(work.flags.contains($0)) } ?? other(name)
+            more[name] ?? plain[name] ?? Post.Flag(fact: name).map { .bool(work.flags.contains($0)) } ?? other(name)
         }
     }
 
     /// The facts that are quick to determine.
-    private var plain: [String: JSONText] {
+    private var plain: [String: JSON] {
         let hides = isBrief && isKept
         let xRestrict = work.rating == .explicit ? (work.flags.contains(.grotesque) ? 2 : 1) : 0
         let tags = tags
         let size = hides ? PixelSize(width: 100, height: 100) : work.pages[page]
-        var plain: [String: JSONText] = [
-            "id": .integer(work.id), "title": .text(hides ? "-----" : universe.title(of: work)),
-            "description": hides ? "-----" : "", "tags": .texts(hides ? [] : tags), "firstTag": .text(tags.first ?? ""),
-            "kind": .int(work.kind.rawValue), "bookStyle": work.kind == .manga ? 1 : 0, "xRestrict": .int(xRestrict),
+        var plain: [String: JSON] = [
+            "id": .integer(work.id), "title": .string(hides ? "-----" : universe.title(of: work)),
+            "description": hides ? "-----" : "", "tags": .texts(hides ? [] : tags),
+            "firstTag": .string(tags.first ?? ""), "kind": .int(work.kind.rawValue),
+            "bookStyle": work.kind == .manga ? 1 : 0, "xRestrict": .int(xRestrict),
             "sl": xRestrict > 0 ? 6 : 2, "isAdult": xRestrict > 0 ? 2 : 0, "author": .integer(work.account),
-            "authorName": .text(universe.name(of: work.account)), "width": .int(size.width),
-            "height": .int(size.height),
+            "authorName": .string(universe.name(of: work.account)),
+            "width": .int(size.width), "height": .int(size.height),
             "pageCount": .int(hides ? 1 : work.pages.count), "likes": .int(work.upScore), "views": .int(work.views),
-            "bookmarkCount": .int(work.upScore * 3 / 2), "comments": .int(work.upScore / 100), "isKept": .flag(isKept),
-            "isSeen": .flag(!isKept), "attribute": work.flags.contains(.original) ? "original" : "",
+            "bookmarkCount": .int(work.upScore * 3 / 2), "comments": .int(work.upScore / 100), "isKept": .bool(isKept),
+            "isSeen": .bool(!isKept), "attribute": work.flags.contains(.original) ? "original" : "",
             "aiType": .integer(work.aiType), "bookmark": bookmark, "rank": .int(rank), "before": .int(previousRank),
             "seconds": .integer(work.seconds),
         ]
@@ -53,20 +54,20 @@ struct WorkFacts {
 
     private var tags: [String] { universe.tags(of: work).map { universe.tags.all[$0].name } }
 
-    private func other(_ name: String) -> JSONText? {
+    private func other(_ name: String) -> JSON? {
         switch name {
-        case "portrait": .text(universe.portrait(of: work.account, side: 50))
+        case "portrait": .string(universe.portrait(of: work.account, side: 50))
         case "display":
             // 6 of 103 recorded entries show another date than the upload's.
-            .text(Moment.text(shown + Moment.japan, "%Y年%m月%d日 %H:%M"))
-        case "iso": .text(Moment.text(work.seconds + Moment.japan, "%Y-%m-%dT%H:%M:%S+09:00"))
-        case "isoUTC": .text(Moment.text(work.seconds, "%Y-%m-%dT%H:%M:%S+00:00"))
-        case "caption": .text(universe.caption(of: work))
+            .string(Moment.text(shown + Moment.japan, "%Y年%m月%d日 %H:%M"))
+        case "iso": .string(Moment.text(work.seconds + Moment.japan, "%Y-%m-%dT%H:%M:%S+09:00"))
+        case "isoUTC": .string(Moment.text(work.seconds, "%Y-%m-%dT%H:%M:%S+00:00"))
+        case "caption": .string(universe.caption(of: work))
         case "thumb":
             isKept
                 ? "https://s.pximg.net/common/images/limit_unviewable_360.png"
-                : .text(PageRendition.square(size: "250x250_80_a2", custom: isCustom).url(work, 0))
-        case "preview": .text(PageRendition.preview(size: "480x960").url(work, 0))
+                : .string(PageRendition.square(size: "250x250_80_a2", custom: isCustom).url(work, 0))
+        case "preview": .string(PageRendition.preview(size: "480x960").url(work, 0))
         case "urlMini": url(.square(size: "48x48", custom: isCustom))
         case "urlThumbMini": url(.square(size: "128x128", custom: false))
         case "url250": url(.square(size: "250x250_80_a2", custom: isCustom))
@@ -83,11 +84,11 @@ struct WorkFacts {
                 return Shapes.fill("seriesPlace", values(series).merging(neighbours) { $1 })
             } ?? .null
         case "frames":
-            .list(
+            .array(
                 universe.delays(of: work).enumerated().map { index, delay in
-                    .object([("file", .text(Archive.name(index))), ("delay", .int(delay))])
+                    .members([("file", .string(Archive.name(index))), ("delay", .int(delay))])
                 })
-        case "tagRecords": .list(tags.enumerated().map(tagRecord))
+        case "tagRecords": .array(tags.enumerated().map(tagRecord))
         case "neighbours":
             .mapping(
                 (universe.works(of: work.account, now: now, for: viewer) ?? []).map { ("\($0.id(.pixiv))", .null) })
@@ -100,40 +101,40 @@ struct WorkFacts {
         return work.seconds - (chance.oneIn(17) ? 86_400 : 0)
     }
 
-    private func url(_ rendition: PageRendition) -> JSONText {
-        isKept || work.flags.contains(.elsewhere) ? .null : .text(rendition.url(work, page))
+    private func url(_ rendition: PageRendition) -> JSON {
+        isKept || work.flags.contains(.elsewhere) ? .null : .string(rendition.url(work, page))
     }
 
     /// The record of a tag: the author's own tags are locked; visitors may add others.
-    private func tagRecord(_ index: Int, _ tag: String) -> JSONText {
+    private func tagRecord(_ index: Int, _ tag: String) -> JSON {
         let (known, isOwn) = (Words.all["readings"][tag], index < 5)
-        var values: [String: JSONText] = ["tag": .text(tag), "isLocked": .flag(isOwn), "isDeletable": .flag(!isOwn)]
-        values["romaji"] = known["romaji"].string.map { .text($0) }
-        values["translation"] = known["english"].string.map { .object([("en", .text($0))]) }
-        values["author"] = isOwn ? .text("\(work.account)") : nil
-        values["authorName"] = isOwn ? .text(universe.name(of: work.account)) : nil
+        var values: [String: JSON] = ["tag": .string(tag), "isLocked": .bool(isOwn), "isDeletable": .bool(!isOwn)]
+        values["romaji"] = known["romaji"].string.map { .string($0) }
+        values["translation"] = known["english"].string.map { .members([("en", .string($0))]) }
+        values["author"] = isOwn ? .string("\(work.account)") : nil
+        values["authorName"] = isOwn ? .string(universe.name(of: work.account)) : nil
         return Shapes.fill("tag", values)
     }
 
-    private func values(_ series: Universe.Series) -> [String: JSONText] {
+    private func values(_ series: Universe.Series) -> [String: JSON] {
         let started = Moment.text(series.started + Moment.japan, "%Y-%m-%d %H:%M:%S")
         return [
-            "seriesID": .integer(Pixiv.Call.series(of: work.account)), "seriesTitle": .text(series.title),
+            "seriesID": .integer(Pixiv.Call.series(of: work.account)), "seriesTitle": .string(series.title),
             "count": .int(series.count),
-            "order": .int(series.order), "started": .text(started),
+            "order": .int(series.order), "started": .string(started),
         ]
     }
 
-    private func neighbour(_ series: Universe.Series, _ step: Int) -> JSONText {
+    private func neighbour(_ series: Universe.Series, _ step: Int) -> JSON {
         let order = series.order + step
         guard (1...series.count).contains(order) else { return .null }
         return Shapes.fill(
             "neighbour",
-            ["title": .text("\(series.title) \(order)"), "order": .int(order), "id": .int(work.id + Int64(step))])
+            ["title": .string("\(series.title) \(order)"), "order": .int(order), "id": .int(work.id + Int64(step))])
     }
 
     /// The work as in lists of works; a withheld entry keeps its number and loses the rest.
-    var brief: JSONText { fill("brief") }
+    var brief: JSON { fill("brief") }
 }
 
 /// The routes for works and rankings.
@@ -166,7 +167,7 @@ extension Pixiv.Call {
         var facts = facts(work)
         facts.isBrief = false
         return .envelope(
-            .list(
+            .array(
                 work.pages.indices.map { page in
                     facts.page = page
                     return facts.fill("page")
@@ -203,11 +204,11 @@ extension Pixiv.Call {
             Shapes.fill(
                 "ranking",
                 [
-                    "entries": .list(entries.map { entry($0, bookmarked) }), "mode": .text(name),
-                    "content": .text(content), "number": .int(page), "previous": page > 1 ? .int(page - 1) : false,
-                    "next": page * Self.perPage < total ? .int(page + 1) : false, "date": .text(day.compact),
-                    "dayBefore": day > mode.firstDay ? .text(day.advanced(by: -1).compact) : false,
-                    "dayAfter": day < newest ? .text(day.advanced(by: 1).compact) : false,
+                    "entries": .array(entries.map { entry($0, bookmarked) }), "mode": .string(name),
+                    "content": .string(content), "number": .int(page), "previous": page > 1 ? .int(page - 1) : false,
+                    "next": page * Self.perPage < total ? .int(page + 1) : false, "date": .string(day.compact),
+                    "dayBefore": day > mode.firstDay ? .string(day.advanced(by: -1).compact) : false,
+                    "dayAfter": day < newest ? .string(day.advanced(by: 1).compact) : false,
                     "total": .int(total),
                 ]))
     }
@@ -227,19 +228,19 @@ extension Pixiv.Call {
         return first < max(1, all.count) ? (Array(all[first...].prefix(Self.perPage)), all.count) : nil
     }
 
-    private func entry(_ entry: RankedWork, _ bookmarked: Set<Slot>?) -> JSONText {
+    private func entry(_ entry: RankedWork, _ bookmarked: Set<Slot>?) -> JSON {
         var facts = facts(entry.work)
         facts.rank = entry.rank
         facts.previousRank = entry.previousRank
         // An author may limit a work to signed-in users: other users see only its number.
         if viewer.isKept(from: entry.work) { return facts.fill("masked") }
         guard let bookmarked else { return facts.fill("entry") }
-        let isBookmarked = JSONText.flag(bookmarked.contains(entry.work.slot))
+        let isBookmarked = JSON.bool(bookmarked.contains(entry.work.slot))
         return facts.fill("entry", ["isBookmarked": isBookmarked, "isBookmarkable": true])
     }
 }
 
 extension Universe.Bookmark {
     /// The bookmark as records represent it.
-    var json: JSONText { .object([("id", .text("\(id)")), ("private", false)]) }
+    var json: JSON { .members([("id", .string("\(id)")), ("private", false)]) }
 }

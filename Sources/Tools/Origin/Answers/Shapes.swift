@@ -1,7 +1,7 @@
 import Rankings
 
 /// Names and values of an object, in the order in which a service writes them.
-typealias Members = [(name: String, value: JSONText?)]
+typealias Members = [(name: String, value: JSON?)]
 
 /// The answers of the services, as templates of `shapes.json`.
 ///
@@ -11,35 +11,35 @@ enum Shapes {
     private static let all = JSON(PackageResources.shapes_json) ?? .null
 
     /// The shape of a name, with values for its variables.
-    static func fill(_ name: String, _ values: (String) -> JSONText?) -> JSONText {
+    static func fill(_ name: String, _ values: (String) -> JSON?) -> JSON {
         filled(all[name], values) ?? .null
     }
 
     /// The shape of a name, with a table of values.
-    static func fill(_ name: String, _ values: [String: JSONText] = [:]) -> JSONText {
+    static func fill(_ name: String, _ values: [String: JSON] = [:]) -> JSON {
         fill(name) { values[$0] }
     }
 
     private static let mark = UInt8(ascii: "$")
 
-    private static func filled(_ shape: JSON, _ values: (String) -> JSONText?) -> JSONText? {
+    private static func filled(_ shape: JSON, _ values: (String) -> JSON?) -> JSON? {
         switch shape {
         case .string(let text) where text.utf8.contains(mark): return filled(text, values)
-        case .array(let elements): return .list(elements.compactMap { filled($0, values) })
-        case .object(let members): return .object(members.map { ($0.name, filled($0.value, values)) })
-        default: return JSONText(shape)
+        case .array(let elements): return .array(elements.compactMap { filled($0, values) })
+        case .object(let members): return .members(members.map { ($0.name, filled($0.value, values)) })
+        default: return shape
         }
     }
 
-    private static func filled(_ text: String, _ values: (String) -> JSONText?) -> JSONText? {
-        func value(_ name: Substring) -> JSONText? {
+    private static func filled(_ text: String, _ values: (String) -> JSON?) -> JSON? {
+        func value(_ name: Substring) -> JSON? {
             values(String(name)) ?? all.members.first { $0.name == name }.flatMap { filled($0.value, values) }
         }
         let parts = text.split(separator: "$" as Character, omittingEmptySubsequences: false)
         func isName(_ part: Substring) -> Bool { part.utf8.allSatisfy(continuesName) && !part.isEmpty }
         if parts.count == 2, parts[0].isEmpty, isName(parts[1]) { return value(parts[1]) }
         if parts.count == 3, parts[0].isEmpty, parts[1].isEmpty, isName(parts[2]) {
-            return value(parts[2]).map { .text($0.plain) }
+            return value(parts[2]).map { .string($0.plain) }
         }
         var output = String(parts[0])
         for part in parts.dropFirst() {
@@ -47,7 +47,7 @@ enum Shapes {
             output += value(Substring(name))?.plain ?? ""
             output += part[name.endIndex...]
         }
-        return .text(output)
+        return .string(output)
     }
 
     private static func continuesName(_ byte: UInt8) -> Bool {
@@ -66,13 +66,13 @@ enum Words {
     }
 }
 
-extension JSONText: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
+extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
     package init(stringLiteral value: String) {
-        self = .text(value)
+        self = .string(value)
     }
 
     package init(booleanLiteral value: Bool) {
-        self = .flag(value)
+        self = .bool(value)
     }
 
     package init(integerLiteral value: Int64) {
@@ -80,23 +80,23 @@ extension JSONText: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Exp
     }
 
     /// A number.
-    static func int(_ value: some BinaryInteger) -> JSONText {
+    static func int(_ value: some BinaryInteger) -> JSON {
         .integer(Int64(value))
     }
 
     /// A list of texts.
-    static func texts(_ texts: some Sequence<String>) -> JSONText {
-        .list(texts.map(JSONText.text))
+    static func texts(_ texts: some Sequence<String>) -> JSON {
+        .array(texts.map(JSON.string))
     }
 
     /// A map as PHP encodes it: an object, or `[]` if it is empty.
-    static func mapping(_ members: Members) -> JSONText {
-        members.isEmpty ? .list([]) : .object(members)
+    static func mapping(_ members: Members) -> JSON {
+        members.isEmpty ? .array([]) : .members(members)
     }
 
     /// The text of a string, or the JSON notation of any other value.
     var plain: String {
-        if case .text(let text) = self { text } else { line }
+        if case .string(let text) = self { text } else { line }
     }
 
     /// The JSON text in ASCII, with other characters as `\uXXXX`, and `/` as `\/` where the service writes it so.

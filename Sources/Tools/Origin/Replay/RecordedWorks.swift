@@ -5,7 +5,7 @@ struct RecordedWorks: Sendable {
     private let universe: Universe
     /// The answers by path, with a suffix where several share a path.
     private var answers: [String: [UInt8]] = [:]
-    private var briefs: [Int64: JSONText] = [:]
+    private var briefs: [Int64: JSON] = [:]
 
     /// Reads every `*.json` below a directory.
     ///
@@ -70,14 +70,14 @@ struct RecordedWorks: Sendable {
         let known: Members = request.query.filter { $0.name == "ids[]" }.compactMap { name, text in
             Int64(text).flatMap { briefs[$0] }.map { (text, $0) }
         }
-        return .envelope(Shapes.fill("works", ["works": .mapping(known), "furniture": .object([])]))
+        return .envelope(Shapes.fill("works", ["works": .mapping(known), "furniture": .members([])]))
     }
 
     /// Adds every short record below a node.
     private mutating func learn(_ node: JSON) {
         let keys = ["title", "illustType", "url", "userId", "pageCount", "isMasked"]
         if let id = node["id"].number, keys.allSatisfy({ key in node.members.contains { $0.name == key } }) {
-            briefs[id] = JSONText(node)
+            briefs[id] = node
         }
         for child in node.children { learn(child) }
     }

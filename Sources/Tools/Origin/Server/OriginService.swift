@@ -71,9 +71,9 @@ final class OriginService: Sendable {
         let path = request.path.dropFirst(Self.controlPath.count)
         guard path.isEmpty else { return api.control(path) ?? .html("404 Not Found", status: 404) }
         guard let count = faults.replace(with: request.body) else {
-            return .json(.object([("error", "a line is no rule: see Fault")]), status: 400)
+            return .json(.members([("error", "a line is no rule: see Fault")]), status: 400)
         }
-        return .json(.object([("rules", .int(count))]))
+        return .json(.members([("rules", .int(count))]))
     }
 
     /// The delivery of the right answer to a request, or of that answer changed by the active script.
@@ -135,12 +135,12 @@ private final class RequestLog: Sendable {
     /// Writes a line; a full disk loses lines, never requests.
     func write(_ exchange: Exchange) {
         let request = exchange.request
-        var line = JSONText.object([
+        var line = JSON.members([
             ("t", .integer(exchange.started - began)), ("end", .integer(Pace.now - began)),
-            ("connection", .int(exchange.connection)), ("method", .text(request.method)),
-            ("path", .text(request.target)), ("range", request["range"].map(JSONText.text) ?? .null),
-            ("status", .int(exchange.status)), ("bytes", .int(exchange.sent)), ("completed", .flag(exchange.completed)),
-            ("fault", exchange.fault.map(JSONText.text) ?? .null), ("signed_in", .flag(exchange.isSignedIn)),
+            ("connection", .int(exchange.connection)), ("method", .string(request.method)),
+            ("path", .string(request.target)), ("range", request["range"].map(JSON.string) ?? .null),
+            ("status", .int(exchange.status)), ("bytes", .int(exchange.sent)), ("completed", .bool(exchange.completed)),
+            ("fault", exchange.fault.map(JSON.string) ?? .null), ("signed_in", .bool(exchange.isSignedIn)),
         ]).bytes(escapingSlashes: false)
         line.append(UInt8(ascii: "\n"))
         unsafe line.withUnsafeBytes { _ = unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }

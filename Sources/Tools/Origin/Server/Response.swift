@@ -43,7 +43,7 @@ struct Response: Sendable {
 
     /// A JSON answer as pixiv sends it.
     static func json(
-        _ json: JSONText, status: Int = 200, escapingSlashes: Bool = true, caching: String = "no-store"
+        _ json: JSON, status: Int = 200, escapingSlashes: Bool = true, caching: String = "no-store"
     ) -> Response {
         Response(
             status: status,
@@ -52,7 +52,7 @@ struct Response: Sendable {
     }
 
     /// A JSON answer as Rails sends it: slashes unescaped.
-    static func rails(_ json: JSONText, status: Int = 200) -> Response {
+    static func rails(_ json: JSON, status: Int = 200) -> Response {
         Self.json(json, status: status, escapingSlashes: false, caching: "max-age=0, private, must-revalidate")
     }
 
@@ -64,15 +64,15 @@ struct Response: Sendable {
     }
 
     /// The answer to a request past the end of pixiv's rankings.
-    static let outOfRange = json(.object([("error", "ランキング集計の範囲外です")]), status: 404)
+    static let outOfRange = json(.members([("error", "ランキング集計の範囲外です")]), status: 404)
 
     /// The answer of an `/ajax` route: an envelope around a body, `{"error":false,"message":"","body":…}`.
-    static func envelope(_ body: JSONText) -> Response {
+    static func envelope(_ body: JSON) -> Response {
         json(Shapes.fill("envelope", ["body": body]))
     }
 
     /// An error in the envelope, with `[]` as its body, as PHP writes it.
     static func failure(_ message: String, status: Int) -> Response {
-        json(Shapes.fill("failure", ["message": .text(message)]), status: status)
+        json(Shapes.fill("failure", ["message": .string(message)]), status: status)
     }
 }

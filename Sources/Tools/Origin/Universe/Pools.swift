@@ -33,20 +33,21 @@ extension Universe {
     }
 
     /// The record of a book, with its posts as Danbooru has them.
-    func record(ofBook number: Int64, now: Int64) -> JSONText? {
+    func record(ofBook number: Int64, now: Int64) -> JSON? {
         guard let posts = book(number, now: now) else { return nil }
         let begin = service.begin(of: service.firstDay.advanced(by: Int(number) - 1)) * 1000
         var members: Members = [
-            ("id", .integer(number)), ("name", .text(name(ofBook: number))), ("created_at", .text(Moment.rails(begin))),
-            ("updated_at", .text(Moment.rails(begin))), ("description", "A book."),
+            ("id", .integer(number)), ("name", .string(name(ofBook: number))),
+            ("created_at", .string(Moment.rails(begin))),
+            ("updated_at", .string(Moment.rails(begin))), ("description", "A book."),
             ("post_count", .int(posts.count)),
         ]
-        guard service == .danbooru else { return .object(members + [("user_id", 1), ("is_public", true)]) }
+        guard service == .danbooru else { return .members(members + [("user_id", 1), ("is_public", true)]) }
         members += [
             ("is_active", true), ("is_deleted", false), ("category", "series"),
-            ("post_ids", .list(posts.map { .integer($0) })),
+            ("post_ids", .array(posts.map { .integer($0) })),
         ]
-        return .object(members)
+        return .members(members)
     }
 
     private func name(ofBook number: Int64) -> String {

@@ -297,7 +297,7 @@ package actor ThumbnailSeeder {
             works[place].underWay.isEmpty
         else { return }
         let files = works.remove(at: place).files
-        if files > 0 { report("made \(files) thumbnails for \(directory)") }
+        if files > 0 { report("made \(files) thumbnails for \(TreePath(directory).disclosed)") }
     }
 
     private func rest(_ duration: Duration) {

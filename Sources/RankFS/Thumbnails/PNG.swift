@@ -1,5 +1,5 @@
 /// The texts of PNG files, by which thumbnails name their files (PNG specification, second edition).
-package enum PNG {
+enum PNG {
     /// Replaces the texts right after the header of a PNG file; returns nil for any other file.
     ///
     /// The texts go before the pixels (IDAT): Tumbler reads no further than `png_read_info` does.
@@ -10,7 +10,7 @@ package enum PNG {
     ///     Programs that read thumbnails as Xfce does get them unmarked.
     ///   - file: A PNG file.
     /// - Returns: The file with these texts in place of those after its header.
-    package static func setting(
+    static func setting(
         _ texts: [(key: String, value: String)], areInternational: Bool = false, of file: [UInt8]
     ) -> [UInt8]? {
         guard file.starts(with: signature + headerStart), file.count > headerEnd else { return nil }
@@ -24,7 +24,7 @@ package enum PNG {
     /// Returns the texts of a file, at any position; nil if the file is not a PNG.
     ///
     /// Of a truncated file, the texts in the remaining part are returned.
-    package static func texts(of file: [UInt8]) -> [String: String]? {
+    static func texts(of file: [UInt8]) -> [String: String]? {
         guard file.starts(with: signature) else { return nil }
         var texts: [String: String] = [:]
         var offset = signature.count

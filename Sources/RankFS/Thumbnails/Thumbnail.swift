@@ -1,5 +1,5 @@
 import System
-package import Rankings
+import Rankings
 import Sourcing
 
 /// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it.
@@ -7,22 +7,15 @@ import Sourcing
 /// It belongs in the user's own store or in a directory's shared store, which spell the file's address differently.
 package struct Thumbnail: Hashable, Sendable {
     /// The address of the file, as desktops spell it: absolute, or one of `SharedAddress`.
-    package let uri: String
-    package let size: ThumbnailSize
+    let uri: String
+    let size: ThumbnailSize
     /// The modification time of the file in Unix seconds.
-    package let modified: Int64
+    let modified: Int64
     /// The file's length in bytes, if known: KIO compares it.
-    package let length: Int64?
-
-    package init(uri: String, size: ThumbnailSize, modified: Int64, length: Int64?) {
-        self.uri = uri
-        self.size = size
-        self.modified = modified
-        self.length = length
-    }
+    let length: Int64?
 
     /// The path of the thumbnail, relative to the directory of thumbnails.
-    package var path: String {
+    var path: String {
         "\(size.directory)/\(Self.name(of: uri))"
     }
 
@@ -32,7 +25,7 @@ package struct Thumbnail: Hashable, Sendable {
     }
 
     /// Returns the thumbnail's file, made of a picture of this size as PNG; nil if the picture is not a PNG.
-    package func file(of image: [UInt8]) -> [UInt8]? {
+    func file(of image: [UInt8]) -> [UInt8]? {
         var texts = [(key: Self.uriKey, value: uri), (key: Self.timeKey, value: String(modified))]
         if let length { texts.append((key: Self.lengthKey, value: String(length))) }
         texts.append((key: Self.makerKey, value: Self.maker))
@@ -41,7 +34,7 @@ package struct Thumbnail: Hashable, Sendable {
     }
 
     /// Returns whether a stored file is this thumbnail; the program that made it does not matter.
-    package func isValid(_ file: [UInt8]) -> Bool {
+    func isValid(_ file: [UInt8]) -> Bool {
         guard let texts = PNG.texts(of: file), texts[Self.uriKey] == uri, texts[Self.timeKey] == String(modified) else {
             return false
         }
@@ -70,12 +63,12 @@ package struct Thumbnail: Hashable, Sendable {
 }
 
 /// The sizes of the Thumbnail Managing Standard that desktops request; together they satisfied every desktop tried.
-package enum ThumbnailSize: String, CaseIterable, Sendable {
+enum ThumbnailSize: String, CaseIterable, Sendable {
     case normal
     case large
 
     /// The most pixels of the longest edge.
-    package var edge: Int {
+    var edge: Int {
         switch self {
         case .normal: 128
         case .large: 256
@@ -83,7 +76,7 @@ package enum ThumbnailSize: String, CaseIterable, Sendable {
     }
 
     /// The rendition under which a picture of this size is stored.
-    package var rendition: Rendition {
+    var rendition: Rendition {
         switch self {
         case .normal: .normalThumbnail
         case .large: .largeThumbnail
@@ -91,38 +84,28 @@ package enum ThumbnailSize: String, CaseIterable, Sendable {
     }
 
     /// The name of the size's directory.
-    package var directory: String { rawValue }
+    var directory: String { rawValue }
 }
 
 /// A picture that needs thumbnails.
 package struct ThumbnailJob: Hashable, Sendable {
     /// The picture at the paths.
-    package var picture: PictureID
+    var picture: PictureID
     /// The paths below the mount point under which a desktop may show the picture.
-    package var paths: [String]
+    var paths: [String]
     /// Further paths of the picture, which may have thumbnails already; none are made for them.
-    package var otherPaths: [String]
+    var otherPaths: [String] = []
     /// The spellings of the desktops in use.
-    package var spellings: [FileURI.Spelling]
+    var spellings: [FileURI.Spelling] = [.glib, .qt]
     /// The location of the picture's small preview.
-    package var preview: PictureLocation
+    var preview: PictureLocation
     /// The modification time that `stat` shows, in Unix seconds.
-    package var modified: Int64
+    var modified: Int64
     /// The size that `stat` shows, in bytes, if known.
-    package var length: Int64?
-
-    package init(
-        picture: PictureID, paths: [String], otherPaths: [String] = [], spellings: [FileURI.Spelling] = [.glib, .qt],
-        preview: PictureLocation, modified: Int64, length: Int64?
-    ) {
-        self.picture = picture
-        self.paths = paths
-        self.otherPaths = otherPaths
-        self.spellings = spellings
-        self.preview = preview
-        self.modified = modified
-        self.length = length
-    }
+    var length: Int64?
+    /// The listing that shows the picture, and the place of its work there; nil for none whose previews are shared.
+    var listing: ListingKey? = nil
+    var rank = 0
 
     /// Returns the identifier under which the picture's thumbnail of a size is stored.
     func shelved(_ size: ThumbnailSize) -> PictureID {
@@ -133,9 +116,9 @@ package struct ThumbnailJob: Hashable, Sendable {
 // MARK: - Addresses
 
 /// Addresses of files as desktops write them: thumbnails are named by their digest, so each byte counts.
-package enum FileURI {
+enum FileURI {
     /// The spelling of an address.
-    package enum Spelling: CaseIterable, Sendable {
+    enum Spelling: CaseIterable, Sendable {
         /// The spelling of g_filename_to_uri(3).
         case glib
         /// The spelling of QUrl::toEncoded() of Qt 5, and so of nearly all of KDE: it leaves semicolons and brackets.
@@ -147,7 +130,7 @@ package enum FileURI {
     static let scheme = "file://"
 
     /// Returns `file:///home/me/a%20b.jpg` for an absolute path.
-    package static func of(_ path: String, _ spelling: Spelling = .glib) -> String {
+    static func of(_ path: String, _ spelling: Spelling = .glib) -> String {
         switch spelling {
         case .glib: scheme + escaped(path)
         case .qt: scheme + PercentCoding.encode(path, keeping: keptByQt)
@@ -156,7 +139,7 @@ package enum FileURI {
     }
 
     /// Percent-encodes all bytes but those that g_filename_to_uri(3) leaves (tried with GLib 2.74).
-    package static func escaped(_ path: String) -> String { PercentCoding.encode(path, keeping: kept) }
+    static func escaped(_ path: String) -> String { PercentCoding.encode(path, keeping: kept) }
 
     private static let kept = PercentCoding.unreserved.union("/!$&'()*+,:=@".utf8)
     private static let keptByQt = kept.union("[];".utf8)
@@ -168,15 +151,15 @@ package enum FileURI {
 /// The Thumbnail Managing Standard 0.9, section 10, requires `./` and the percent-encoded name. libxfce4util before March 2024,
 /// and Tumbler with it, uses the encoded name alone, pqiv the plain name. Each compares the text `Thumb::URI` with its own
 /// spelling, if at all: therefore each finds a thumbnail of its own.
-package enum SharedAddress {
+enum SharedAddress {
     /// Returns the spellings of a name, each once.
-    package static func all(of name: String) -> [String] {
+    static func all(of name: String) -> [String] {
         let encoded = FileURI.escaped(name)
         return name == encoded ? ["./" + encoded, encoded] : ["./" + encoded, encoded, name]
     }
 
     /// Returns the digest in a thumbnail's name, `<32 digits>.png`; nil for any other name.
-    package static func digest(in name: [UInt8]) -> String? {
+    static func digest(in name: [UInt8]) -> String? {
         guard name.count == 36, name.suffix(4).elementsEqual(".png".utf8), name.prefix(32).allSatisfy(\.isHexDigit)
         else {
             return nil

@@ -1,15 +1,5 @@
-/// A JSON value (RFC 8259) to be written: the same value always gives the same bytes.
-package enum JSONText: Sendable {
-    case text(String)
-    case integer(Int64)
-    /// A finite number; any other is written as null.
-    case real(Double)
-    case flag(Bool)
-    case null
-    case list([JSONText])
-    /// Members in the order given; those without a value are left out.
-    case object([(name: String, value: JSONText?)])
-
+/// JSON values as text (RFC 8259): the same value always gives the same bytes.
+extension JSON {
     /// The value as a file: two blanks for each level, a line break at the end.
     package var document: String { document(colon: ": ") }
 
@@ -30,18 +20,18 @@ package enum JSONText: Sendable {
     /// Appends the value; without a depth, all on one line.
     private func write(to output: inout String, depth: Int?, colon: String) {
         switch self {
-        case .text(let text): Self.quote(text, to: &output)
+        case .string(let text): Self.quote(text, to: &output)
         case .integer(let number): output += String(number)
+        // A number that is not finite is written as null.
         case .real(let number): output += number.isFinite ? Self.text(of: number) : "null"
         case .null: output += "null"
-        case .flag(let flag): output += flag ? "true" : "false"
-        case .list(let elements):
+        case .bool(let flag): output += flag ? "true" : "false"
+        case .array(let elements):
             Self.block("[", elements, "]", to: &output, depth: depth) { element, output in
                 element.write(to: &output, depth: depth.map { $0 + 1 }, colon: colon)
             }
         case .object(let members):
-            let told = members.compactMap { member in member.value.map { (name: member.name, value: $0) } }
-            Self.block("{", told, "}", to: &output, depth: depth) { member, output in
+            Self.block("{", members, "}", to: &output, depth: depth) { member, output in
                 Self.quote(member.name, to: &output)
                 output += colon
                 member.value.write(to: &output, depth: depth.map { $0 + 1 }, colon: colon)
@@ -88,21 +78,5 @@ package enum JSONText: Sendable {
             }
         }
         output.unicodeScalars.append("\"")
-    }
-}
-
-extension JSONText {
-    /// The text form of a value that was read.
-    package init(_ value: JSON) {
-        self =
-            switch value {
-            case .null: .null
-            case .bool(let flag): .flag(flag)
-            case .integer(let number): .integer(number)
-            case .real(let number): .real(number)
-            case .string(let text): .text(text)
-            case .array(let elements): .list(elements.map { JSONText($0) })
-            case .object(let members): .object(members.map { ($0.name, JSONText($0.value)) })
-            }
     }
 }

@@ -1,13 +1,14 @@
 import Dispatch
-package import HTTP
+import HTTP
 package import Sourcing
-package import Rankings
+package import ImageCache
+import Rankings
 package import Render
 import Synchronization
 
 /// Makes the missing thumbnails of one picture: requests its preview once, and stores the scaled images.
 ///
-/// The thumbnails go to the user's own store if there is one; the shelf keeps those that the store does not take, and those that
+/// The thumbnails go to the user's own store if there is one; the cache keeps those that the store does not take, and those that
 /// other users request.
 ///
 /// ## Concurrency
@@ -15,7 +16,7 @@ import Synchronization
 /// Any task may call. Reading and writing run on a queue of their own; decoding and scaling are the renderer's.
 package final class ThumbnailMaker: Sendable {
     /// The result for a picture.
-    package enum Outcome: Hashable, Sendable {
+    enum Outcome: Hashable, Sendable {
         /// Every thumbnail exists and is valid.
         case present
         /// The number of files written, and the bytes of the preview; 0 bytes if none was requested.
@@ -47,8 +48,10 @@ package final class ThumbnailMaker: Sendable {
 
     /// The user's own store; nil if there is none.
     let home: HomeThumbnails?
-    private let shelf: ThumbnailShelf
+    /// Keeps the images without texts, so that they serve under any address.
+    private let cache: ImageCache
     private let host: ImageHost
+    private let shared: (any SharedPreviews)?
     private let renderer: any Rendering
     private let queue = DispatchQueue(label: "rankfs.thumbnails", qos: .userInitiated, attributes: .concurrent)
     private let known = Mutex(Known())
@@ -58,15 +61,19 @@ package final class ThumbnailMaker: Sendable {
     /// The most remembered values of each kind, a few MB; when there are more, files are examined again.
     private static let mostKnown = 20_000
 
-    package init(home: HomeThumbnails?, shelf: ThumbnailShelf, host: ImageHost, renderer: any Rendering) {
+    package init(
+        home: HomeThumbnails?, cache: ImageCache, host: ImageHost, shared: (any SharedPreviews)? = nil,
+        renderer: any Rendering
+    ) {
         self.home = home
-        self.shelf = shelf
+        self.cache = cache
         self.host = host
+        self.shared = shared
         self.renderer = renderer
     }
 
     /// Makes the missing thumbnails of one picture in the user's own store.
-    package func make(_ job: ThumbnailJob, priority: TransferPriority) async -> Outcome {
+    func make(_ job: ThumbnailJob, priority: TransferPriority) async -> Outcome {
         guard let home else { return .useless }
         let missing = await onQueue { self.missing(job, in: home) }
         guard !missing.isEmpty else { return .present }
@@ -88,8 +95,8 @@ package final class ThumbnailMaker: Sendable {
         return received > 0 ? .made(files: 0, bytes: received) : .useless
     }
 
-    /// Makes the thumbnails of one picture for any user, and keeps them on the shelf.
-    package func makeShared(_ job: ThumbnailJob) async -> Outcome {
+    /// Makes the thumbnails of one picture for any user, and keeps them in the cache.
+    func makeShared(_ job: ThumbnailJob) async -> Outcome {
         let asked = await ask(job, .shown)
         guard let images = asked.images else { return asked.outcome }
         await keep(images, job)
@@ -97,8 +104,8 @@ package final class ThumbnailMaker: Sendable {
     }
 
     /// Returns the file of a thumbnail for a shared store, made of a stored image; nil if there is none.
-    package func sharedFile(_ thumbnail: Thumbnail, of job: ThumbnailJob) async -> [UInt8]? {
-        if let image = await shelf.kept(job.shelved(thumbnail.size)) { return thumbnail.file(of: image) }
+    func sharedFile(_ thumbnail: Thumbnail, of job: ThumbnailJob) async -> [UInt8]? {
+        if let image = await cache.kept(job.shelved(thumbnail.size)) { return thumbnail.file(of: image) }
         guard let home else { return nil }
         return await onQueue { home.ownFile(of: job, thumbnail.size).flatMap(thumbnail.file) }
     }
@@ -121,24 +128,41 @@ package final class ThumbnailMaker: Sendable {
     /// Requests the preview and makes the images; stores nothing.
     private func ask(_ job: ThumbnailJob, _ priority: TransferPriority) async -> Asked {
         guard !known.withLock({ $0.useless.contains(job.preview.url) }) else { return Asked(outcome: .useless) }
-        switch await host.preview(at: job.preview, within: Self.patience, priority: priority) {
+        let isTold = Atomic(false)
+        let ask = { @Sendable [host] () async -> ImageHost.Preview in
+            isTold.store(true, ordering: .relaxed)
+            return await host.preview(at: job.preview, within: Self.patience, priority: priority)
+        }
+        var found: ImageHost.Preview
+        if let shared, let listing = job.listing {
+            found = await shared.preview(of: job.picture, rank: job.rank, in: listing, isWrong: false, ask: ask)
+            if !isTold.load(ordering: .relaxed), case .bytes(let preview) = found {
+                if let asked = await asked(job, preview) { return asked }
+                found = await shared.preview(of: job.picture, rank: job.rank, in: listing, isWrong: true, ask: ask)
+            }
+        } else {
+            found = await ask()
+        }
+        switch found {
         case .failed: return Asked()
         case .useless: return Asked(outcome: refuse(job))
-        case .bytes(let preview): return await asked(job, preview)
+        case .bytes(let preview): return await asked(job, preview) ?? Asked(outcome: refuse(job))
         }
     }
 
-    private func asked(_ job: ThumbnailJob, _ preview: [UInt8]) async -> Asked {
+    /// Makes the images of a preview; nil for a preview that is at fault.
+    private func asked(_ job: ThumbnailJob, _ preview: [UInt8]) async -> Asked? {
         do throws(MediaError) {
             return Asked(images: try await images(of: preview), received: preview.count)
         } catch {
             switch error {
-            // The preview is not at fault.
             case .unavailable, .cancelled: return Asked()
             // The process may have been killed for another reason; a preview that ends it twice is at fault.
             case .lost where isFirstLoss(of: job):
                 return Asked(outcome: .made(files: 0, bytes: preview.count))
-            case .lost, .archive, .picture, .animation, .tooLarge, .noMemory: return Asked(outcome: refuse(job))
+            // The image host's would need as much.
+            case .noMemory: return Asked(outcome: refuse(job))
+            case .lost, .archive, .picture, .animation, .tooLarge: return nil
             }
         }
     }
@@ -167,7 +191,7 @@ package final class ThumbnailMaker: Sendable {
     private func kept(_ job: ThumbnailJob) async -> Images? {
         var images: Images = [:]
         for size in ThumbnailSize.allCases {
-            guard let image = await shelf.kept(job.shelved(size)) else { return nil }
+            guard let image = await cache.kept(job.shelved(size)) else { return nil }
             images[size] = image
         }
         return images
@@ -184,7 +208,8 @@ package final class ThumbnailMaker: Sendable {
     }
 
     private func keep(_ images: Images, _ job: ThumbnailJob) async {
-        for (size, image) in images { await shelf.keep(image, job.shelved(size)) }
+        // Without room, thumbnails are made again on the next request.
+        for (size, image) in images { try? await cache.keep(image, as: job.shelved(size)) }
     }
 
     private func missing(_ job: ThumbnailJob, in home: HomeThumbnails) -> [Thumbnail] {
@@ -215,21 +240,5 @@ package final class ThumbnailMaker: Sendable {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: work()) }
         }
-    }
-}
-
-/// The storage of thumbnails outside of the user's own store: PNG files without texts, so that they serve under any address.
-package struct ThumbnailShelf: Sendable {
-    /// Returns the file of a picture in a thumbnail's rendition; nil if it is not stored.
-    package var kept: @Sendable (PictureID) async -> [UInt8]?
-    /// Stores a file, if there is room.
-    package var keep: @Sendable ([UInt8], PictureID) async -> Void
-
-    package init(
-        kept: @escaping @Sendable (PictureID) async -> [UInt8]?,
-        keep: @escaping @Sendable ([UInt8], PictureID) async -> Void
-    ) {
-        self.kept = kept
-        self.keep = keep
     }
 }

@@ -1,0 +1,77 @@
+import Rankings
+import Sourcing
+import System
+
+/// Previews of the pictures of days, in documents of some entries each.
+///
+/// They are believed as the image host's are: a preview may have any content, and only the process that decodes pictures looks at it.
+struct TierPreviews: SharedPreviews {
+    /// The works of a document of first pages: so many previews have one or two megabytes.
+    static let together = 50
+    /// The works and pages of a document of their further pages, of which a mount shows some or none, and the number of the first
+    /// such document.
+    static let further = (together: 5, pages: 25, first: 100_000)
+    /// More blocks of pages than a work has.
+    private static let mostBlocks = 16
+
+    /// Returns a document of a listing's previews by its number; nil for a listing that is not shared.
+    let document: @Sendable (ListingKey, Int) -> SharedDocument?
+
+    func preview(
+        of picture: PictureID, rank: Int, in listing: ListingKey, isWrong: Bool,
+        ask: @Sendable () async -> ImageHost.Preview
+    ) async -> ImageHost.Preview {
+        guard let document = document(listing, Self.number(rank: rank, page: picture.page)) else { return await ask() }
+        let name = Self.name(of: picture)
+        if isWrong {
+            let found = await ask()
+            if case .bytes(let bytes) = found { await document.offer(name, PreviewText(bytes: bytes)) }
+            return found
+        }
+        do throws(Failure) {
+            // A picture that is uploaded again has a new identifier.
+            let found = try await document.value(name, isFresh: { _, _ in true }) { () async throws(Failure) in
+                switch await ask() {
+                case .bytes(let bytes): return PreviewText(bytes: bytes)
+                case .useless: throw .notFound
+                case .failed: throw .cancelled
+                }
+            }
+            return .bytes(found.bytes)
+        } catch { return error == .notFound ? .useless : .failed }
+    }
+
+    /// The number of a preview's document, which does not depend on what else a mount shows.
+    private static func number(rank: Int, page: Int) -> Int {
+        let works = max(rank - 1, 0)
+        let block = min(page / further.pages, mostBlocks - 1)
+        return page == 0 ? works / together : further.first + works / further.together * mostBlocks + block
+    }
+
+    /// The name of a preview in its document, the same whatever size of the picture a mount shows.
+    static func name(of picture: PictureID) -> String {
+        let preview = PictureID(
+            work: picture.work, page: picture.page, rendition: .small, uploaded: picture.uploaded)
+        return "preview/\(preview.key)"
+    }
+}
+
+/// A preview as a string in base64.
+private struct PreviewText: Codable, Sendable {
+    let bytes: [UInt8]
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let bytes = Base64.bytes(try container.decode(String.self)), !bytes.isEmpty,
+            bytes.count <= ImageHost.longestPreview
+        else { throw DecodingError.dataCorruptedError(in: container, debugDescription: "no preview") }
+        self.bytes = bytes
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Base64.text(bytes))
+    }
+}

@@ -1,0 +1,153 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+/// What another answer changes in a stored list besides its beginning: works that are shown again, and places that others take.
+@Suite(.timeLimit(.minutes(1))) struct RenewalTests {
+    let bench = Bench()
+
+    private func key(_ kind: ListingKind) -> ListingKey {
+        guard let key = ListingKey(text: "\(kind.facts.word)/5\(kind.facts.form == .name ? "/a" : "")") else {
+            preconditionFailure("\(kind)")
+        }
+        return key
+    }
+
+    /// Answers with one page of these works, under their ranks if the kind has some.
+    private func answer(_ key: ListingKey, _ works: [(rank: Int, work: Work)]) {
+        let isRanked = [.ranked, .lastFirst].contains(key.kind.facts.order)
+        let entries = works.map { ListedWork(rank: isRanked ? $0.rank : nil, previousRank: nil, work: $0.work) }
+        bench.source.set { $0.pages[key] = [.success(ListingPage(entries: entries, hasNext: false))] }
+    }
+
+    private func answer(_ key: ListingKey, ranked works: KeyValuePairs<Int, Int64>) {
+        answer(key, works.map { ($0.key, FakeSource.work($0.value, title: "T")) })
+    }
+
+    /// The ranks and the works of a listing once another object has taken the place of an older one.
+    private func renewed(_ before: Listing, in catalog: Catalog) async throws -> [String] {
+        while catalog.listings.memory[before.stored] === before { await Task.yield() }
+        return try await works(catalog.listings.open(before.key))
+    }
+
+    private func works(_ listing: Listing) -> [String] {
+        listing.entries.map { "\($0.rank) \($0.picture.work.rawValue)" }
+    }
+
+    @Test(arguments: [
+        ListingKind.bookmarks, .bookmarksPrivate, .bookmarkTag, .authorTag, .search, .feed, .series, .favorites, .pool,
+    ])
+    func aWithheldWorkThatIsShownAgainTakesItsPlace(kind: ListingKind) async throws {
+        let key = key(kind)
+        func answer(withheld: Int64?) {
+            let works: [Int64] = kind.facts.order == .ranked ? [1, 2, 3] : [3, 2, 1]
+            self.answer(
+                key,
+                works.map { number in
+                    let isWithheld = number == withheld
+                    return (
+                        Int(number),
+                        isWithheld ? FakeSource.withheldWork(number) : FakeSource.work(number, title: "Shown")
+                    )
+                })
+        }
+        for isAsked in [true, false] {
+            answer(withheld: 2)
+            let catalog = try bench.open()
+            let before = try await catalog.listings.open(key)
+            #expect(before.entries.map(\.isWithheld) == [false, true, false])
+            answer(withheld: nil)
+            if isAsked {
+                try await catalog.listings.refresh(key)
+            } else {
+                bench.now += 86_400
+                _ = try await catalog.listings.open(key)
+            }
+            _ = try await renewed(before, in: catalog)
+            let after = try await catalog.listings.open(key)
+            #expect(after.entries.map(\.picture.work) == before.entries.map(\.picture.work))
+            #expect(after.entries.allSatisfy { !$0.isWithheld && $0.name.contains("Shown") } && after.isComplete)
+            #expect(try await catalog.listings.record(of: after.entries[1], in: after).work.withheld == nil)
+            await catalog.close()
+            let restarted = try bench.open()
+            #expect(try await restarted.listings.open(key).entries == after.entries)
+            // What is withheld later stays.
+            bench.now += 86_400
+            answer(withheld: 3)
+            if kind != .pool, kind != .series {
+                #expect(try await restarted.listings.open(key).entries == after.entries)
+            }
+            restarted.listings.forget(key)
+            await restarted.close()
+        }
+    }
+
+    // MARK: - Series
+
+    private let series = ListingKey(.series, 5)
+
+    @Test(
+        arguments: [
+            // A chapter is inserted, deleted, exchanged with another, and uploaded in the place of the last one.
+            ([4: 103, 3: 102, 2: 104, 1: 101], ["4 103", "3 102", "2 104", "1 101"]),
+            ([2: 103, 1: 101], ["2 103", "1 101"]), ([3: 102, 2: 103, 1: 101], ["3 102", "2 103", "1 101"]),
+            ([3: 105, 2: 102, 1: 101], ["3 105", "2 102", "1 101"]),
+        ] as [(KeyValuePairs<Int, Int64>, [String])])
+    func aSeriesThatIsRenumberedIsReadAnew(works: KeyValuePairs<Int, Int64>, expected: [String]) async throws {
+        for isAsked in [true, false] {
+            answer(series, ranked: [3: 103, 2: 102, 1: 101])
+            let catalog = try bench.open()
+            let before = try await catalog.listings.open(series)
+            answer(series, ranked: works)
+            if isAsked {
+                try await catalog.listings.refresh(series)
+            } else {
+                bench.now += 86_400
+                #expect(try await catalog.listings.open(series) === before, "shown until all of it has come")
+            }
+            #expect(try await renewed(before, in: catalog) == expected)
+            await catalog.close()
+            let restarted = try bench.open()
+            #expect(try await self.works(restarted.listings.open(series)) == expected)
+            restarted.listings.forget(series)
+            await restarted.close()
+        }
+    }
+
+    @Test func newWorksOfASeriesAreJoined() async throws {
+        answer(series, ranked: [3: 103, 2: 102, 1: 101])
+        let catalog = try bench.open()
+        _ = try await catalog.listings.open(series)
+        bench.now += 86_400
+        // The page that is compared holds the last ones only.
+        answer(series, ranked: [4: 90, 3: 103])
+        #expect(try await works(catalog.listings.open(series)) == ["4 90", "3 103", "2 102", "1 101"])
+        await catalog.close()
+    }
+
+    // MARK: - Pools
+
+    @Test(arguments: [ListingKind.pool, .favoriteGroup])
+    func aPostThatIsTakenOutOfAPoolGoes(kind: ListingKind) async throws {
+        let key = key(kind)
+        answer(key, ranked: [1: 11, 2: 12, 3: 13])
+        let catalog = try bench.open()
+        var listing = try await catalog.listings.open(key)
+        for (works, expected) in [
+            ([1: 11, 2: 13], ["1 11", "2 13"]), ([1: 11], ["1 11"]), ([2: 11], ["2 11"]),
+        ] as [(KeyValuePairs<Int, Int64>, [String])] {
+            answer(key, ranked: works)
+            bench.now += 86_400
+            #expect(try await catalog.listings.open(key) === listing)
+            #expect(try await renewed(listing, in: catalog) == expected)
+            listing = try await catalog.listings.open(key)
+        }
+        bench.now += 86_400
+        let now = bench.now
+        _ = try await catalog.listings.open(key)
+        while listing.state.withLock({ $0.fetched }) != now { await Task.yield() }
+        #expect(try await catalog.listings.open(key) === listing, "the same list leaves it as it is")
+        await catalog.close()
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import System
+
+/// Programs that are run for what they print.
+@Suite(.timeLimit(.minutes(1))) struct ChildProcessTests {
+    @Test func theBeginningOfWhatIsPrintedComesWithTheStatus() throws {
+        let end = try ChildProcess.run("sh", ["sh", "-c", "echo told; exit 3"], reading: STDOUT_FILENO, upTo: 3)
+        #expect(end.status == 3 && end.text == Array("tol".utf8))
+    }
+
+    /// One that sends its work to the background keeps nobody waiting.
+    @Test(arguments: ["exec sleep 60", "exec >&-; exec sleep 60"])
+    func aProgramThatGoesOnIsEndedAtTheDeadline(_ words: String) {
+        let deadline = ContinuousClock.now + .milliseconds(300)
+        #expect(throws: SystemError(code: ETIMEDOUT)) {
+            try ChildProcess.run("sh", ["sh", "-c", words], reading: STDOUT_FILENO, by: deadline)
+        }
+        #expect(ContinuousClock.now - deadline < .seconds(20))
+    }
+
+    @Test func noSignalIsBlockedInIt() throws {
+        var (all, before) = (sigset_t(), sigset_t())
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        let end = try ChildProcess.run("grep", ["grep", "SigBlk", "/proc/self/status"], reading: STDOUT_FILENO)
+        #expect(String(decoding: end.text, as: UTF8.self) == "SigBlk:\t0000000000000000\n")
+    }
+
+    @Test(arguments: [true, false]) func aProgramIsEndedFromAnotherThread(_ isBefore: Bool) async throws {
+        let stop = ProgramStop()
+        if isBefore { stop.stop() }
+        let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-child-\(UUID().uuidString)").path
+        defer { unlink(path) }
+        let words = "echo >\(path); exec sleep 60"
+        let running = Task.detached { try ChildProcess.run("sh", ["sh", "-c", words], stop: stop).status }
+        if !isBefore {
+            while access(path, F_OK) != 0 { await Task.yield() }
+            stop.stop()
+        }
+        #expect(try await running.value == nil)
+    }
+}

@@ -1,0 +1,53 @@
+import Rankings
+import Testing
+
+@testable import Fuse
+@testable import RankFS
+
+/// Semantics: "Commands", those that need no network.
+@Suite(.timeLimit(.minutes(1))) struct DroppingTests {
+    @Test func whatIsKnownIsDroppedWithoutARequest() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, withheld: [2]))
+            let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
+            #expect(await bench.ioctl(day, .pin) == .ioctl(result: 2, output: []))
+            #expect(await bench.ioctl(day, .lacking) == .ioctl(result: 2, output: []))
+            _ = try await bench.contents(bench.stat("ranking/daily/\(Workbench.day)/\(Workbench.name(1))").inode)
+            #expect(await bench.ioctl(day, .lacking) == .ioctl(result: 1, output: []), "in its place, without a wait")
+
+            let other = try await bench.stat("ranking/daily/2024-04-30").inode
+            let modes = try await bench.stat("ranking").inode
+            let asked = bench.source.asked
+            bench.source.setFailure(.offline)
+            for command in [MountCommand.unpin, .evict, .forget] {
+                #expect(await bench.ioctl(other, command) == .ioctl(result: 0, output: []))
+            }
+            #expect(await bench.ioctl(InodeTable.root, .unpin) == .ioctl(result: 2, output: []))
+            #expect(await bench.ioctl(modes, .unpin) == .ioctl(result: 0, output: []))
+            #expect(await bench.ioctl(modes, .evict) == .ioctl(result: 1, output: []))
+            #expect(await bench.ioctl(InodeTable.root, .evict, of: day) == .ioctl(result: 0, output: []))
+            #expect(await bench.ioctl(InodeTable.root, .forget) == .ioctl(result: 1, output: []))
+            #expect(bench.invalidated.contains(day))
+            #expect(bench.source.asked == asked)
+        }
+    }
+
+    @Test func animationsAreDroppedWithTheirWork() async throws {
+        try await Workbench.with { bench in
+            let film = try Film(count: 3)
+            bench.add(film)
+            let work = try await bench.stat("works/77").inode
+            _ = try await bench.names("works/77")
+            let listing = try #require(await bench.catalog.listings.stored(.work(film.work)))
+            let made = AnimationFiles.encoded.compactMap { AnimationFiles.picture($0, in: listing) }
+            for picture in made {
+                try await bench.cache.keep([1, 2, 3], as: picture)
+                bench.catalog.sizes.set(3, of: picture)
+            }
+            let gif = try await bench.stat("works/77/ugoira.gif").inode
+            #expect(await bench.ioctl(InodeTable.root, .evict, of: gif) == .ioctl(result: 1, output: []))
+            #expect(await bench.ioctl(work, .evict) == .ioctl(result: 1, output: []))
+            #expect(made.allSatisfy { bench.cache.storedSize(of: $0) == nil })
+        }
+    }
+}
