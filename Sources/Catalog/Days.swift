@@ -56,14 +56,18 @@ package final class Days: Sendable {
         } catch { throw error.ofListing }
     }
 
+    /// The newest day that directories of a mode show: of the calendar, unless the service has named an older one since that day was
+    /// due.
+    package func newestListed(of mode: RankingMode) -> Day {
+        told[mode]?.listedEnd(calendar(of: mode), now: context.now) ?? calendar(of: mode).newest(at: context.now)
+    }
+
     /// The days that a mode's directory shows, oldest first: the recent days without one that the service did not have a moment ago,
     /// the stored ones, and those that are being opened.
     package func listed(of mode: RankingMode) -> [Day] {
-        let now = context.now
-        let days = calendar(of: mode)
-        let end = told[mode]?.listedEnd(days, now: now) ?? days.newest(at: now)
-        return days.listed(
-            to: end, recent: context.configuration.days, stored: Self.days(of: mode, in: listings.opened)
+        calendar(of: mode).listed(
+            to: newestListed(of: mode), recent: context.configuration.days,
+            stored: Self.days(of: mode, in: listings.opened)
         ).filter { !listings.isKnownAbsent(.ranking(mode, $0)) }
     }
 

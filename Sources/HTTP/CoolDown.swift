@@ -25,6 +25,8 @@ struct CoolDown {
     private static let mostDoublings = 12
 
     private(set) var until: Int64?
+    /// The seconds that the present cool-down may last: a clock that is set back makes none longer.
+    private var length: Int64
     private(set) var trust: Trust
     /// The number of cool-downs begun.
     private var closings = 0
@@ -41,18 +43,18 @@ struct CoolDown {
     init(until: Int64?, front: FrontStop? = nil) {
         self.until = until
         self.front = front
+        length = front == nil ? Self.longest : FrontStop.longest
         trust = until == nil ? .everybody : .nobodyYet
     }
 
-    /// The seconds left of the present cool-down; one that a clock set back has made longer than the longest one becomes that.
+    /// The seconds left of the present cool-down; of one that a clock set back has made longer, all that it may last.
     mutating func secondsLeft(_ wall: Int64) -> Int64 {
         // Both numbers come from outside: from a file and from a clock that may be set at any time.
         guard let until, until > wall else { return 0 }
         let (left, overflows) = until.subtractingReportingOverflow(wall)
-        let longest = front == nil ? Self.longest : FrontStop.longest
-        guard overflows || left > longest else { return left }
-        self.until = wall + longest
-        return longest
+        guard overflows || left > length else { return left }
+        self.until = wall + length
+        return length
     }
 
     /// Gives a request its ticket; the request is the probe if one is due.
@@ -94,6 +96,7 @@ struct CoolDown {
         }
         let end = wall.addingReportingOverflow(stop.seconds)
         until = end.overflow ? .max : end.partialValue
+        length = stop.seconds
         closings += 1
         trust = .nobodyYet
         return until
@@ -138,7 +141,7 @@ struct CoolDown {
         let pause = min(seconds, Self.longest)
         let (end, overflows) = wall.addingReportingOverflow(pause)
         guard pause > 0, !overflows, pause > secondsLeft(wall) else { return nil }
-        until = end
+        (until, length) = (end, pause)
         closings += 1
         trust = .nobodyYet
         return end

@@ -355,22 +355,37 @@ extension Listings {
     /// The listing with new entries at the front: another object if there are any, since positions never change.
     ///
     /// Vanished works stay, as the pictures do: a withdrawal by the service does not delete stored data.
-    func refreshed(_ listing: Listing) async throws(Failure) -> Listing {
+    ///
+    /// - Parameters:
+    ///   - listing: The present listing.
+    ///   - isRequested: Whether a user requested this and waits for all of it.
+    /// - Returns: The listing to show.
+    /// - Throws: The error of the service.
+    func refreshed(_ listing: Listing, isRequested: Bool = false) async throws(Failure) -> Listing {
         let facts = listing.key.kind.facts
-        if facts.order == .ranked || facts.isSnapshot { return try await settled(listing) }
-        return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing)
+        if isReplaced(listing) || isRequested && facts.order == .lastFirst {
+            let (pages, content) = try await anew(listing.key, isComparison: !isRequested)
+            var front = Front()
+            front.add(content, view.rendition, source)
+            return try await readAnew(listing, pages, front, isRequested)
+        }
+        return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing, isRequested)
     }
 
-    /// Requests a listing from the service now, however fresh it is; what has ranks, or is a snapshot, is reread from its first page.
+    /// Whether another answer takes the place of a list as a whole: the list has ranks, or is a snapshot.
+    private func isReplaced(_ listing: Listing) -> Bool {
+        listing.key.kind.facts.order == .ranked || listing.key.kind.facts.isSnapshot
+    }
+
+    /// Requests a listing from the service now, however fresh it is; one with ranks, or a snapshot, is reread as far as it was read.
     ///
     /// - Throws: The error of the service; the stored listing stays in that case.
     package func refresh(_ key: ListingKey) async throws(Failure) {
         endPauses(of: current(key))
-        try await RequestSharing.$isRefused.withValue(true) { await result(ofRefreshing: key) }.get()
-    }
-
-    private func result(ofRefreshing key: ListingKey) async -> Result<Void, Failure> {
-        do throws(Failure) { return .success(try await askAnew(key)) } catch { return .failure(error) }
+        let answer: Result<Void, Failure> = await RequestSharing.$isRefused.withValue(true) {
+            do throws(Failure) { return .success(try await askAnew(key)) } catch { return .failure(error) }
+        }
+        try answer.get()
     }
 
     private func askAnew(_ key: ListingKey) async throws(Failure) {
@@ -380,24 +395,8 @@ extension Listings {
         }
         // What an expired session was shown stays as it is until the user signs in again.
         guard listing.audience == context.audience(of: key) else { throw .needsSignIn }
-        do throws(Failure) {
-            guard [.ranked, .lastFirst].contains(key.kind.facts.order) || key.kind.facts.isSnapshot else {
-                if key.isWork { context.outbox.add([.noText(.details(key.work))]) }
-                _ = try await refreshed(listing)
-                return
-            }
-            let (pages, content) = try await anew(key, isComparison: false)
-            _ = replace(
-                listing, front: content.pictures(in: view.rendition, of: source), old: EntryTable(), pages,
-                Paging(window: pages.window, next: 2, last: content.last))
-        } catch { throw error.ofListing }
-    }
-
-    /// Starts a background rereading of a day or a snapshot; the present entries are shown until all pages have arrived.
-    private func settled(_ listing: Listing) async throws(Failure) -> Listing {
-        let (pages, content) = try await anew(listing.key, isComparison: true)
-        readAnew(listing, pages, from: content)
-        return listing
+        if key.isWork { context.outbox.add([.noText(.details(key.work))]) }
+        do throws(Failure) { _ = try await refreshed(listing, isRequested: true) } catch { throw error.ofListing }
     }
 
     private func refreshedIndex(_ listing: Listing) async throws(Failure) -> Listing {
@@ -422,96 +421,107 @@ extension Listings {
             uncovered: uncovered, pages, Paging(window: pages.window, last: pages.pageCount))
     }
 
-    /// Compares the first page, or further ones for lists that grow by more than a page between two visits: new entries go to the
-    /// front, and pages without any known entry begin the list anew; so do works with other numbers in their series.
-    private func refreshedFirstPage(_ listing: Listing) async throws(Failure) -> Listing {
+    /// Compares pages up to the first known entry, and puts new entries in front.
+    ///
+    /// A list whose numbers in a series have changed, or with more new pages than a visitor can wait for, is reread.
+    private func refreshedFirstPage(_ listing: Listing, _ isRequested: Bool) async throws(Failure) -> Listing {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
         let comparison = pageFactory.pages(of: listing.key, isComparison: true)
-        var (content, pictures, page) = (PageContent(works: []), [ListedPicture](), 0)
+        var front = Front()
         repeat {
-            page += 1
-            do throws(Failure) { content = try await comparison.page(page) } catch .pastTheEnd where page > 1 {
-                content.last = page - 1
-                break
+            do throws(Failure) {
+                let content = try await comparison.page(front.pages + 1)
+                reportUnreadable(content, listing.key, page: front.pages + 1)
+                front.add(content, view.rendition, source)
+            } catch .pastTheEnd where front.pages > 0 {
+                front.last = front.pages
             }
-            reportUnreadable(content, listing.key, page: page)
-            pictures += content.pictures(in: view.rendition, of: source)
-        } while page < min(listing.key.kind.facts.joinedPages, content.last ?? .max) && table.rowCount > 0
-            && !pictures.contains { table.position(of: $0.listed.work.id) != nil }
-        let isWork = listing.key.isWork
-        // A work that was uploaded again keeps its entry, as in an author's listing; two entries would have the same name.
-        let new = pictures.filter { picture in
-            isWork ? table.position(of: picture.id) == nil : table.position(of: picture.listed.work.id) == nil
-        }
+        } while front.pages < min(Front.mostAwaitedPages, front.last ?? .max) && table.rowCount > 0
+            && !front.reaches(table)
         let pages = pageFactory.pages(of: listing.key)
-        if listing.key.listsNames, paging.hasEverything, let total = content.total,
-            table.entries.count + new.count > total
-        {
-            readAnew(listing, pages, from: content)
-        }
-        if listing.key.kind.facts.order == .lastFirst, table.isRenumbered(by: pictures) {
-            readAnew(listing, pages, from: content)
-            return listing
-        }
-        let uncovered = table.uncovered(by: pictures)
-        guard !new.isEmpty || !uncovered.isEmpty else { return touch(listing) }
-        if isWork || new.count == pictures.count {
+        if listing.key.isWork {
+            // A work that was uploaded again keeps its entry, as in an author's listing; two entries would have the same name.
+            let isNew = front.pictures.contains { table.position(of: $0.id) == nil }
+            guard isNew || !table.uncovered(by: front.pictures).isEmpty else { return touch(listing) }
             return replace(
-                listing, front: pictures, old: EntryTable(), pages,
-                Paging(window: pages.window, next: page + 1, last: content.last))
+                listing, front: front.pictures, old: EntryTable(), pages,
+                Paging(window: pages.window, next: front.pages + 1, last: front.last))
         }
-        let last = paging.isComplete ? paging.next - 1 : paging.last
-        return replace(
-            listing, front: new, old: table, uncovered: uncovered, pages,
-            Paging(window: pages.window, next: paging.next, last: last))
+        let new = front.pictures.count { table.position(of: $0.listed.work.id) == nil }
+        let hasLost = listing.key.listsNames && paging.hasEverything && table.entries.count + new > front.total ?? .max
+        let isRenumbered = listing.key.kind.facts.order == .lastFirst && table.isRenumbered(by: front.pictures)
+        let isFar = !front.reaches(table) && table.rowCount > 0 && front.pages < front.last ?? .max
+        if hasLost || isRenumbered || isFar {
+            let reread = try await readAnew(listing, pages, front, isRequested)
+            if !hasLost || isRequested { return reread }
+        }
+        guard new > 0 || !table.uncovered(by: front.pictures).isEmpty else { return touch(listing) }
+        return joined(listing, front, pages)
     }
 
-    /// Rereads a list as far as it was read before, and replaces the old list once all of that has arrived.
+    /// The list with what is new before what it has, and uncovered works in their places.
+    private func joined(_ listing: Listing, _ front: Front, _ pages: ListingPages) -> Listing {
+        let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
+        let next = front.reaches(table) ? paging.next : front.pages + 1
+        let last = front.reaches(table) ? (paging.isComplete ? paging.next - 1 : paging.last) : front.last
+        return replace(
+            listing, front: front.pictures.filter { table.position(of: $0.listed.work.id) == nil }, old: table,
+            uncovered: table.uncovered(by: front.pictures), pages, Paging(window: pages.window, next: next, last: last))
+    }
+
+    /// Rereads a list as far as it was read before, in the background unless a user waits for it, and replaces the old list once all
+    /// of that has arrived.
     ///
     /// Vanished authors are no longer followed, a snapshot is another one, and numbers in a pool or a series are given to other
-    /// works; works that vanished from a day stay, after the others.
-    private func readAnew(_ listing: Listing, _ pages: ListingPages, from first: PageContent) {
-        guard rereading.withLock({ $0.insert(listing.stored).inserted }) else { return }
+    /// works; works that vanished from a day stay, after the others. Of other lists only what is new is read, and all works stay.
+    ///
+    /// - Returns: The present list; the new one if a user waited for it.
+    private func readAnew(
+        _ listing: Listing, _ pages: ListingPages, _ front: Front, _ isRequested: Bool
+    ) async throws(Failure) -> Listing {
+        if isRequested { return try await readOn(listing, pages, front, isRequested: true) }
+        guard rereading.withLock({ $0.insert(listing.stored).inserted }) else { return listing }
         context.background.run { [self] in
             // A rereading has no waiter: a long one must leave the service to requests with waiters.
-            await RequestUrgency.$isBackground.withValue(true) { await readOn(listing, pages, from: first) }
+            await RequestUrgency.$isBackground.withValue(true) {
+                // Another rereading would begin with the first page again. New followed authors are already shown.
+                do throws(Failure) { _ = try await readOn(listing, pages, front, isRequested: false) } catch {
+                    if !listing.key.listsNames { unfinished.begin(listing.stored, now: now) }
+                }
+            }
             rereading.withLock { _ = $0.remove(listing.stored) }
         }
+        return listing
     }
 
-    private func readOn(_ listing: Listing, _ pages: ListingPages, from first: PageContent) async {
-        let rows = listing.state.withLock { $0.paging.hasEverything ? .max : $0.table.rowCount }
-        var pictures = first.pictures(in: view.rendition, of: source)
-        var (number, last) = (1, first.last)
-        while pictures.count < rows, number < min(last ?? .max, pages.window.lastPage, pages.window.shownPages) {
+    private func readOn(
+        _ listing: Listing, _ pages: ListingPages, _ front: Front, isRequested: Bool
+    ) async throws(Failure) -> Listing {
+        let (table, hasEverything) = listing.state.withLock { ($0.table, $0.paging.hasEverything) }
+        let rows = hasEverything ? .max : table.rowCount
+        let isJoined = !isReplaced(listing) && !listing.key.listsNames && listing.key.kind.facts.order != .lastFirst
+        var front = front
+        while front.pictures.count < rows, !(isJoined && front.reaches(table)),
+            front.pages < min(front.last ?? .max, pages.window.lastPage, pages.window.shownPages)
+        {
             do throws(Failure) {
-                let content = try await pages.page(number + 1)
-                pictures += content.pictures(in: view.rendition, of: source)
-                last = content.last
-                number += 1
-            } catch .pastTheEnd {
-                last = number
-            } catch {
-                // Another rereading would begin with the first page again. New followed authors are already shown.
-                if !listing.key.listsNames { unfinished.begin(listing.stored, now: now) }
-                return
-            }
+                front.add(try await pages.page(front.pages + 1), view.rendition, source)
+            } catch .pastTheEnd { front.last = front.pages }
         }
+        if isJoined { return joined(listing, front, pages) }
+        let pictures = front.pictures
         var vanished = EntryTable()
         if !listing.key.listsNames, !listing.key.kind.facts.isSnapshot {
             let rows = listing.state.withLock { $0.table.rows }
             let (compared, present) = (rows.prefix(pictures.count), Set(pictures.map(\.listed.work.id)))
             let isSame = compared.elementsEqual(pictures) { $0.entry.shows($1) }
             let kept = rows.filter { listing.key.mode != nil && !present.contains($0.entry.picture.work) }
-            if isSame, compared.count + kept.count == rows.count {
-                _ = touch(listing)
-                return
-            }
+            if isSame, !isRequested, compared.count + kept.count == rows.count { return touch(listing) }
             for row in kept { vanished.append(row) }
         }
-        _ = replace(
+        return replace(
             listing, front: pictures, old: vanished, pages,
-            Paging(window: pages.window, next: number + 1, last: last))
+            Paging(window: pages.window, next: front.pages + 1, last: front.last))
     }
 
     /// Records that a listing was compared with the service's just now and has no new entries.

@@ -18,6 +18,37 @@ struct PageContent: Sendable {
     }
 }
 
+/// The first pages of another answer for a list, joined.
+struct Front: Sendable {
+    /// The pages that a visitor waits for until a known entry joins them to what is stored: several hundred works may come between
+    /// two visits.
+    static let mostAwaitedPages = 10
+
+    private(set) var pictures: [ListedPicture] = []
+    /// The number of pages.
+    private(set) var pages = 0
+    /// The number of the last page, if a page contained it or the service has no further one.
+    var last: Int?
+    /// The number of entries of all pages, if the newest page contains it.
+    private(set) var total: Int?
+    private var works: Set<WorkID> = []
+
+    /// Appends the next page; one that repeats what came before is behind the end.
+    mutating func add(_ content: PageContent, _ rendition: Rendition, _ source: any RankingSource) {
+        let (page, before) = (content.pictures(in: rendition, of: source), works.count)
+        works.formUnion(page.map(\.listed.work.id))
+        pages += 1
+        (last, total) = (content.last, content.total)
+        if works.count == before, pages > 1 { last = pages }
+        pictures += page
+    }
+
+    /// Whether the pages have come to an entry that a list has.
+    func reaches(_ table: EntryTable) -> Bool {
+        pictures.contains { table.position(of: $0.listed.work.id) != nil }
+    }
+}
+
 typealias PageWindow = Paging<PageContent>.Window
 
 /// The makers of the pages of listings.

@@ -77,6 +77,11 @@ final class CallerRecognition: Sendable {
         return Opening(role: role, program: program, parent: parent, isUnknown: isUnknown)
     }
 
+    /// Whether a caller is a server that reads what its clients do.
+    func servesClients(_ caller: Caller) -> Bool {
+        processes.program(caller.process)?.name.hasPrefix(KnownPrograms.fileServer) ?? false
+    }
+
     /// Whether a program glances at a directory, so that no entry in it is worth a request.
     func isGlancing(at path: @autoclosure () -> String, _ caller: Caller) -> Bool {
         guard let program = program(of: caller) else { return false }

@@ -104,6 +104,10 @@ package enum KnownPrograms {
     /// The word in a previewer's command line that means thumbnails: `kioslave5 …/kio/thumbnail.so thumbnail local:…`.
     static let previewerTask = "thumbnail"
 
+    /// The beginning of the names of Samba's processes, which open without waiting for devices and read what their clients read
+    /// (Samba 4.17; later ones have their client's address in the name).
+    static let fileServer = "smbd"
+
     /// Indexers that read every file they find unless a directory declares that it must not be indexed.
     package static let trackers: Set<String> = ["tracker-miner-f", "localsearch-3"]
     /// KDE's indexer, which only its own configuration can exclude from a directory.

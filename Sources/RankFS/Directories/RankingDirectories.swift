@@ -124,7 +124,7 @@ struct DatesDirectory: TreeDirectory {
     private func newest(in tree: Tree) -> Day? {
         switch folder {
         case .all: nil
-        case .mode(let mode): tree.catalog.days.newestPossible(of: mode)
+        case .mode(let mode): tree.catalog.days.newestListed(of: mode)
         case .year(let mode, let year):
             tree.published(mode).months(of: year).last.flatMap { tree.published(mode).newest(of: year, $0) }
         case .month(let mode, let year, let month): tree.published(mode).newest(of: year, month)
@@ -165,9 +165,9 @@ struct DatesDirectory: TreeDirectory {
 }
 
 extension Tree {
-    /// The days of a ranking that can exist.
+    /// The published days of a ranking, as far as is known.
     fileprivate func published(_ mode: RankingMode) -> PublishedDays {
-        catalog.days.calendar(of: mode).published(to: catalog.days.newestPossible(of: mode))
+        catalog.days.calendar(of: mode).published(to: catalog.days.newestListed(of: mode))
     }
 }
 

@@ -90,6 +90,8 @@ final class PictureSizes: Sendable {
                     try await tree.askedSize(listing, index, wholeListing: isWhole))
             } catch { return .failure(error) }
         }
+        // The answer to another request may have had the length meanwhile.
+        if case .failure = told, let size = known(listing, index) { return size }
         return (try told.get(), isAnnounced: false)
     }
 }

@@ -13,9 +13,9 @@ extension OpenRequest {
 
     /// Whether the opener only determines the type of the file, as libmagic does for `file`.
     ///
-    /// GNU tar, which also sets O_NONBLOCK so as not to wait for devices, follows no links. smbd, which sets it too, closes nothing
-    /// on exec(2): it reads what its clients do.
-    var isSniffing: Bool { flags & O_NONBLOCK != 0 && flags & O_CLOEXEC != 0 && !isBulk }
+    /// GNU tar, which also sets O_NONBLOCK so as not to wait for devices, follows no links. The kernel keeps O_CLOEXEC to itself
+    /// (build_open_flags in fs/open.c), so it distinguishes nothing.
+    var isSniffing: Bool { flags & O_NONBLOCK != 0 && !isBulk }
 }
 
 extension RankFileSystem {
@@ -128,7 +128,8 @@ extension RankFileSystem {
             configuration.notesRecent && name != .recent && !listing.key.kind.facts.isSecret
             && Rendition.ofListings.contains(picture.id.rendition)
         let note: @Sendable () -> Void = { [catalog = tree.catalog] in catalog.recents.note(node.path.text) }
-        let isAlone = isAlone || name != nil || request.isSniffing
+        let isSniffing = request.isSniffing && !tree.callers.servesClients(request.caller)
+        let isAlone = isAlone || name != nil || isSniffing
         let opened = try tree.cache.open(
             picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
             onRead: isNoted ? note : nil)

@@ -103,14 +103,14 @@ package enum ListingKind: Int, CaseIterable, Hashable, Sendable {
                 audience: .session)
         case .feed:
             // The new works of the authors that a user follows.
-            // The service has 35 pages of them; several hundred works may come between two visits.
+            // The service has 35 pages of them.
             ListingFacts(
-                "feed", by: .number, at: .root, ownName: "feed", joinedPages: 10, most: 35, freshness: .minutes,
+                "feed", by: .number, at: .root, ownName: "feed", most: 35, freshness: .minutes,
                 audience: .session)
         case .feedR18:
             // The R-18 works among them; an account without R-18 has none.
             ListingFacts(
-                "feed-r18", by: .number, at: .root, ownName: "feed-r18", joinedPages: 10, most: 35, freshness: .minutes,
+                "feed-r18", by: .number, at: .root, ownName: "feed-r18", most: 35, freshness: .minutes,
                 audience: .session, mayBeAbsent: true)
         case .related:
             // The works that the service relates to a work, which are others on another day.
@@ -248,8 +248,6 @@ package final class ListingFacts: Sendable {
     package let isIndexed: Bool
     /// Whether a later answer replaces the list; otherwise its new entries join those that are stored.
     package let isSnapshot: Bool
-    /// The pages of a comparison at most, until a known entry joins the new ones to what is stored; beyond, the list begins anew.
-    package let joinedPages: Int
     /// Requests at once for a reader that continues after the first page; rankings have those of their source.
     package let ahead: Int
     /// An upper bound of the pages.
@@ -266,7 +264,7 @@ package final class ListingFacts: Sendable {
 
     fileprivate init(
         _ word: String, by form: SubjectForm, at place: Place, ownName: String? = nil, order: Order = .newestFirst,
-        contents: Contents = .works, isIndexed: Bool = false, isSnapshot: Bool = false, joinedPages: Int = 1,
+        contents: Contents = .works, isIndexed: Bool = false, isSnapshot: Bool = false,
         ahead: Int = 1, most: Int = 1000,
         freshness: Freshness = .hour, audience: Audience = .everybody, sharedUnder: String? = nil,
         mayBeAbsent: Bool = false, isSecret: Bool = false, seen: Seen? = nil
@@ -279,7 +277,6 @@ package final class ListingFacts: Sendable {
         self.contents = contents
         self.isIndexed = isIndexed
         self.isSnapshot = isSnapshot
-        self.joinedPages = joinedPages
         self.ahead = ahead
         self.most = most
         self.freshness = freshness

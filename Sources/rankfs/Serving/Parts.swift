@@ -245,7 +245,8 @@ final class Parts: Sendable {
                     throw ProgramError(
                         .unavailable,
                         "another rankfs uses the cache directory \(LogText.escaped(place.directory)); "
-                            + "unmount that one or set cache_dir to another directory.")
+                            + "unmount that one, end its process (`lslocks` names it) or set cache_dir to another directory."
+                    )
                 default: throw ProgramError(.cannotCreate, error.cause)
                 }
             }

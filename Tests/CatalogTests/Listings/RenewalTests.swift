@@ -83,6 +83,40 @@ import Testing
         }
     }
 
+    // MARK: - Refresh
+
+    /// What was stored stays until all of the new answer has come, as far as the list was read before.
+    @Test(arguments: [ListingKind.pool, .hot, .series])
+    func aRefreshThatIsNotAnsweredToItsEndLosesNothing(kind: ListingKind) async throws {
+        let key = key(kind)
+        let isRising = key.kind.facts.order != .lastFirst
+        func page(_ works: ClosedRange<Int>, _ title: String, hasNext: Bool) -> Result<ListingPage, Failure> {
+            let numbers = isRising ? Array(works) : works.reversed()
+            let entries = numbers.map { number in
+                let rank = key.kind.facts.order == .given ? nil : number
+                return ListedWork(rank: rank, previousRank: nil, work: FakeSource.work(Int64(number), title: title))
+            }
+            return .success(ListingPage(entries: entries, hasNext: hasNext))
+        }
+        let (first, second) = isRising ? (1...50, 51...80) : (31...80, 1...30)
+        bench.source.set {
+            $0.pages[key] = [page(first, "Old", hasNext: true), page(second, "Old", hasNext: false)]
+        }
+        let catalog = try bench.open()
+        let before = try await catalog.listings.open(key)
+        #expect(try await before.entries(reaching: .max).count == 80)
+        bench.source.set { $0.pages[key] = [page(first, "New", hasNext: true), .failure(.unreachable("away"))] }
+        await #expect(throws: Failure.self) { try await catalog.listings.refresh(key) }
+        #expect(try await catalog.listings.open(key) === before)
+        bench.source.set {
+            $0.pages[key] = [page(first, "New", hasNext: true), page(second, "New", hasNext: false)]
+        }
+        try await catalog.listings.refresh(key)
+        let after = try await catalog.listings.open(key)
+        #expect(after.count == 80 && after.isComplete && after.entries.allSatisfy { $0.name.contains("New") })
+        await catalog.close()
+    }
+
     // MARK: - Series
 
     private let series = ListingKey(.series, 5)

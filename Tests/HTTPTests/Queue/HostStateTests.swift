@@ -192,6 +192,16 @@ struct HostStateTests {
         #expect(next(&host, CoolDown.longest) == [.send(0)])
     }
 
+    @Test func aClockThatIsSetBackMakesNoCoolDownLonger() {
+        var host = host(6, patience: 10_000)
+        #expect(next(&host).count == 4)
+        #expect(settle(&host, 0, .limited(seconds: 5, told: true)) == wall + 5)
+        let back = wall - 600
+        #expect(host.next(now: start, wall: back) == [])
+        #expect(host.closedUntil(wall: back + 4) == back + 5)
+        #expect(host.next(now: start, wall: back + 5) == [.send(4)])
+    }
+
     @Test func whoseTimeIsUpEnds() {
         var host = host(6, patience: 5)
         #expect(next(&host).count == 4)

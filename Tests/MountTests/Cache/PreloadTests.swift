@@ -108,6 +108,13 @@ extension MountSuite {
                 // The origin writes its line when it notices that the reader has gone.
                 #expect(poll { origin.downloaded.count == 1 && isIdle(mount) })
                 #expect(origin.downloaded.count == 1)
+
+                // As `file` opens, which reads some megabytes.
+                let second = try mount.names(mount.day())[5]
+                let sniff = try workplace.run(
+                    "dd", "if=\(mount.day())/\(second)", "of=/dev/null", "bs=1M", "iflag=nonblock", "status=none")
+                #expect(sniff.status == 0 && poll { isIdle(mount) })
+                #expect(Set(origin.downloaded).count == 2)
             }
         }
     }

@@ -1,5 +1,6 @@
 @testable import Fuse
 import Glibc
+import Catalog
 import Rankings
 import Testing
 
@@ -11,9 +12,11 @@ import Testing
 
     private func withDay(
         _ entries: [ListedWork] = Workbench.entries(5), top: Int? = nil, preload: Int = 0,
-        _ body: (Workbench) async throws -> Void
+        processes: Processes? = nil, _ body: (Workbench) async throws -> Void
     ) async throws {
-        try await Workbench.with(top: top, preload: preload) { bench in
+        var wishes = Workbench.Wishes(preload: preload, view: ListingView(rendition: .regular, top: top))
+        wishes.processes = processes
+        try await Workbench.with(wishes) { bench in
             bench.source.setRanking(.daily, Workbench.day, entries)
             try await body(bench)
         }
@@ -154,8 +157,7 @@ import Testing
     @Test func whoLooksAtTheKindOfAFileGetsNoPicturesAfterIt() async throws {
         try await withDay(Workbench.entries(6), preload: 1) { bench in
             let inode = try await bench.stat(path(1)).inode
-            let sniffing = O_RDONLY | O_NONBLOCK | O_CLOEXEC
-            #expect(try await bench.contents(inode, flags: sniffing) == PictureHost.picture(1001))
+            #expect(try await bench.contents(inode, flags: O_RDONLY | O_NONBLOCK) == PictureHost.picture(1001))
             let next = try await bench.stat(path(4)).inode
             #expect(
                 try await bench.contents(next, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) == PictureHost.picture(1004))
@@ -165,7 +167,9 @@ import Testing
     }
 
     @Test func aServerOfOtherMachinesThatWaitsForNoDeviceGetsThePicturesAfterIt() async throws {
-        try await withDay(Workbench.entries(3), preload: 1) { bench in
+        var samba = Processes.system
+        samba.program = { CallingProgram(process: $0, name: "smbd[127.0.0.1]") }
+        try await withDay(Workbench.entries(3), preload: 1, processes: samba) { bench in
             let inode = try await bench.stat(path(1)).inode
             #expect(try await bench.contents(inode, flags: O_RDONLY | O_NONBLOCK) == PictureHost.picture(1001))
             await bench.waitUntilStored(1002)
