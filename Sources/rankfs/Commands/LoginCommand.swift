@@ -154,23 +154,21 @@ struct LoginCommand: Command {
         let means = SourceMeans(
             send: { request throws(Failure) in try await client.send(request) }, apiURL: settings.apiURL?.text,
             imageURL: settings.imageURL?.text, wallClock: WallClock.now)
-        let result = BlockingCall.wait { () -> Result<SessionCheck, Failure> in
-            let deadline = MonotonicClock.now.advanced(by: patience)
-            do throws(Failure) {
-                return .success(try await accounts.check(session, means, deadline: deadline))
-            } catch {
-                return .failure(error)
+        let outcome: SessionCheck
+        do throws(Failure) {
+            outcome = try BlockingCall.wait { () async throws(Failure) in
+                try await accounts.check(session, means, deadline: MonotonicClock.now.advanced(by: patience))
             }
+        } catch {
+            throw ProgramError(.unavailable, sentence(on: error, closedUntil: queue.service.closedUntil))
         }
-        switch result {
-        case .success(.valid(let user)): return user
-        case .success(.refused):
+        switch outcome {
+        case .valid(let user): return user
+        case .refused:
             throw ProgramError(
                 .refused,
                 "the service refuses the session of user \(session.user.rawValue), nothing was stored; sign in with a "
                     + "browser again and take its new cookie.")
-        case .failure(let error):
-            throw ProgramError(.unavailable, sentence(on: error, closedUntil: queue.service.closedUntil))
         }
     }
 

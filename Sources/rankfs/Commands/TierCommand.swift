@@ -89,10 +89,26 @@ enum TierCommand: Command {
 
     func run() throws(ProgramError) {
         switch self {
-        case .info(let request, let source): Output.print(Self.text(of: try Self.survey(request, source)))
-        case .verify(let request, let source, let isRemoving): try Self.check(request, source, isRemoving: isRemoving)
+        case .info(let request, let source):
+            let found = try Self.ask(request, source) { (inspection) async throws(Failure) in
+                try await inspection.survey()
+            }
+            Output.print(Self.text(of: found))
+        case .verify(let request, let source, let isRemoving):
+            let found = try Self.ask(request, source) { (inspection) async throws(Failure) in
+                try await inspection.verify(isRemoving: isRemoving)
+            }
+            Output.print(Self.text(of: found, removed: isRemoving))
+            // The mistakes are listed already; scripts check the exit status.
+            guard found.mistakes.isEmpty, found.failures.isEmpty, found.stopped == nil else {
+                throw ProgramError(.incomplete, "")
+            }
         case .trim(let request, let source, let size, let isRemoving):
-            try Self.makeRoom(request, source, keeping: size, isRemoving: isRemoving)
+            let found = try Self.ask(request, source) { (inspection) async throws(Failure) in
+                try await inspection.trim(keeping: size, isRemoving: isRemoving)
+            }
+            Output.print(Self.text(of: found, removed: isRemoving))
+            guard found.failures.isEmpty else { throw ProgramError(.incomplete, "") }
         case .warm(let fetch): try Self.fill(fetch)
         case .forget(let act):
             _ = try Self.sharing(act.paths)
@@ -101,35 +117,6 @@ enum TierCommand: Command {
     }
 
     // MARK: - Inspection
-
-    private static func survey(
-        _ request: MountRequest, _ source: SourceName?
-    ) throws(ProgramError) -> TierInspection.Survey {
-        try ask(request, source) { (inspection) async throws(Failure) in try await inspection.survey() }
-    }
-
-    private static func check(
-        _ request: MountRequest, _ source: SourceName?, isRemoving: Bool
-    ) throws(ProgramError) {
-        let found = try ask(request, source) { (inspection) async throws(Failure) in
-            try await inspection.verify(isRemoving: isRemoving)
-        }
-        Output.print(text(of: found, removed: isRemoving))
-        // The mistakes are listed already; scripts check the exit status.
-        guard found.mistakes.isEmpty, found.failures.isEmpty, found.stopped == nil else {
-            throw ProgramError(.incomplete, "")
-        }
-    }
-
-    private static func makeRoom(
-        _ request: MountRequest, _ source: SourceName?, keeping size: Int64, isRemoving: Bool
-    ) throws(ProgramError) {
-        let found = try ask(request, source) { (inspection) async throws(Failure) in
-            try await inspection.trim(keeping: size, isRemoving: isRemoving)
-        }
-        Output.print(text(of: found, removed: isRemoving))
-        guard found.failures.isEmpty else { throw ProgramError(.incomplete, "") }
-    }
 
     /// Sends a request to the store that the settings name; blocks, so it is not for tasks.
     private static func ask<Answer: Sendable>(
@@ -142,17 +129,12 @@ enum TierCommand: Command {
         }
         defer { means.close() }
         let inspection = TierInspection(means.store, of: source.map { TierParts.service($0, settings, [:]) })
-        let result: Result<Answer, Failure> = BlockingCall.wait { await answer(inspection, question) }
-        do throws(Failure) { return try result.get() } catch {
+        do throws(Failure) {
+            return try BlockingCall.wait { () async throws(Failure) in try await question(inspection) }
+        } catch {
             throw ProgramError(
                 .unavailable, "the tier cannot be asked: \(LogText.escaped(error.cause, limit: LogText.longestLine)).")
         }
-    }
-
-    private static func answer<Answer>(
-        _ inspection: TierInspection, _ question: (TierInspection) async throws(Failure) -> Answer
-    ) async -> Result<Answer, Failure> {
-        do throws(Failure) { return .success(try await question(inspection)) } catch { return .failure(error) }
     }
 
     // MARK: - Filling

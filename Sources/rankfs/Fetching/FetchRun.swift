@@ -26,7 +26,6 @@ final class FetchRun: Sendable {
 
     private let reader: FetchReader
     private let display: FetchDisplay
-    private let queues = (0..<FetchRun.readers).map { DispatchQueue(label: "rankfs.fetch.\($0)") }
     private let working = DispatchGroup()
     /// Signalled once for each reader when waiting has no use any more.
     private let givenUp = DispatchSemaphore(value: 0)
@@ -61,14 +60,15 @@ final class FetchRun: Sendable {
 
     /// Gives work to every idle reader.
     private func begin() {
-        while let (work, number) = state.withLock({ $0.plan.begin() }) {
-            queues[number].async(group: working) { [self] in
+        while let work = state.withLock({ $0.plan.begin() }) {
+            // A serial queue gets a thread at once; a concurrent one only as many as there are processors.
+            DispatchQueue(label: "rankfs.fetch").async(group: working) { [self] in
                 let outcome = perform(work)
                 let (lines, isOutage) = state.withLock { state in
-                    (state.plan.record(outcome, of: work, by: number), state.plan.isOutage)
+                    (state.plan.record(outcome, of: work), state.plan.isOutage)
                 }
                 lines.forEach(display.tell)
-                if isOutage { for _ in queues { givenUp.signal() } }
+                if isOutage { for _ in 0..<Self.readers { givenUp.signal() } }
                 update()
                 begin()
             }
@@ -148,7 +148,8 @@ struct FetchPlan: Sendable {
     private var taken: Set<[UInt8]> = []
     /// Whether a listing is being read: one at a time, since their order is that of the files.
     private var isListing = false
-    private var idle: [Int]
+    /// The number of further works that may begin.
+    private var idle: Int
     /// The name of the work that began last.
     private var lastName = ""
     private var lostInARow = 0
@@ -168,7 +169,7 @@ struct FetchPlan: Sendable {
         // By bytes: to Swift texts that differ in normalisation are equal.
         named = Set(paths.map { Array($0.utf8) })
         manyListings = paths.count > 1
-        idle = Array(0..<readers)
+        idle = readers
     }
 
     /// The part of the progress that follows from the plan.
@@ -178,9 +179,9 @@ struct FetchPlan: Sendable {
             listingsLeft: listings.count + (isListing ? 1 : 0), name: lastName)
     }
 
-    /// The next work, and the number of the reader that begins it; nil if none may begin now.
-    mutating func begin() -> (work: FetchWork, reader: Int)? {
-        guard stop == nil, !isOutage, let reader = idle.last else { return nil }
+    /// The next work; nil if none may begin now.
+    mutating func begin() -> FetchWork? {
+        guard stop == nil, !isOutage, idle > 0 else { return nil }
         let work: FetchWork
         if let file = files.popFirst() {
             work = file
@@ -190,9 +191,9 @@ struct FetchPlan: Sendable {
         } else {
             return nil
         }
-        idle.removeLast()
+        idle -= 1
         lastName = work.path.pathNames.last ?? ""
-        return (work, reader)
+        return work
     }
 
     private mutating func nextListing() -> String? {
@@ -205,8 +206,8 @@ struct FetchPlan: Sendable {
     /// Records the outcome of a work.
     ///
     /// - Returns: The lines to print: a changed file, a finished listing, an outage.
-    mutating func record(_ outcome: FetchOutcome, of work: FetchWork, by reader: Int) -> [String] {
-        idle.append(reader)
+    mutating func record(_ outcome: FetchOutcome, of work: FetchWork) -> [String] {
+        idle += 1
         if work.isListing { isListing = false }
         if case .failed = outcome { lostInARow += 1 } else { lostInARow = 0 }
         var lines = lines(recording: outcome, of: work)

@@ -16,8 +16,8 @@ final class MeteredNetwork: Sendable {
     private let rule: MeteredRule
     private let told = Mutex<UInt32?>(nil)
     private let report: @Sendable (_ isMetered: Bool) -> Void
-    /// The listening thread, and the pipe end that stops it when closed; nil while there is no such thread.
-    private let listening = Mutex<(thread: pthread_t, writingEnd: Int32)?>(nil)
+    /// The listening thread, and the channel that stops it when closed; nil while there is no such thread.
+    private let listening = Mutex<(thread: pthread_t, channel: Channel)?>(nil)
 
     /// Signalled with each answer, and with each failure to get one.
     private let answered = DispatchSemaphore(value: 0)
@@ -37,19 +37,17 @@ final class MeteredNetwork: Sendable {
     /// Begins to listen if the option says so; without a spare thread or descriptor the network counts as not metered.
     func start() {
         guard rule == .auto else { return }
-        var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else { return }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let (stop, writingEnd) = (ends[0], ends[1])
+        guard let (stop, own) = try? Channel.pair() else { return }
         let thread = OwnThread.startJoinable { [self] in
-            listen(until: stop)
-            Glibc.close(stop)
+            listen(until: stop.descriptor)
+            stop.close()
         }
         guard let thread else {
-            for end in ends { Glibc.close(end) }
+            stop.close()
+            own.close()
             return
         }
-        let running = (thread: thread, writingEnd: writingEnd)
+        let running = (thread: thread, channel: own)
         listening.withLock { $0 = running }
     }
 
@@ -60,7 +58,7 @@ final class MeteredNetwork: Sendable {
             return listening
         }
         guard let running else { return }
-        Glibc.close(running.writingEnd)
+        running.channel.close()
         pthread_join(running.thread, nil)
     }
 

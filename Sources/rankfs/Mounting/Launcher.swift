@@ -4,7 +4,7 @@ import System
 
 /// Starts the serving process and waits until its mount answers.
 enum Launcher {
-    /// The message that the serving process writes to the ready pipe once it has mounted.
+    /// The message that the serving process writes to the ready descriptor once it has mounted.
     static let readyMessage: [UInt8] = Array("ready\n".utf8)
 
     /// Milliseconds: opening a large cache takes seconds on a slow disk, and waiting for an older daemon's lock takes 6 s.
@@ -20,21 +20,20 @@ enum Launcher {
     /// - Throws: `ProgramError`; with an empty message if the serving process has already written the reason to the standard error
     ///   stream.
     static func start(_ request: MountRequest, as account: Account? = nil) throws(ProgramError) {
-        var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else {
-            throw ProgramError(.system, "no pipe can be made: \(SystemError.last().text).")
+        let ends: (own: Channel, other: Channel)
+        do throws(SystemError) { ends = try Channel.pair() } catch {
+            throw ProgramError(.system, "no socket can be made: \(error.text).")
         }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        defer { close(ends[0]) }
+        defer { ends.own.close() }
         let process: pid_t
         do throws(SystemError) {
-            process = try ChildProcess.start("/proc/self/exe", arguments(for: request), inheriting: [ends[1]])
+            defer { ends.other.close() }
+            process = try ChildProcess.start(
+                "/proc/self/exe", arguments(for: request), inheriting: [ends.other.descriptor])
         } catch {
-            close(ends[1])
             throw ProgramError(.system, "the serving process cannot be started: \(error.text).")
         }
-        close(ends[1])
-        try waitUntilReady(ends[0], process: process)
+        try waitUntilReady(ends.own.descriptor, process: process)
         // The kernel shows such a mount to its user, not to root.
         try account?.become()
         try waitUntilAnswering(request.mountPoint, process: process)

@@ -15,14 +15,13 @@ import System
 struct MountGuard: Sendable {
     /// The descriptor of `/dev/fuse`, which the session closes.
     let device: Int32
-    private let connection: Int32
+    private let channel: Channel
     private let mount: GuardedMount
 
-    /// Descriptors of the guard.
-    enum Inherited {
-        static let connection: Int32 = 3
-        static let device: Int32 = 4
-    }
+    /// The guard's end of the channel.
+    static let inherited = Channel(3)
+    /// The guard's descriptor of `/dev/fuse`.
+    static let inheritedDevice: Int32 = 4
 
     /// The requests of the serving process, in this order.
     enum Message: String {
@@ -34,7 +33,7 @@ struct MountGuard: Sendable {
     }
 
     /// Bytes; longer than any path and sentence.
-    private static let longestMessage = 32 << 10
+    static let longestMessage = 32 << 10
     /// The time limit of one check of the folder.
     static let lookPatience: Duration = .seconds(5)
 
@@ -47,19 +46,18 @@ struct MountGuard: Sendable {
                 "/dev/fuse cannot be opened: \(SystemError.last().text); load the kernel module with `modprobe fuse`."
             )
         }
-        var ends: [Int32] = [-1, -1]
-        let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
-            throw ProgramError(.system, "no socket can be made: \(SystemError.last().text).")
+        let ends: (own: Channel, other: Channel)
+        do throws(SystemError) { ends = try Channel.pair() } catch {
+            throw ProgramError(.system, "no socket can be made: \(error.text).")
         }
-        defer { close(ends[1]) }
+        defer { ends.other.close() }
         let mount = try GuardedMount(request, for: account)
         do throws(SystemError) {
-            _ = try ChildProcess.start("/proc/self/exe", mount.arguments, inheriting: [ends[1], device])
+            _ = try ChildProcess.start("/proc/self/exe", mount.arguments, inheriting: [ends.other.descriptor, device])
         } catch {
             throw ProgramError(.system, "the mounting process cannot be started: \(error.text).")
         }
-        return MountGuard(device: device, connection: ends[0], mount: mount)
+        return MountGuard(device: device, channel: ends.own, mount: mount)
     }
 
     /// Has the guard check the folder, and returns its canonical path.
@@ -88,7 +86,7 @@ struct MountGuard: Sendable {
 
     /// Has the guard unmount; the end of this process does the same.
     func release() {
-        close(connection)
+        channel.close()
     }
 
     // MARK: Messages
@@ -98,28 +96,12 @@ struct MountGuard: Sendable {
         ([failure] + texts).flatMap { Array($0.utf8) + [0] }
     }
 
-    static func send(_ message: [UInt8], on connection: Int32) {
-        unsafe _ = message.withUnsafeBytes {
-            unsafe Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-        }
-    }
-
-    /// The next message; nil when the other end is closed.
-    static func receive(on connection: Int32) -> [UInt8]? {
-        var buffer = [UInt8](repeating: 0, count: longestMessage)
-        while true {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(connection, $0.baseAddress, $0.count, 0) }
-            if count > 0 { return Array(buffer[..<count]) }
-            if count == 0 || errno != EINTR { return nil }
-        }
-    }
-
     private func ask(_ message: Message) {
-        Self.send(Array(message.rawValue.utf8), on: connection)
+        try? channel.send(Array(message.rawValue.utf8))
     }
 
     private func answer() throws(ProgramError) -> [String] {
-        guard let message = Self.receive(on: connection) else {
+        guard let message = try? channel.receive(upTo: Self.longestMessage) else {
             throw ProgramError(.system, "the mounting process has ended; try again, and look into `dmesg`.")
         }
         var texts = message.split(separator: 0, omittingEmptySubsequences: false).map {
@@ -196,46 +178,53 @@ struct GuardedMount: Command {
 
     /// Checks the folder, mounts on request, and unmounts when the other end of the socket is closed.
     func run() {
-        let connection = MountGuard.Inherited.connection
         Self.leaveCaller()
-        guard mounted == nil else { return wait(connection) }
+        guard mounted == nil else { return wait() }
         let folder: Int32
         do throws(ProgramError) {
-            guard let request = MountGuard.receive(on: connection) else { return }
+            guard let request = receive() else { return }
             var remarks: [String] = []
-            if request == Self.bytes(.clear), clear() { remarks.append("cleared a dead mount of \(name)'s") }
+            if request == .clear, clear() { remarks.append("cleared a dead mount of \(name)'s") }
             let path = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
             folder = try open(path)
-            MountGuard.send(MountGuard.packet([path] + remarks), on: connection)
+            answer([path] + remarks)
         } catch {
-            return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
+            return answer(failure: error.message)
         }
-        guard MountGuard.receive(on: connection) == Self.bytes(.mount) else { return }
+        guard receive() == .mount else { return }
         var waiting = self
         do throws(ProgramError) {
             waiting.mounted = try mount(on: folder)
         } catch {
-            return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
+            return answer(failure: error.message)
         }
         // An automounter would not unmount a folder that is in use.
         close(folder)
-        MountGuard.send(MountGuard.packet(), on: connection)
+        answer()
         // Not before mounting: automounters let only their own process group through to the folder.
         _ = setsid()
         if waiting.mounted != nil {
-            let inherited = [connection, MountGuard.Inherited.device]
+            let inherited = [MountGuard.inherited.descriptor, MountGuard.inheritedDevice]
             _ = try? ChildProcess.start("/proc/self/exe", waiting.arguments, inheriting: inherited)
         }
-        waiting.wait(connection)
+        waiting.wait()
+    }
+
+    /// The next request; nil when the other end of the socket is closed.
+    private func receive() -> MountGuard.Message? {
+        (try? MountGuard.inherited.receive(upTo: MountGuard.longestMessage))
+            .flatMap { MountGuard.Message(rawValue: String(decoding: $0, as: UTF8.self)) }
+    }
+
+    private func answer(failure: String = "", _ texts: [String] = []) {
+        try? MountGuard.inherited.send(MountGuard.packet(failure: failure, texts))
     }
 
     /// Removes the mount when the other end of the socket is closed.
-    private func wait(_ connection: Int32) {
-        while MountGuard.receive(on: connection) != nil {}
+    private func wait() {
+        while receive() != nil {}
         Self.detach(mounted)
     }
-
-    private static func bytes(_ message: MountGuard.Message) -> [UInt8] { Array(message.rawValue.utf8) }
 
     /// Removes a rankfs mount of this user from the folder; users may do that to their own mounts anyway.
     private func clear() -> Bool {
@@ -246,12 +235,12 @@ struct GuardedMount: Command {
 
     /// Makes the guard end by the socket alone: signals to the serving process's group are meant for that process.
     private static func leaveCaller() {
-        closefrom(MountGuard.Inherited.device + 1)
+        closefrom(MountGuard.inheritedDevice + 1)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1] { _ = signal(number, SIG_IGN) }
         unsafe _ = chdir("/")
         let null = unsafe Glibc.open("/dev/null", O_RDWR)
         if null >= 0 { dup2(null, 2) }
-        if null > MountGuard.Inherited.device { close(null) }
+        if null > MountGuard.inheritedDevice { close(null) }
     }
 
     /// AUTOFS_SUPER_MAGIC of linux/magic.h: a folder that the system's automounter made as a mount point.
@@ -298,7 +287,7 @@ struct GuardedMount: Command {
     /// The mount's parameters; a flag has no value.
     private var parameters: [(name: String, value: String?)] {
         var parameters: [(String, String?)] = [
-            ("source", source.rawValue), ("subtype", "rankfs"), ("fd", "\(MountGuard.Inherited.device)"),
+            ("source", source.rawValue), ("subtype", "rankfs"), ("fd", "\(MountGuard.inheritedDevice)"),
             ("rootmode", "40000"), ("user_id", "\(user)"), ("group_id", "\(group)"), ("default_permissions", nil),
             ("ro", nil),
         ]
@@ -316,7 +305,7 @@ struct GuardedMount: Command {
 
     /// Removes the mount if it still exists, wherever it is: its user may have renamed or exchanged folders above it.
     private static func detach(_ mounted: String?) {
-        let device = MountGuard.Inherited.device
+        let device = MountGuard.inheritedDevice
         // Readers that still wait for an answer then get an error.
         defer { close(device) }
         guard let mounted else { return }

@@ -113,13 +113,7 @@ enum RoleKeys {
             }
             return answer.body
         }
-        return try BlockingCall.wait { await result(of: work, ask) }.get()
-    }
-
-    private static func result(
-        of work: @Sendable (@escaping Query) async throws(Failure) -> KeyRing.Loan, _ ask: @escaping Query
-    ) async -> Result<KeyRing.Loan, Failure> {
-        do throws(Failure) { return .success(try await work(ask)) } catch { return .failure(error) }
+        return try BlockingCall.wait { () async throws(Failure) in try await work(ask) }
     }
 }
 

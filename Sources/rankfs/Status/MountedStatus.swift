@@ -22,18 +22,17 @@ enum MountedStatus {
 
     /// The text of a mount's status, or the reason why it has none.
     static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
-        let result = BlockingCall.run(within: patience) {
-            Result { () throws(SystemError) in
-                try FileBytes.read("\(mountPoint)/\(documentPath)", upTo: longest)
+        let path = "\(mountPoint)/\(documentPath)"
+        do throws(SystemError) {
+            let text = try BlockingCall.run(within: patience) { () throws(SystemError) in
+                try FileBytes.read(path, upTo: longest)
             }
+            if let text { return text }
+        } catch {
+            throw explanation(of: error, at: mountPoint)
         }
-        switch result {
-        case .success(let text): return text
-        case .failure(let error): throw explanation(of: error, at: mountPoint)
-        case nil:
-            let shown = LogText.escaped(mountPoint)
-            throw ProgramError(.unavailable, "\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
-        }
+        let shown = LogText.escaped(mountPoint)
+        throw ProgramError(.unavailable, "\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
     }
 
     /// The error that explains why a mount returns no status.

@@ -2,14 +2,13 @@ import Dispatch
 import Fuse
 import Glibc
 import System
-import Synchronization
 
 /// `rankfs status --watch`: the activity of a mount, until Ctrl-C or until it is unmounted.
 enum WatchCommand {
     /// Seconds without an answer after which a mount is shown as silent.
     private static let longestSilence: Int64 = 2
     /// Milliseconds between updates of the display when there is no event.
-    private static let tick = 250
+    private static let tick: Duration = .milliseconds(250)
 
     /// Watches a mount.
     ///
@@ -32,7 +31,7 @@ enum WatchCommand {
             } else {
                 PlainWatchDisplay(mountPoint: mountPoint)
             }
-        let mailbox = WatchMailbox()
+        let mailbox = Mailbox<WatchEvent>()
         let signals = arm(mailbox)
         WatchReader(mountPoint, every: display.interval, mailbox).start()
         let end = Result { () throws(ProgramError) in try watch(mountPoint, mailbox, &display) }
@@ -41,7 +40,7 @@ enum WatchCommand {
         if let sentence = try end.get() { Output.complain(sentence, as: "rankfs") }
     }
 
-    private static func arm(_ mailbox: WatchMailbox) -> Signals {
+    private static func arm(_ mailbox: Mailbox<WatchEvent>) -> Signals {
         let stop: @Sendable () -> Void = { mailbox.put(.stop) }
         return Signals([
             SIGINT: stop, SIGTERM: stop, SIGHUP: stop, SIGWINCH: { mailbox.put(.resized) },
@@ -53,7 +52,7 @@ enum WatchCommand {
     ///
     /// - Returns: A closing sentence; nil if there is none.
     private static func watch(
-        _ mountPoint: String, _ mailbox: WatchMailbox, _ display: inout some WatchDisplay
+        _ mountPoint: String, _ mailbox: Mailbox<WatchEvent>, _ display: inout some WatchDisplay
     ) throws(ProgramError) -> String? {
         var heard = MonotonicClock.seconds()
         while true {
@@ -104,29 +103,6 @@ enum WatchEvent: Sendable {
     case stop
 }
 
-/// Events for the one thread that draws.
-///
-/// ## Concurrency
-///
-/// Any thread puts, one takes; the mutex guards the list, the semaphore counts its events.
-final class WatchMailbox: Sendable {
-    private let events = Mutex<[WatchEvent]>([])
-    private let ready = DispatchSemaphore(value: 0)
-
-    func put(_ event: WatchEvent) {
-        events.withLock { $0.append(event) }
-        ready.signal()
-    }
-
-    /// The next event; nil if none came in time.
-    ///
-    /// Blocks the calling thread; must not be called from a task.
-    func take(within milliseconds: Int) -> WatchEvent? {
-        guard ready.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return nil }
-        return events.withLock { $0.removeFirst() }
-    }
-}
-
 /// Reads a mount's status at intervals.
 ///
 /// ## Concurrency
@@ -135,14 +111,14 @@ final class WatchMailbox: Sendable {
 final class WatchReader: Sendable {
     private let path: String
     private let milliseconds: Int
-    private let mailbox: WatchMailbox
+    private let mailbox: Mailbox<WatchEvent>
     private let queue = DispatchQueue(label: "rankfs.watch")
 
     /// - Parameters:
     ///   - mountPoint: The mount to watch.
     ///   - milliseconds: The pause between two readings.
     ///   - mailbox: Receives the text of each reading.
-    init(_ mountPoint: String, every milliseconds: Int, _ mailbox: WatchMailbox) {
+    init(_ mountPoint: String, every milliseconds: Int, _ mailbox: Mailbox<WatchEvent>) {
         path = mountPoint + "/" + MountedStatus.documentPath
         self.milliseconds = milliseconds
         self.mailbox = mailbox

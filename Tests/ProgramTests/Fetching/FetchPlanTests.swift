@@ -6,19 +6,19 @@ import Testing
 
 /// The decisions of a fetch: the order of its works, its attempts, and its end; the clock is a number here.
 @Suite struct FetchPlanTests {
-    /// All works that may begin now, with their readers.
-    private func beginAll(_ plan: inout FetchPlan) -> [(work: FetchWork, reader: Int)] {
-        var begun: [(work: FetchWork, reader: Int)] = []
+    /// All works that may begin now.
+    private func beginAll(_ plan: inout FetchPlan) -> [FetchWork] {
+        var begun: [FetchWork] = []
         while let next = plan.begin() { begun.append(next) }
         return begun
     }
 
     private func record(
-        _ outcome: FetchOutcome, _ begun: (work: FetchWork, reader: Int), in plan: inout FetchPlan
+        _ outcome: FetchOutcome, _ begun: FetchWork, in plan: inout FetchPlan
     )
         -> [String]
     {
-        plan.record(outcome, of: begun.work, by: begun.reader)
+        plan.record(outcome, of: begun)
     }
 
     private let failed = FetchOutcome.failed(SystemError(code: EIO))
@@ -26,22 +26,22 @@ import Testing
     @Test func worksBeginInTheOrderOfListings() {
         var plan = FetchPlan(paths: ["1", "2"], readers: 4)
         let first = beginAll(&plan)
-        #expect(first.map(\.work) == [FetchWork(path: "1", group: "1", isListing: true)], "one listing at a time")
+        #expect(first.map(\.self) == [FetchWork(path: "1", group: "1", isListing: true)], "one listing at a time")
         _ = record(.listed(files: ["a", "c"], directories: ["x", "y"]), first[0], in: &plan)
         let second = beginAll(&plan)
-        #expect(second.map(\.work.path) == ["1/a", "1/c", "1/x"], "a directory in the place of its parent")
-        #expect(second.map(\.work.isListing) == [false, false, true])
+        #expect(second.map(\.path) == ["1/a", "1/c", "1/x"], "a directory in the place of its parent")
+        #expect(second.map(\.isListing) == [false, false, true])
         #expect(plan.progress.listingsLeft == 3 && plan.progress.name == "x")
         #expect(record(.skipped, second[0], in: &plan) == [], "a file is left")
         #expect(record(.skipped, second[1], in: &plan) == ["1: 2 there already"])
         _ = record(.listed(files: ["f"], directories: []), second[2], in: &plan)
         let third = beginAll(&plan)
-        #expect(third.map(\.work.path) == ["1/x/f", "1/y"])
+        #expect(third.map(\.path) == ["1/x/f", "1/y"])
         _ = record(.elsewhere("z"), third[1], in: &plan)
         let fourth = beginAll(&plan)
-        #expect(fourth.map(\.work.path) == ["z"])
+        #expect(fourth.map(\.path) == ["z"])
         _ = record(.listed(files: [""], directories: []), fourth[0], in: &plan)
-        #expect(plan.begin()?.work == FetchWork(path: "z", group: "z"), "a file that was named itself")
+        #expect(plan.begin() == FetchWork(path: "z", group: "z"), "a file that was named itself")
     }
 
     /// A kana with its mark as one scalar and as two: two folders, which are equal texts to Swift.
@@ -49,7 +49,7 @@ import Testing
         var plan = FetchPlan(paths: ["\u{304C}", "\u{304B}\u{3099}"], readers: 1)
         var lengths: [Int] = []
         while let next = plan.begin() {
-            lengths.append(next.work.path.utf8.count)
+            lengths.append(next.path.utf8.count)
             _ = record(.listed(files: [], directories: []), next, in: &plan)
         }
         #expect(lengths == [3, 6])
@@ -60,7 +60,7 @@ import Testing
         var plan = FetchPlan(paths: paths, readers: 1)
         var read: [String] = []
         while let next = plan.begin() {
-            switch next.work {
+            switch next {
             case FetchWork(path: "d", group: "d", isListing: true):
                 _ = record(.listed(files: ["a", "b", "c"], directories: []), next, in: &plan)
             case let work where work.isListing: _ = record(.listed(files: [""], directories: []), next, in: &plan)
@@ -78,9 +78,9 @@ import Testing
         let first = beginAll(&plan)
         _ = record(.listed(files: ["a", "b", "c"], directories: []), first[0], in: &plan)
         let begun = beginAll(&plan)
-        #expect(begun.map(\.work.path) == ["a", "b"] && Set(begun.map(\.reader)) == [0, 1])
+        #expect(begun.map(\.path) == ["a", "b"])
         _ = record(.fetched(5, replaced: true), begun[1], in: &plan)
-        #expect(beginAll(&plan).map(\.reader) == [begun[1].reader])
+        #expect(beginAll(&plan).map(\.path) == ["c"])
         #expect(plan.tally.total.bytes == 5)
     }
 
