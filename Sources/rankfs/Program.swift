@@ -6,7 +6,7 @@ import System
 @main
 struct Program {
     static func main() {
-        Secrecy.begin()
+        keepSecret()
         Output.open()
         // The background process is started as /proc/self/exe, and ps(1) would call it `exe`.
         unsafe rankfs_name_process("rankfs")
@@ -17,6 +17,17 @@ struct Program {
             exit(ExitStatus.usage.rawValue)
         }
         exit(Main.run(CommandLine.arguments).rawValue)
+    }
+
+    /// Protects this process's memory, which includes cookies, from all users but root: disables core dumps, and inspection by other processes of the user (PR_SET_DUMPABLE of prctl(2)), from now on.
+    ///
+    /// The user still sees the state, name, command line and limits of the process below `/proc`. Started programs inherit the
+    /// bound on core dumps; the rest ends with execve(2), and each program of this project begins with this call.
+    private static func keepSecret() {
+        // With a bound of 0 the kernel still feeds a program that collects dumps (core(5)), but not for such a process.
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        _ = rankfs_prctl(PR_SET_DUMPABLE, 0)
     }
 
     /// Whether each argument is UTF-8: `CommandLine.arguments` would repair others, and name other folders.

@@ -88,7 +88,7 @@ import Testing
         try options.add(list: list)
         try made.add(list: served)
         #expect(options.remounts)
-        return Remount.refusal(path: "/m", mount: mount, options, served: made)
+        return MountPoint.refusalOfRemount(path: "/m", mount: mount, options, served: made)
     }
 
     @Test func aLineThatIsMountedAlreadyChangesNothing() throws {

@@ -58,9 +58,8 @@ struct ActCommand: Command {
         // All are found before anything is done: a command that is refused has changed nothing.
         let found = try paths.map { path throws(ProgramError) in
             let beginning = LocalFiles.canonicalBeginning(of: try LocalFiles.absolute(path))
-            if let complaint = WrongMode.complaint(
-                at: beginning, in: mounts, source: { SourceName.mounted(at: $0, table) })
-            {
+            let place = LocalFiles.innermost(of: mounts, above: beginning)
+            if let place, let complaint = SourceName.mounted(at: place.mount, table).complaint(about: place.way) {
                 throw ProgramError(.usage, complaint)
             }
             let canonical: String

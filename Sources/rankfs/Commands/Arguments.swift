@@ -75,7 +75,7 @@ struct Arguments {
         case "-o": try request.options.add(list: try value(of: word))
         case _ where word.hasPrefix("-o"): try request.options.add(list: String(word.dropFirst(2)))
         case _ where word.hasPrefix("--"): try parseLongFlag(word)
-        default: throw ProgramError(.usage, UnknownOption.sentence(for: word))
+        default: throw ProgramError(.usage, OptionTable.complaint(unknown: word))
         }
     }
 
@@ -90,7 +90,7 @@ struct Arguments {
             return
         }
         guard OptionTable.definition(named: name) != nil else {
-            throw ProgramError(.usage, UnknownOption.sentence(for: name))
+            throw ProgramError(.usage, OptionTable.complaint(unknown: name))
         }
         let text: String
         if let given { text = given } else { text = try value(of: word) }
@@ -105,7 +105,7 @@ struct Arguments {
 
     /// Refuses words that may be a cookie, without repeating them: every process can read them, and shells keep them.
     private func refuseCookies() throws(ProgramError) {
-        guard !words.contains(where: Secrets.mayBe) else {
+        guard !words.contains(where: SourceRegistry.mayBeSecret) else {
             throw ProgramError(
                 .usage,
                 "a cookie may not stand on the command line, where every process can read it; `rankfs login` asks for it, "

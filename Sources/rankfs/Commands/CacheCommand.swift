@@ -90,7 +90,7 @@ struct CacheMaintenance {
 
     private func problem(_ error: Failure) -> ProgramError {
         switch error {
-        case .busy: ProgramError(.unavailable, busy(OwnMounts.holding(place.directory)))
+        case .busy: ProgramError(.unavailable, busy(MountedStatus.holder(of: place.directory)))
         case .unusable(let sentence):
             ProgramError(.unavailable, "\(LogText.escaped(sentence, limit: LogText.longestLine)).")
         default: ProgramError(.unavailable, "\(shown) cannot be used: \(error.cause).")

@@ -32,7 +32,7 @@ enum CommandTable {
         default: break
         }
         guard let definition = definition(named: first) else {
-            let nearest = UnknownOption.nearest(to: first, among: listed.map(\.name))
+            let nearest = OptionTable.nearest(to: first, among: listed.map(\.name))
             throw ProgramError(
                 .usage,
                 "there is no command \(LogText.escaped(first, limit: 80)); "

@@ -10,7 +10,7 @@ struct DemoCommand: Command {
         "demo", "[SOURCE] [MOUNTPOINT] [-o OPTION,…]", brief: "[SOURCE] [MOUNTPOINT]",
         summary: "try it: an embedded source, no network needed",
         details: """
-            Mounts the embedded source, which draws its pictures itself and speaks as the service of SOURCE does (\(SourceTable.names);
+            Mounts the embedded source, which draws its pictures itself and speaks as the service of SOURCE does (\(SourceRegistry.names);
             the first one if none is named), on MOUNTPOINT (\(standardMountPoint) if none
             is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless -o cache_dir=DIR is given.
             """

@@ -74,7 +74,7 @@ struct FetchCommand: Command {
         notes.forEach(display.tell)
         let signals = Self.arm(display: display, temporaries: temporaries)
         let newest = SourceName.mounted(at: mount, MountTable.current()).days.newest(at: now)
-        let estimate = FetchSurvey.estimate(paths, mount: mount, newest: newest)
+        let estimate = FetchEstimate(of: paths, mount: mount, newest: newest)
         let rate = status.flatMap { $0.has("network.rate") ? $0.real("network.rate") : nil }
         estimate.lines(tokens: status?.real("network.tokens") ?? 0, rate: rate).forEach(display.tell)
         guard !dryRun else {

@@ -8,7 +8,7 @@ struct MountingCommand: Command {
         "mount", "[SOURCE] MOUNTPOINT [-o OPTION,…] [--option VALUE] [-f] [-d]", brief: "[SOURCE] MOUNTPOINT",
         summary: "mount; returns when the folder answers",
         details: """
-            Mounts SOURCE (\(SourceTable.names), or demo for the embedded one) on an empty folder and returns when it answers. A folder that does
+            Mounts SOURCE (\(SourceRegistry.names), or demo for the embedded one) on an empty folder and returns when it answers. A folder that does
             not exist is made where the one that it is to be in is the user's own.
               -f   serve in this process until it is unmounted or gets SIGTERM or SIGINT
               -d   as -f, with debug lines
@@ -21,7 +21,7 @@ struct MountingCommand: Command {
 
             What the sources differ in, the default first:
 
-            \(SourceTable.help)
+            \(SourceRegistry.help)
 
             Also, behind -o, allow_other, allow_root, auto_unmount, max_read=BYTES; uid=NUMBER, gid=NUMBER, umask=OCTAL for
             the files; setuid=USER, who serves the mount if root makes it. A mount is always

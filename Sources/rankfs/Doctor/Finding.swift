@@ -113,14 +113,15 @@ enum FindingText {
     /// A verdict, its subject and the text about it.
     typealias Row = (word: String, subject: String, text: String)
 
-    /// The colours of verdicts in the terminal (ECMA-48): green, yellow and red.
-    private static let colours = ["ok": 32, "kept": 32, "note": 33, "unknown": 33, "wrong": 31, "changed": 31]
+    private static let colours: [String: TerminalColour] = [
+        "ok": .green, "kept": .green, "note": .yellow, "unknown": .yellow, "wrong": .red, "changed": .red,
+    ]
 
     /// Lines of a table: a word, coloured if wanted, a subject and a text, in columns.
     static func rows(_ rows: [Row], wordWidth: Int, isColoured: Bool) -> [String] {
         let width = rows.map(\.subject.count).max() ?? 0
         return rows.map { word, subject, text in
-            let shown = isColoured ? "\u{1B}[\(colours[word] ?? 0)m\(word)\u{1B}[0m" : word
+            let shown = isColoured ? colours[word]?.paint(word) ?? word : word
             return shown + String(repeating: " ", count: wordWidth - word.count) + subject
                 + String(repeating: " ", count: width - subject.count + 2) + text
         }

@@ -38,10 +38,7 @@ extension Finding {
     }
 
     /// A host and the result of its request.
-    struct Asked: Hashable, Sendable {
-        var host: String
-        var look: HostLook
-    }
+    typealias Asked = (host: String, look: HostLook)
 
     /// Seconds that a clock may be wrong: days appear at a moment, so a larger error shows a wrong newest day for a while.
     static let clockTolerance: Int64 = 300
@@ -235,8 +232,8 @@ private struct HostRequests {
             return await (first, second)
         }
         return Finding.network(
-            api: Finding.Asked(host: Self.authority(of: api), look: look(answers.0, at: api)),
-            image: Finding.Asked(host: Self.authority(of: image), look: look(answers.1, at: image)),
+            api: (RequestQueue.host(of: api), look(answers.0, at: api)),
+            image: (RequestQueue.host(of: image), look(answers.1, at: image)),
             proxy: settings.proxy?.authority)
     }
 
@@ -261,7 +258,7 @@ private struct HostRequests {
                 let front = FrontStop(refusal: refusal, step: 0, mark: "")
                 return .turnedAway(
                     Parts.frontSentence(
-                        Self.authority(of: url), HostPause(end: 0, front: front), settings, source: source))
+                        RequestQueue.host(of: url), HostPause(end: 0, front: front), settings, source: source))
             }
             let head = response.head
             return .answered(status: head.status, ahead: head.date.map { WallClock.now() - $0 })
@@ -282,10 +279,6 @@ private struct HostRequests {
     }
 
     /// The host, with the port unless it is the default of the scheme.
-    private static func authority(of url: String) -> String {
-        (try? OriginURL(url))?.authority ?? url
-    }
-
     private static func host(of url: String) -> String {
         (try? OriginURL(url))?.host ?? url
     }
@@ -316,7 +309,7 @@ extension Finding {
             guard let means = try TierMeans(context.settings, home: context.home) else { return [] }
             defer { means.close() }
             let (ability, ahead) = BlockingCall.wait { [store = means.store] in
-                await TierInspection(store).examine(name: ChanceName.make(), now: WallClock.now())
+                await TierInspection(store).examine(name: TierMeans.chanceName(), now: WallClock.now())
             }
             let risk = means.risk.map { Finding.note("shared tier", $0.prefix(1).uppercased() + $0.dropFirst()) }
             return [tier(ability, ahead: ahead, address: means.store.place.address)] + [risk].compactMap(\.self)

@@ -137,7 +137,7 @@ enum FetchPath {
     static func expand(
         _ path: String, of source: SourceDescription, newest: (RankingMode) -> Day
     ) throws(ProgramError) -> Expansion {
-        if let complaint = WrongMode.complaint(path, of: source) { throw ProgramError(.usage, complaint) }
+        if let complaint = source.complaint(about: path) { throw ProgramError(.usage, complaint) }
         guard case .entry(.mode(let mode), let range) = TreePath(path), let dots = range.firstRange(of: "..") else {
             return Expansion(paths: [path])
         }
@@ -165,5 +165,42 @@ enum FetchPath {
         let note = (begin, end) == (first, last) ? nil : "\(shown): published days are those from \(begin) to \(end)"
         let published = (0..<count).map { begin.advanced(by: $0) }.filter(days.contains)
         return Expansion(paths: published.map { TreePath.day(mode, $0).text }, note: note)
+    }
+}
+
+// MARK: - Rankings that do not exist
+
+extension SourceDescription {
+    /// Characters of the name that are shown.
+    private static let longestName = 80
+
+    /// The cause and the remedy for a path below the root of a mount with a ranking that the service lacks, which to the kernel is
+    /// just a missing name, or with links alone; nil if it names pictures, or none.
+    func complaint(about path: String) -> String? {
+        let path = TreePath(path)
+        let steps = path.steps
+        if steps.count >= 2, [.rankings, .dates(.all)].contains(steps[0]),
+            RankingMode(rawValue: steps[1].name).flatMap({ self[$0] }) == nil
+        {
+            return
+                "there is no ranking \(LogText.escaped(steps[1].name, limit: Self.longestName)); name one of \(listed)."
+        }
+        guard case .dates = path else { return nil }
+        return "\(path.text) has only links to days; name days, or all of a month as by-date/MODE/YEAR/MONTH/*."
+    }
+
+    /// The rankings for all readers, those for members, and a limited one as an example, as far as they exist.
+    private var listed: String {
+        let everyone = modes(isSignedIn: false)
+        let others = modes(isSignedIn: true).filter { !everyone.contains($0) }
+        let limited = rankings.filter { $0.partOf != nil }
+        // An example that says more than its kind: usually the second.
+        let example = limited.dropFirst().first ?? limited.first
+        return text(everyone) + (others.isEmpty ? "" : ", signed in also \(text(others))")
+            + (example.map { ", or one of a single content such as \($0.mode.rawValue)" } ?? "")
+    }
+
+    private func text(_ modes: [RankingMode]) -> String {
+        modes.map(\.rawValue).joined(separator: ", ")
     }
 }

@@ -1,3 +1,5 @@
+import Glibc
+import System
 import Rankings
 
 /// The progress of a fetch, and the line that shows it; pure.
@@ -250,5 +252,80 @@ struct FetchEstimate: Hashable, Sendable {
             lines.append(text)
         }
         return lines
+    }
+}
+
+// MARK: - Fetch survey
+
+extension FetchEstimate {
+    /// Sizes that the image host fails to report, after which no further size is requested.
+    private static let mostFailures = 3
+
+    /// Estimates the cost of fetching paths, without requesting listings from the service.
+    ///
+    /// Blocks: known listings are read, and unknown sizes are requested.
+    ///
+    /// - Parameters:
+    ///   - paths: Paths below the mount's root.
+    ///   - mount: The mount point.
+    ///   - newest: The newest published day.
+    init(of paths: [String], mount: String, newest: Day) {
+        // The last one is examined next; directories of directories add theirs.
+        var left = Array(paths.reversed())
+        while let path = left.popLast() {
+            let cost = Self.requests(for: path)
+            guard cost == 0 || Self.isKnown(path, mount: mount, newest: newest) else {
+                unknownListings += 1
+                requests += cost
+                continue
+            }
+            do throws(SystemError) { left += try add(path, mount: mount) } catch {
+                losses.append(FetchTally.Loss(path: path, reason: error.text))
+            }
+        }
+    }
+
+    /// Whether a mount has a listing; a lookup of the newest day would request it, and one of `latest` does not.
+    private static func isKnown(_ path: String, mount: String, newest: Day) -> Bool {
+        guard case .day(let mode, let day) = TreePath(path), day >= newest else {
+            return MountedFiles.attribute(withheldName, of: "\(mount)/\(path)") != nil
+        }
+        let latest = "\(mount)/\(TreePath.latest(mode).text)"
+        return MountedFiles.attribute("user.rankfs.day", of: latest) == day.description
+            && MountedFiles.attribute(withheldName, of: latest) != nil
+    }
+
+    /// The attribute that a directory has whose listing is stored.
+    private static let withheldName = "user.rankfs.withheld"
+
+    /// Adds a file or the files of a directory; returns the directories in it.
+    private mutating func add(_ path: String, mount: String) throws(SystemError) -> [String] {
+        let full = path.isEmpty ? mount : "\(mount)/\(path)"
+        guard MountedFiles.kind(try MountedFiles.status(of: full)) == .directory else {
+            count(full)
+            return []
+        }
+        let (names, directories) = FetchReader.parts(of: try MountedFiles.list(full), in: path)
+        // A directory of directories alone is no listing of pictures.
+        if !names.isEmpty || directories.isEmpty { knownListings += 1 }
+        withheld += MountedFiles.withheld(in: full)
+        for name in names { count("\(full)/\(name)") }
+        return directories.reversed().map { path.isEmpty ? $0 : "\(path)/\($0)" }
+    }
+
+    private mutating func count(_ file: String) {
+        files += 1
+        guard unknownSizes < Self.mostFailures, let status = try? MountedFiles.status(of: file) else {
+            unknownSizes += 1
+            return
+        }
+        let size = Int64(status.st_size)
+        bytes = bytes.adding(saturating: size)
+        if size == 0, MountedFiles.attribute(Self.withheldName, of: file) != nil {
+            withheld += 1
+        } else if MountedFiles.attribute("user.rankfs.state", of: file) == "stored" {
+            stored += 1
+            storedBytes = storedBytes.adding(saturating: size)
+        }
     }
 }

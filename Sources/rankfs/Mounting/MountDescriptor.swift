@@ -108,20 +108,3 @@ extension MountTable.Mount {
     /// Whether a user made the mount, or it was made for that user.
     func belongs(to user: UInt32) -> Bool { superOptions.contains("user_id=\(user)") }
 }
-
-/// The mounts of this user, found by the status that they report.
-enum OwnMounts {
-    /// The mount that uses a cache directory; nil if no mount reports that directory.
-    ///
-    /// Blocks for some seconds for each mount that does not answer.
-    static func holding(_ directory: String) -> (mountPoint: String, processID: Int32)? {
-        let wanted = LocalFiles.canonical(directory) ?? directory
-        for mountPoint in MountTable.current().ownMountPoints {
-            guard let document = MountedStatus.document(of: mountPoint),
-                LocalFiles.canonical(document.text("cache.directory")) == wanted
-            else { continue }
-            return (document.text("mount_point"), Int32(clamping: document.number("pid")))
-        }
-        return nil
-    }
-}

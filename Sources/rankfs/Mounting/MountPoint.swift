@@ -125,19 +125,18 @@ struct MountPoint: Hashable, Sendable {
 
 // MARK: - Remount
 
-/// `mount -o remount`: a mount keeps the options that it was made with, so a remount changes nothing or is refused.
-enum Remount {
+extension MountPoint {
     /// The time limit for reading the command lines of all processes.
-    private static let patience: Duration = .seconds(2)
+    private static let processPatience: Duration = .seconds(2)
 
-    /// Succeeds if the folder is a mount of rankfs that already has all requested options.
+    /// Remounts: a mount keeps the options that it was made with, so this succeeds if the folder is a mount of rankfs that has all requested options.
     ///
     /// Reads only tables of the kernel: the mount is not asked.
-    static func check(_ request: MountRequest) throws(ProgramError) {
+    static func remount(_ request: MountRequest) throws(ProgramError) {
         let path = MountPoint.canonical(request.mountPoint) ?? request.mountPoint
-        let served = BlockingCall.run(within: patience) { options(servedAt: [path, request.mountPoint]) } ?? nil
+        let served = BlockingCall.run(within: processPatience) { options(servedAt: [path, request.mountPoint]) } ?? nil
         let mount = MountTable.current().stack(at: path).last
-        if let refusal = refusal(path: path, mount: mount, request.options, served: served ?? MountOptions()) {
+        if let refusal = refusalOfRemount(path: path, mount: mount, request.options, served: served ?? MountOptions()) {
             throw ProgramError(.mountFailure, refusal)
         }
     }
@@ -166,7 +165,7 @@ enum Remount {
     ///   - options: The options of mount(8): those of the line in fstab or of the kernel's table, then the requested ones.
     ///   - served: The options that the mount was made with.
     /// - Returns: The reason of the refusal; nil if there is nothing to change.
-    static func refusal(
+    static func refusalOfRemount(
         path: String, mount: MountTable.Mount?, _ options: MountOptions, served: MountOptions
     ) -> String? {
         let shown = LogText.escaped(path)

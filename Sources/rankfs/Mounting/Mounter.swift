@@ -16,7 +16,7 @@ enum Mounter {
 
     /// Mounts on a folder that exists, as mount(8) requests it.
     static func mount(_ request: MountRequest) throws(ProgramError) {
-        if request.options.remounts { return try Remount.check(request) }
+        if request.options.remounts { return try MountPoint.remount(request) }
         let account = try account(of: request)
         guard request.foreground else {
             // Option mistakes of a background mount are found here too, before a process is started; only a process of another user

@@ -9,7 +9,7 @@ struct Assignment: Hashable, Sendable {
     /// Applies the assignment to settings, by its definition in the option table.
     func apply(to settings: inout Settings, context: OptionContext) throws(ProgramError) {
         guard let definition = OptionTable.definition(named: name) else {
-            throw ProgramError(place.status, place.prefix + UnknownOption.sentence(for: name))
+            throw ProgramError(place.status, place.prefix + OptionTable.complaint(unknown: name))
         }
         if definition.mayHoldSecret, !definition.mayBeSecret, place == .commandLine, value.contains("@") {
             throw ProgramError(
@@ -51,10 +51,9 @@ enum OptionPlace: Hashable, Sendable {
     }
 }
 
-/// The error texts for an option that does not exist.
-enum UnknownOption {
-    /// One sentence, with the nearest known name as the remedy.
-    static func sentence(for name: String) -> String {
+extension OptionTable {
+    /// The error text for an option that does not exist: one sentence, with the nearest known name as the remedy.
+    static func complaint(unknown name: String) -> String {
         guard !name.isEmpty else { return "an option has no name in front of its =; write NAME=VALUE." }
         let shown = LogText.escaped(name, limit: 80)
         let name = OptionTable.normalised(name)
@@ -128,7 +127,7 @@ enum ConfigurationFile {
                 continue
             }
             guard OptionTable.definition(named: String(name)) != nil else {
-                mistakes.append(place.prefix + UnknownOption.sentence(for: String(name)))
+                mistakes.append(place.prefix + OptionTable.complaint(unknown: String(name)))
                 continue
             }
             let value = trimmed(content.drop { $0 != "=" }.dropFirst())

@@ -74,7 +74,7 @@ struct MountOptions: Hashable, Sendable {
         } else if OptionTable.passedOn.contains(normalised), value == nil {
             passedOn.append(normalised)
         } else {
-            throw ProgramError(.usage, UnknownOption.sentence(for: name))
+            throw ProgramError(.usage, OptionTable.complaint(unknown: name))
         }
     }
 

@@ -258,7 +258,7 @@ enum OptionTable {
     ]
 
     /// The options that sources define.
-    private static let choices = SourceChoices.all.map { name, words, help in
+    private static let choices = SourceRegistry.choices.map { name, words, help in
         OptionDefinition(
             name, "WORD", standard: bySource, help: help, words: words.map { ($0, Optional($0)) }, of: \.choices[name])
     }
@@ -364,7 +364,7 @@ enum OptionTable {
             help: "a cookies.txt with the session to sign in with",
             mayBeSecret: true
         ) { settings, text, context throws(Failure) in
-            if Secrets.mayBe(text) {
+            if SourceRegistry.mayBeSecret(text) {
                 throw .notTaken("the name of a file that holds the cookie, never the cookie itself")
             }
             settings.cookies = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Rankings
 import System
@@ -48,7 +49,7 @@ struct SettingsLoader: Sendable {
             guard let name = variable.rest(after: ProcessEnvironment.optionPrefix)?.lowercased() else { continue }
             if OptionTable.definition(named: name) != nil {
                 assignments.append(Assignment(name: name, value: value, place: .environment(variable: variable)))
-            } else if let nearest = UnknownOption.slip(of: name) {
+            } else if let nearest = OptionTable.slip(of: name) {
                 // Variables with other names belong to other programs.
                 warnings.append(
                     "\(LogText.escaped(variable, limit: 80)) is ignored: no option has that name; did you mean "

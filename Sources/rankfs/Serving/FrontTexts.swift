@@ -4,19 +4,17 @@ import Rankings
 import Sourcing
 import Synchronization
 
-/// The texts about hosts with a front that turns programs away.
-enum FrontTexts {
-    /// The reason why no requests are sent to a host, and the remedy.
+extension SourceName {
+    /// The reason why no requests are sent to a host of the source whose front turns programs away, and the remedy.
     ///
     /// - Parameters:
     ///   - host: The host with its port, as in `HostPause`s.
     ///   - pause: A pause with a front.
-    ///   - source: The source that uses the host.
     ///   - page: The address at which a person opens the service.
     ///   - now: Unix seconds.
     /// - Returns: A sentence without its full stop.
-    static func sentence(_ host: String, _ pause: HostPause, source: SourceName, page: String, now: Int64) -> String {
-        let (host, access) = (LogText.escaped(host), source.description.access)
+    func frontSentence(_ host: String, _ pause: HostPause, page: String, now: Int64) -> String {
+        let (host, access) = (LogText.escaped(host), description.access)
         let left =
             pause.end > now
             ? "is not asked for another \(DisplayText.duration(pause.end - now))" : "is asked once as a trial"
@@ -27,7 +25,7 @@ enum FrontTexts {
                 "what stands in front of \(host) refuses this network, by every family of addresses, \(meanwhile); no "
                 + "cookie helps: try another network, or do without a VPN or proxy"
         case .challenge where access.takesClearance:
-            let name = source == .standard ? "" : " \(source.rawValue)"
+            let name = self == .standard ? "" : " \(rawValue)"
             let options = page == access.apiURL ? "" : " -o api_url=\(page)"
             let other = page != access.apiURL && access.hosts.contains(host) ? ", or \(access.apiURL)" : ""
             return

@@ -1,6 +1,7 @@
 import Catalog
 import Fuse
 import Glibc
+import HTTP
 import System
 import RankFS
 import Rankings
@@ -76,7 +77,7 @@ struct MountService {
         if !tellCaller() { stopper.stop() }
         manager.notify("READY=1\nSTATUS=serving \(request.source.rawValue) on \(LogText.escaped(mountPoint))")
         let heartbeat = Heartbeat(
-            manager, status: { status.line() }, isAlive: { Liveness.check(mountPoint, status: status, parts: parts) })
+            manager, status: { status.line() }, isAlive: { Self.isAlive(mountPoint, status: status, parts: parts) })
         heartbeat.start()
         let outcome = Result { () throws(SystemError) in try session.run() }
         heartbeat.stop()
@@ -115,7 +116,7 @@ struct MountService {
         configuration.notesRecent = settings.notesRecent
         configuration.listsWithheld = settings.listsWithheld
         configuration.isOffline = settings.isOffline
-        configuration.bridge = { Bridges.bridge(to: $0, from: request.source, MountTable.current()) }
+        configuration.bridge = { request.source.bridge(to: $0, MountTable.current()) }
         configuration.isPrivate = parts.isPrivate
         configuration.sharedTier = parts.sharedTier
         configuration.volumeName = "Rankings (\(request.source.rawValue))"
@@ -190,5 +191,24 @@ struct MountService {
             log.warning("there will be no log, for \(place.log) cannot be written: \(error.cause)")
             return try? LogFile(opening: LogFile.nowhere)
         }
+    }
+
+    /// Whether the mount answers, by the same ways as readers: checks all parts that can block, but never the network or the database.
+    ///
+    /// Blocks for as long as one of them does; must not be called from a task.
+    ///
+    /// - Parameters:
+    ///   - mountPoint: The path for a request through the kernel, like any reader's, which needs a free thread of the session.
+    ///   - status: The status, which takes the locks of the catalog, the cache, the gate and the file system.
+    ///   - parts: The parts with the network thread, which must respond.
+    /// - Returns: False if the mount answers with an error.
+    private static func isAlive(_ mountPoint: String, status: StatusSource, parts: Parts) -> Bool {
+        _ = status.document()
+        // A task that runs shows that some thread of the task pool is not blocked.
+        BlockingCall.wait {
+            await withCheckedContinuation { echo in parts.transport.echo { echo.resume() } }
+        }
+        var statistics = statvfs()
+        return unsafe statvfs(mountPoint, &statistics) == 0
     }
 }

@@ -32,7 +32,9 @@ final class Parts: Sendable {
     let meter: MeteredNetwork
     let source: any RankingSource
     /// The shared tier; nil if nothing is shared.
-    let tier: TierParts?
+    let tier: Tier?
+    /// The way to the store of the shared tier.
+    let tierMeans: TierMeans?
     let catalog: Catalog
     let cache: ImageCache
     /// Decodes data from outside, in separate processes.
@@ -56,13 +58,13 @@ final class Parts: Sendable {
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
         self.settings = settings
         self.name = name
-        let choices = try SourceChoices.of(name, settings.choices)
+        let choices = try name.choices(among: settings.choices)
         origin =
             name.isDemo && settings.apiURL == nil
             ? try EmbeddedOrigin(service: name.description.name) : nil
         let bound = min(Self.networkBound, settings.timeout / 2)
         health = HostHealth(
-            proxy: settings.proxy?.authority, now: WallClock.now, trace: { log.debug(TransferLog.line($0, $1)) },
+            proxy: settings.proxy?.authority, now: WallClock.now, trace: { log.debug(Log.line(of: $0, $1)) },
             tell: { log.record($0) })
         transport = try Self.makeTransport(
             settings, source: name, origin: origin?.url, network: bound, observer: health)
@@ -82,15 +84,16 @@ final class Parts: Sendable {
         let means = FollowedMeans(
             agent: settings.userAgent, standard: name.description.access.userAgent, path: home.configurationFile,
             sessions: sessions, site: settings.apiURL?.text ?? name.description.access.apiURL)
-        tier = try TierParts.make(
-            settings, source: name, choices: choices, place: place, home: home, maySpend: maySpend, log: log)
+        tierMeans = settings.isOffline ? nil : try TierMeans(settings, home: home)
+        tier = try tierMeans?.tier(
+            settings, source: name, choices: choices, place: place, maySpend: maySpend, log: log)
         queue = Self.makeQueue(
             transport, settings, source: name, isDemo: origin != nil, place: place, pauses: place.storedHostPauses(),
             means: { means.look() },
             report: { [tier] news, pauses in
                 place.store(hostPauses: pauses)
                 log.record(news)
-                tier?.tier.note(news, wall: WallClock.now())
+                tier?.note(news, wall: WallClock.now())
                 if case .turnedAway(let sentence) = news {
                     notices.show(.turnedAway(service: name.description.title, sentence: sentence))
                 }
@@ -103,17 +106,17 @@ final class Parts: Sendable {
                 send: { request throws(Failure) in try await client.send(request) },
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: WallClock.now))
-        tier?.tier.pause(queue)
-        source = tier?.tier.sharing(service) ?? service
+        tier?.pause(queue)
+        source = tier?.sharing(service) ?? service
         images = ImageHost(network)
         cache = try Self.openCache(
-            settings, source: name, place: place, network: bound, host: images, tier: tier?.tier.pictures,
+            settings, source: name, place: place, network: bound, host: images, tier: tier?.pictures,
             mayPreload: maySpend, log: log)
-        let listings = try place.catalog(showing: SourceChoices.text(choices, of: name))
+        let listings = try place.catalog(showing: name.text(of: choices))
         for directory in [place.catalog, listings] { ImageCache.markInherited(directory: directory) }
         catalog = try Self.openCatalog(
             settings, directory: listings, network: bound, source: source, host: images,
-            sharedSizes: tier?.tier.sizes(of: service.description) { service.signIn },
+            sharedSizes: tier?.sizes(of: service.description) { service.signIn },
             log: log)
         // Started last, because a failure above would leave it running.
         meter.start()
@@ -126,16 +129,16 @@ final class Parts: Sendable {
 
     /// What the file system removes from the shared tier; nil if nothing is shared.
     var sharedTier: SharedTier? {
-        tier.map { [source] parts in
+        tier.map { [source] tier in
             SharedTier(
-                forgetPictures: { (pictures) async throws(Failure) in try await parts.tier.forget(pictures) },
-                forgetListing: { (listing) async throws(Failure) in try await parts.tier.forget(listing, of: source) })
+                forgetPictures: { (pictures) async throws(Failure) in try await tier.forget(pictures) },
+                forgetListing: { (listing) async throws(Failure) in try await tier.forget(listing, of: source) })
         }
     }
 
     /// The previews that machines share; nil if nothing is shared.
     var sharedPreviews: (any SharedPreviews)? {
-        tier.map { [source] parts in parts.tier.previews(of: source.description) { source.signIn } }
+        tier.map { [source] tier in tier.previews(of: source.description) { source.signIn } }
     }
 
     /// Whether a listing's pictures stay off the shared tier: the user's own listings, and those that need signing in.
@@ -197,8 +200,8 @@ final class Parts: Sendable {
 
     /// The reason why no requests are sent to a host with a front.
     static func frontSentence(_ host: String, _ pause: HostPause, _ settings: Settings, source: SourceName) -> String {
-        FrontTexts.sentence(
-            host, pause, source: source, page: settings.apiURL?.text ?? source.description.access.apiURL,
+        source.frontSentence(
+            host, pause, page: settings.apiURL?.text ?? source.description.access.apiURL,
             now: WallClock.now())
     }
 
@@ -282,11 +285,12 @@ final class Parts: Sendable {
     ///
     /// Blocks; must not be called from a task.
     func close() {
-        BlockingCall.wait { [catalog, cache] in
+        BlockingCall.wait { [catalog, cache, tier] in
             await catalog.close()
             await cache.close()
+            await tier?.close()
         }
-        tier?.close()
+        tierMeans?.close()
         renderer.close()
         meter.close()
         transport.shutdown()
@@ -296,25 +300,21 @@ final class Parts: Sendable {
 
 // MARK: - Bridges
 
-/// Links from works of one source to the same works in mounts of other sources.
-enum Bridges {
-    /// The work that a web page shows, in a mount of its source by this user.
+extension SourceName {
+    /// The work that a web page shows, in a mount of its source by this user: a link from a work of this source.
     ///
     /// Reads the kernel's mount table and sends no request to a mount: their daemons may be busy with a request of this process.
     ///
     /// - Parameters:
     ///   - webPage: The address of the page.
-    ///   - source: The source of the mount that makes the query.
     ///   - table: The kernel's mount table.
     ///   - user: The user that made the mounts to consider, as in `user_id=` of fuse(4).
     /// - Returns: Nil for a page that does not show a work, and where its source is not mounted.
-    static func bridge(
-        to webPage: String, from source: SourceName, _ table: MountTable, user: UInt32 = getuid()
-    ) -> Bridge? {
-        for plugIn in SourceRegistry.all where plugIn.description.name != source.description.name {
+    func bridge(to webPage: String, _ table: MountTable, user: UInt32 = getuid()) -> Bridge? {
+        for plugIn in SourceRegistry.all where plugIn.description.name != description.name {
             guard let work = plugIn.description.work(webPage) else { continue }
             let mount = table.mounts.last { mount in
-                mount.isOwn && mount.superOptions.contains("user_id=\(user)")
+                mount.isOwn && mount.belongs(to: user)
                     && SourceName(rawValue: mount.source)?.description.name == plugIn.description.name
             }
             guard let mount else { continue }

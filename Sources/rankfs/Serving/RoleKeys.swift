@@ -115,12 +115,11 @@ enum RoleKeys {
         }
         return try BlockingCall.wait { () async throws(Failure) in try await work(ask) }
     }
-}
 
-/// The words of a command line, as the AWS tools split it without a shell: blanks separate, quotes join, a backslash escapes.
-enum CommandWords {
+    /// The words of a command line, as the AWS tools split it without a shell: blanks separate, quotes join, a backslash escapes.
+    ///
     /// Nil for a text without words, or with a quote that does not end.
-    static func split(_ text: String) -> [String]? {
+    static func words(of text: String) -> [String]? {
         var words: [String] = []
         var word: String?
         var quote: Character?

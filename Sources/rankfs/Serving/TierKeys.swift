@@ -189,7 +189,7 @@ private final class KeyPlaces: Sendable {
     }
 
     private static func program(in profiles: [KeyProfile]) -> Place? {
-        profiles.lazy.compactMap { $0["credential_process"].flatMap(CommandWords.split) }.first.map { .program($0) }
+        profiles.lazy.compactMap { $0["credential_process"].flatMap(RoleKeys.words) }.first.map { .program($0) }
     }
 
     /// The role of the container or of the machine, for Amazon's own store only: another one must not receive its token.

@@ -82,16 +82,15 @@ struct SourceName: Hashable, Sendable {
     var description: SourceDescription { plugIn.description }
 }
 
-// MARK: - Source table
+// MARK: - Help
 
-/// The table of sources in help, made from their descriptions.
-enum SourceTable {
+extension SourceRegistry {
     /// The names of the sources that are external services.
-    static var names: String { SourceRegistry.all.map(\.description.name).joined(separator: ", ") }
+    static var names: String { all.map(\.description.name).joined(separator: ", ") }
 
     /// The lines of help, for each source.
     static var help: String {
-        SourceRegistry.all.map(\.description).map { source in
+        all.map(\.description).map { source in
             let choices = source.choices.map { "\($0.name)=\($0.words.joined(separator: "|"))" }
             let images = "images=\(source.renditions.map(\.rendition.rawValue).joined(separator: "|"))"
             let facts = ([images] + choices + ["rate=\(rate(source.access.rate))"]).joined(separator: " ")

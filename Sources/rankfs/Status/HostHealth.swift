@@ -84,10 +84,9 @@ final class HostHealth: TransferObserver {
 
 // MARK: - Transfer log
 
-/// The debug line of a request that has ended.
-enum TransferLog {
-    /// `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`, or the error in place of the status.
-    static func line(_ request: HTTPRequest, _ outcome: TransferOutcome) -> String {
+extension Log {
+    /// The debug line of a request that has ended: `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`, or the error in place of the status.
+    static func line(of request: HTTPRequest, _ outcome: TransferOutcome) -> String {
         var parts: [String] = []
         if let status = outcome.status { parts.append("\(status)") }
         if let failure = outcome.failure { parts.append(text(of: failure)) }

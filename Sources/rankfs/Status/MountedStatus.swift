@@ -60,4 +60,18 @@ enum MountedStatus {
         }
         return document
     }
+
+    /// The mount that uses a cache directory; nil if no mount reports that directory.
+    ///
+    /// Blocks for some seconds for each mount that does not answer.
+    static func holder(of directory: String) -> (mountPoint: String, processID: Int32)? {
+        let wanted = LocalFiles.canonical(directory) ?? directory
+        for mountPoint in MountTable.current().ownMountPoints {
+            guard let document = document(of: mountPoint),
+                LocalFiles.canonical(document.text("cache.directory")) == wanted
+            else { continue }
+            return (document.text("mount_point"), Int32(clamping: document.number("pid")))
+        }
+        return nil
+    }
 }

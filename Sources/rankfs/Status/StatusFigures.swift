@@ -46,7 +46,7 @@ struct StatusMoment {
         cache = parts.cache.status()
         catalog = parts.catalog.status()
         thumbnails = mount.thumbnails?.figures
-        tier = parts.tier?.tier.status
+        tier = parts.tier?.status
         transfers = parts.queue.counts
         service = parts.queue.service
         pauses = parts.queue.pauses
@@ -347,9 +347,9 @@ extension StatusFigure {
             .metric("rankfs_tier_received_bytes_total", "Bytes of pictures from there."),
         .whole("tier.sent_bytes") { $0.tier?.counts.sentBytes }
             .metric("rankfs_tier_sent_bytes_total", "Bytes of pictures brought there."),
-        .whole("tier.reads") { $0.mount.parts.tier?.requests.get }
+        .whole("tier.reads") { $0.mount.parts.tierMeans?.requests.get }
             .metric(#"rankfs_tier_requests_total{kind="read"}"#, "Requests to the object store."),
-        .whole("tier.writes") { $0.mount.parts.tier?.requests.write }
+        .whole("tier.writes") { $0.mount.parts.tierMeans?.requests.write }
             .metric(#"rankfs_tier_requests_total{kind="write"}"#, ""),
         latency(0), latency(1), latency(2), latency(3),
         .whole("tier.latency.milliseconds") { $0.tier.map { Int64($0.counts.answersTook / .milliseconds(1)) } }

@@ -35,7 +35,7 @@ final class StatusSource: Sendable {
             meter.look(document)
             return meter.perSecond
         }
-        return StatusLine.text(document, rate: rate, clock: Terminal.clock)
+        return document.line(rate: rate, clock: Terminal.clock)
     }
 
     /// The present document for a reader of the mount: whole for the owner, otherwise the public part.

@@ -77,28 +77,3 @@ final class Heartbeat: Sendable {
         }
     }
 }
-
-// MARK: - Liveness
-
-/// Checks whether a mount answers, by the same ways as readers.
-enum Liveness {
-    /// Checks all parts that can block, but never the network or the database.
-    ///
-    /// Blocks for as long as one of them does; must not be called from a task.
-    ///
-    /// - Parameters:
-    ///   - mountPoint: The path for a request through the kernel, like any reader's, which needs a free thread of the session.
-    ///   - status: The status, which takes the locks of the catalog, the cache, the gate and the file system.
-    ///   - parts: The parts with the network thread, which must respond.
-    /// - Returns: False if the mount answers with an error.
-    static func check(_ mountPoint: String, status: StatusSource, parts: Parts) -> Bool {
-        _ = status.document()
-        // A task that runs shows that some thread of the task pool is not blocked.
-        BlockingCall.wait {}
-        let goesRound = DispatchSemaphore(value: 0)
-        parts.transport.echo { goesRound.signal() }
-        goesRound.wait()
-        var statistics = statvfs()
-        return unsafe statvfs(mountPoint, &statistics) == 0
-    }
-}

@@ -108,67 +108,6 @@ enum LocalFiles {
     }
 }
 
-// MARK: - Wrong mode
-
-/// The message about a path with a ranking that the service lacks, which to the kernel is just a missing name, or with links alone.
-enum WrongMode {
-    /// Characters of the name that are shown.
-    private static let longestName = 80
-
-    /// The cause and the remedy for a path below the root of a source's mount; nil if it names pictures, or none.
-    static func complaint(_ path: String, of source: SourceDescription) -> String? {
-        let path = TreePath(path)
-        let steps = path.steps
-        if steps.count >= 2, [.rankings, .dates(.all)].contains(steps[0]),
-            RankingMode(rawValue: steps[1].name).flatMap({ source[$0] }) == nil
-        {
-            return
-                "there is no ranking \(LogText.escaped(steps[1].name, limit: longestName)); name one of \(list(source))."
-        }
-        guard case .dates = path else { return nil }
-        return "\(path.text) has only links to days; name days, or all of a month as by-date/MODE/YEAR/MONTH/*."
-    }
-
-    /// The complaint about an absolute path in one of several mounts.
-    ///
-    /// - Parameters:
-    ///   - path: The path.
-    ///   - mounts: The mount points.
-    ///   - source: Returns the source that is mounted at a mount point.
-    /// - Returns: Nil for a path in none of them, and for a path with an existing ranking.
-    static func complaint(
-        at path: String, in mounts: [String], source: (_ mount: String) -> SourceDescription
-    ) -> String? {
-        LocalFiles.innermost(of: mounts, above: path).flatMap { complaint($0.way, of: source($0.mount)) }
-    }
-
-    /// The rankings for all readers, those for members, and a limited one as an example, as far as they exist.
-    private static func list(_ source: SourceDescription) -> String {
-        let everyone = source.modes(isSignedIn: false)
-        let others = source.modes(isSignedIn: true).filter { !everyone.contains($0) }
-        let limited = source.rankings.filter { $0.partOf != nil }
-        // An example that says more than its kind: usually the second.
-        let example = limited.dropFirst().first ?? limited.first
-        return text(everyone) + (others.isEmpty ? "" : ", signed in also \(text(others))")
-            + (example.map { ", or one of a single content such as \($0.mode.rawValue)" } ?? "")
-    }
-
-    private static func text(_ modes: [RankingMode]) -> String {
-        modes.map(\.rawValue).joined(separator: ", ")
-    }
-}
-
-// MARK: - Chance name
-
-/// A name that is unique on this machine and all others.
-enum ChanceName {
-    /// Letters and digits.
-    static func make() -> String {
-        var source = SystemRandomNumberGenerator()
-        return String(source.next(), radix: 36)
-    }
-}
-
 // MARK: - Companion program
 
 /// Finds the programs that this one starts.
@@ -195,21 +134,5 @@ enum CompanionProgram {
         let directory = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
         let prefix = directory.lastIndex(of: "/").map { directory[..<$0] } ?? ""
         return ["\(directory)/\(name)", "\(prefix)/libexec/rankfs/\(name)"]
-    }
-}
-
-// MARK: - Secrecy
-
-/// Protects a process's memory, which includes cookies, from all users but root.
-enum Secrecy {
-    /// Disables core dumps, and inspection by other processes of the user (PR_SET_DUMPABLE of prctl(2)), from now on.
-    ///
-    /// The user still sees the state, name, command line and limits of the process below `/proc`. Started programs inherit the
-    /// bound on core dumps; the rest ends with execve(2), and each program of this project begins with this call.
-    static func begin() {
-        // With a bound of 0 the kernel still feeds a program that collects dumps (core(5)), but not for such a process.
-        var none = rlimit(rlim_cur: 0, rlim_max: 0)
-        unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        _ = rankfs_prctl(PR_SET_DUMPABLE, 0)
     }
 }

@@ -125,33 +125,36 @@ enum HiddenPrompt {
     }
 }
 
+// MARK: - Colours
+
+/// A colour of text (ECMA-48, "SGR").
+enum TerminalColour: Int, Sendable {
+    case red = 31
+    case green
+    case yellow
+    /// The bright blue, because the plain one is hard to see on black.
+    case blue = 94
+
+    /// The text in this colour.
+    func paint(_ text: some StringProtocol) -> String { "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" }
+}
+
 // MARK: - Progress bar
 
 /// A bar between brackets, drawn with characters that every terminal has.
 enum ProgressBar {
-    /// The meaning of a bar, by colour, as in the pictures' own browser: blue is being read, green is being preloaded.
-    ///
-    /// The bright blue is used, because the plain one is hard to see on black.
-    enum Colour: String, Sendable {
-        case blue = "\u{1B}[94m"
-        case green = "\u{1B}[32m"
-    }
-
-    /// The sequence that ends every colour.
-    static let plain = "\u{1B}[0m"
-
-    /// The bar.
+    /// The bar; its colour is its meaning, as in the pictures' own browser: blue is being read, green is being preloaded.
     ///
     /// - Parameters:
     ///   - fraction: The finished part, 0 to 1; nil if unknown, which is drawn as a bar of waves.
     ///   - columns: Columns of the whole bar, brackets included; at least 3.
     ///   - colour: The colour of the finished part; nil for none.
     /// - Returns: Text of that many columns.
-    static func text(_ fraction: Double?, columns: Int, colour: Colour?) -> String {
+    static func text(_ fraction: Double?, columns: Int, colour: TerminalColour?) -> String {
         let room = max(1, columns - 2)
         let filled = fraction.map { Int(min(1, max(0, $0)) * Double(room)) } ?? room
         let done = String(repeating: fraction == nil ? "~" : "#", count: filled)
         let rest = String(repeating: "-", count: room - filled)
-        return colour.map { "[\($0.rawValue)\(done)\(plain)\(rest)]" } ?? "[\(done)\(rest)]"
+        return "[\(colour?.paint(done) ?? done)\(rest)]"
     }
 }

@@ -47,7 +47,7 @@ struct PlainWatchDisplay: WatchDisplay {
     mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool {
         let document = try MountedStatus.document(in: text, of: mountPoint)
         meter.look(document)
-        let line = StatusLine.text(document, rate: meter.perSecond, clock: Terminal.clock)
+        let line = document.line(rate: meter.perSecond, clock: Terminal.clock)
         guard line != shown, document.real("monotonic") >= told + Self.pause else { return true }
         told = document.real("monotonic")
         shown = line
@@ -133,35 +133,33 @@ struct ScreenWatchDisplay: WatchDisplay {
 
 // MARK: - Status line
 
-/// A mount's activity in one line, for service managers and for logs, as a pure function.
-enum StatusLine {
-    /// The line.
+extension StatusDocument {
+    /// The activity in one line, for service managers and for logs.
     ///
     /// - Parameters:
-    ///   - document: The status of the mount.
     ///   - rate: Bytes a second, if known.
     ///   - clock: Formats a moment for people.
     /// - Returns: Such as `reading 1, preloading 2, 3.2M/s, 812M of 2G stored; the service asked to be left alone until 12:03:00`.
-    static func text(_ document: StatusDocument, rate: Int64?, clock: (Int64) -> String) -> String {
-        let reading = document.downloads.count(where: \.isRead)
-        let preloading = document.downloads.count - reading
+    func line(rate: Int64?, clock: (Int64) -> String) -> String {
+        let reading = downloads.count(where: \.isRead)
+        let preloading = downloads.count - reading
         var parts: [String] = []
         if reading > 0 { parts.append("reading \(reading)") }
         if preloading > 0 { parts.append("preloading \(preloading)") }
         if parts.isEmpty { parts.append("idle") }
         if let rate, rate > 0 { parts.append("\(SizeText.text(rate))/s") }
-        parts.append("\(document.size("cache.stored_bytes")) of \(document.size("cache.budget")) stored")
-        return ([parts.joined(separator: ", ")] + troubles(document, clock: clock)).joined(separator: "; ")
+        parts.append("\(size("cache.stored_bytes")) of \(size("cache.budget")) stored")
+        return ([parts.joined(separator: ", ")] + troubles(clock: clock)).joined(separator: "; ")
     }
 
     /// The obstacles that limit the mount at present, each with its remedy if there is one.
-    static func troubles(_ document: StatusDocument, clock: (Int64) -> String) -> [String] {
-        var troubles = document.waits(at: document.number("time")).map { host, end in
+    func troubles(clock: (Int64) -> String) -> [String] {
+        var troubles = waits(at: number("time")).map { host, end in
             "the \(host) asked to be left alone until \(clock(end))"
         }
-        troubles += document.messages("network.troubles").map(\.text)
-        if !document.flag("cache.is_storing") { troubles.append("nothing is stored: make room on the disk") }
-        if document.text("sign_in.state") == "expired" { troubles.append("signed out: `rankfs login` again") }
+        troubles += messages("network.troubles").map(\.text)
+        if !flag("cache.is_storing") { troubles.append("nothing is stored: make room on the disk") }
+        if text("sign_in.state") == "expired" { troubles.append("signed out: `rankfs login` again") }
         return troubles
     }
 }

@@ -142,7 +142,7 @@ struct WatchFrame {
     }
 
     private func bars(
-        _ label: String, _ downloads: [StatusDocument.Download], _ colour: ProgressBar.Colour, most: Int, _ pen: Pen
+        _ label: String, _ downloads: [StatusDocument.Download], _ colour: TerminalColour, most: Int, _ pen: Pen
     ) -> [String] {
         var lines = downloads.prefix(most).map { download in
             let fraction = Self.fraction(of: download)
@@ -174,11 +174,6 @@ struct WatchFrame {
 
     /// Writes lines of one width.
     private struct Pen {
-        enum Colour: String {
-            case red = "\u{1B}[31m"
-            case yellow = "\u{1B}[33m"
-        }
-
         let room: Int
         let hasBars: Bool
         let colours: Bool
@@ -190,14 +185,14 @@ struct WatchFrame {
         private var barWidth: Int { room >= 100 ? 32 : isWide ? 22 : 12 }
 
         /// A label and a text, the label in colour.
-        func line(_ label: String, _ text: String, _ colour: Colour? = nil) -> String {
+        func line(_ label: String, _ text: String, _ colour: TerminalColour? = nil) -> String {
             let line = DisplayText.cut(padded(label) + text, to: room)
             guard let colour, colours, line.hasPrefix(label) else { return line }
-            return colour.rawValue + label + ProgressBar.plain + line.dropFirst(label.count)
+            return colour.paint(label) + line.dropFirst(label.count)
         }
 
         /// A label and a text of several lines, the label in colour.
-        func paragraph(_ label: String, _ text: String, _ colour: Colour? = nil, most: Int) -> [String] {
+        func paragraph(_ label: String, _ text: String, _ colour: TerminalColour? = nil, most: Int) -> [String] {
             let columns = max(2, room - WatchFrame.labelWidth)
             return DisplayText.wrapped(text, to: columns, most: most).enumerated().map { index, text in
                 index == 0 ? line(label, text, colour) : line("", text)
@@ -205,7 +200,7 @@ struct WatchFrame {
         }
 
         /// A label, a bar where there is room, and a text.
-        func line(_ label: String, bar: (fraction: Double?, colour: ProgressBar.Colour?), _ text: String) -> String {
+        func line(_ label: String, bar: (fraction: Double?, colour: TerminalColour?), _ text: String) -> String {
             guard hasBars else { return line(label, text) }
             let drawn = ProgressBar.text(bar.fraction, columns: barWidth, colour: colours ? bar.colour : nil)
             return padded(label) + drawn + " "

@@ -82,7 +82,7 @@ extension FuzzTarget {
         FuzzTarget(name: "status", longest: 8192, seeds: []) { bytes in
             guard let document = StatusDocument(json: bytes) else { return }
             _ = StatusCommand.summary(of: document, now: document.number("time"))
-            _ = StatusLine.text(document, rate: 7, clock: { "\($0)" })
+            _ = document.line(rate: 7, clock: { "\($0)" })
             _ = TerminalProgress(document, now: document.number("time")).sequence
             var rates = RateMeter()
             rates.look(0, at: 0)

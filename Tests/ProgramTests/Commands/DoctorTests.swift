@@ -162,14 +162,14 @@ import Testing
             Finding.HostLook.clause("a.example: the answer is not HTTP.", of: "a.example") == "the answer is not HTTP")
         #expect(Finding.HostLook.clause("b: is the network up?", of: "a.example") == "b: is the network up?")
         let text = Finding.network(
-            api: Finding.Asked(host: "a.example:81", look: .nonsense("the answer is not HTTP")),
+            api: ("a.example:81", .nonsense("the answer is not HTTP")),
             image: asked(.answered(status: 404, ahead: nil))
         ).first?.text
         #expect(text?.hasPrefix("a.example:81 does not answer as it should (the answer is not HTTP): does") == true)
     }
 
     private func asked(_ look: Finding.HostLook, _ host: String = "a.example") -> Finding.Asked {
-        Finding.Asked(host: host, look: look)
+        (host, look)
     }
 
     private static let silences: [Finding.HostLook] = [.unresolved, .unreachable("no route."), .timedOut]

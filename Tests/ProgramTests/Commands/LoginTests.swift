@@ -133,9 +133,9 @@ private let cookie = "123_" + secret
     /// Each host has its own remedy: a browser's cookies, or another name.
     @Test func whatHelpsAgainstACheckIsSaidForEachHost() throws {
         func sentence(_ source: String, _ host: String, page: String) throws -> String {
-            FrontTexts.sentence(
+            try SourceName(argument: source).frontSentence(
                 host, HostPause(end: 1800, front: FrontStop(refusal: .challenge, step: 0, mark: "")),
-                source: try SourceName(argument: source), page: page, now: 0)
+                page: page, now: 0)
         }
         let pixiv = try sentence("pixiv", "www.pixiv.net", page: "https://www.pixiv.net")
         #expect(pixiv.contains("`rankfs login cookies.txt` (") && pixiv.hasSuffix("try another network"))

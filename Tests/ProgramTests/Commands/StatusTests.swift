@@ -116,7 +116,7 @@ import Testing
             #"[{"message": "a.example: the name\n cannot be resolved; is it right?", "since": 5}]"#)
         let line = "a.example: the name\\u{a} cannot be resolved; is it right?"
         #expect(StatusCommand.summary(of: document, now: 9).contains("\n  network    \(line)\n"))
-        #expect(StatusLine.text(document, rate: nil, clock: { _ in "" }).hasSuffix("; \(line)"))
+        #expect(document.line(rate: nil, clock: { _ in "" }).hasSuffix("; \(line)"))
         #expect(StatusDocument(json: document.json) == document)
     }
 
@@ -138,7 +138,7 @@ import Testing
         let lines = WatchFrame(document: told, now: 0, clock: LogOutput.timestamp).lines(
             width: 100, height: 40, colours: false)
         #expect(!lines.isEmpty && !StatusCommand.summary(of: told, now: 0).isEmpty)
-        #expect(!StatusLine.text(told, rate: meter.perSecond, clock: LogOutput.timestamp).isEmpty)
+        #expect(!told.line(rate: meter.perSecond, clock: LogOutput.timestamp).isEmpty)
         _ = FetchEstimate.seconds(requests: 1, tokens: told.real("network.tokens"), rate: told.real("network.rate"))
     }
 

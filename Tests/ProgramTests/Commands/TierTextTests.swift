@@ -59,24 +59,24 @@ import Testing
         var settings = Settings()
         settings.apiURL = try url.map { try OriginURL($0) }
         let source = try SourceName(argument: "danbooru")
-        #expect(TierParts.service(source, settings, [:]) == name)
-        #expect(TierParts.service(source, settings, ["rating": "explicit"]) == name + "-rating_explicit")
+        #expect(TierMeans.service(source, settings, [:]) == name)
+        #expect(TierMeans.service(source, settings, ["rating": "explicit"]) == name + "-rating_explicit")
         var inner = settings
         inner.apiURL = try OriginURL("http://127.0.0.1:8080/Inner/one")
-        let found = TierParts.service(source, inner, [:])
+        let found = TierMeans.service(source, inner, [:])
         #expect(
             found.hasPrefix("danbooru-127.0.0.1_8080-")
                 && found.utf8.count == "danbooru-127.0.0.1_8080-".utf8.count + 16)
         inner.apiURL = try OriginURL("http://127.0.0.1:8080/inner/one")
-        #expect(TierParts.service(source, inner, [:]) != found)
+        #expect(TierMeans.service(source, inner, [:]) != found)
     }
 
     @Test func whatIsInventedIsNoService() throws {
         let demo = SourceName.demo(of: try SourceName(argument: "danbooru"))
-        #expect(TierParts.service(demo, Settings(), [:]) == demo.rawValue)
+        #expect(TierMeans.service(demo, Settings(), [:]) == demo.rawValue)
         var settings = Settings()
         settings.apiURL = try OriginURL("http://127.0.0.1:8080")
-        #expect(TierParts.service(demo, settings, [:]) == "danbooru-127.0.0.1_8080")
+        #expect(TierMeans.service(demo, settings, [:]) == "danbooru-127.0.0.1_8080")
     }
 
     @Test func whatWasVerifiedIsTold() {

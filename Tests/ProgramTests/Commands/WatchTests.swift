@@ -193,7 +193,7 @@ import Testing
         let clock: (Int64) -> String = { "[\($0)]" }
         var document = StatusDocument.sample
         #expect(
-            StatusLine.text(document, rate: 3_355_443, clock: clock)
+            document.line(rate: 3_355_443, clock: clock)
                 == "reading 1, preloading 1, 3.1M/s, 5M of 2G stored; the service asked to be left alone until [5000]")
         document["cache.downloads"] = .array([])
         document["network.closed_until"] = .null
@@ -201,7 +201,7 @@ import Testing
         document["cache.is_storing"] = .bool(false)
         document["sign_in.state"] = .string("expired")
         #expect(
-            StatusLine.text(document, rate: 0, clock: clock)
+            document.line(rate: 0, clock: clock)
                 == "idle, 5M of 2G stored; the image host asked to be left alone until [9000]; "
                 + "nothing is stored: make room on the disk; signed out: `rankfs login` again")
     }

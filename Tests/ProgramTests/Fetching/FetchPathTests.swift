@@ -64,11 +64,7 @@ import Testing
                 && error.message.contains("daily_r18") && error.message.hasSuffix(".")
                 && !error.message.contains("\u{1B}")
         }
-        #expect(
-            WrongMode.complaint(
-                at: "/m/n/\(path)", in: ["/m", "/m/n"], source: { _ in SourceName.standard.description }) != nil)
-        #expect(
-            WrongMode.complaint(at: "/x/\(path)", in: ["/m"], source: { _ in SourceName.standard.description }) == nil)
+        #expect(SourceName.standard.description.complaint(about: path) != nil)
     }
 
     @Test(arguments: [

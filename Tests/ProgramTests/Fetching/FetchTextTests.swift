@@ -114,8 +114,8 @@ import Testing
                 at: folder.appending(path: name), withIntermediateDirectories: true)
         }
         try Data("bytes".utf8).write(to: folder.appending(path: "x/y/z"))
-        let estimate = FetchSurvey.estimate(
-            ["ranking/daily", "x"], mount: folder.path, newest: try #require(Day("2024-05-03")))
+        let estimate = FetchEstimate(
+            of: ["ranking/daily", "x"], mount: folder.path, newest: try #require(Day("2024-05-03")))
         #expect(estimate.unknownListings == 2 && estimate.requests == 20, "each day once")
         #expect(estimate.files == 1 && estimate.bytes == 5 && estimate.knownListings == 1)
         #expect(estimate.losses.isEmpty)

@@ -161,13 +161,13 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
     }
 
     @Test func anOptionWithoutANameIsSaidToHaveNone() {
-        #expect(UnknownOption.sentence(for: "").contains("no name"))
-        #expect(UnknownOption.sentence(for: "topp").contains("did you mean top"))
-        #expect(!UnknownOption.sentence(for: "foo").contains("did you mean"))
-        #expect(UnknownOption.sentence(for: "allow_other").hasSuffix("written `-o allow_other`."))
-        #expect(UnknownOption.sentence(for: "max-read").hasSuffix("written `-o max_read=VALUE`."))
+        #expect(OptionTable.complaint(unknown: "").contains("no name"))
+        #expect(OptionTable.complaint(unknown: "topp").contains("did you mean top"))
+        #expect(!OptionTable.complaint(unknown: "foo").contains("did you mean"))
+        #expect(OptionTable.complaint(unknown: "allow_other").hasSuffix("written `-o allow_other`."))
+        #expect(OptionTable.complaint(unknown: "max-read").hasSuffix("written `-o max_read=VALUE`."))
         #expect(error { _ = try load(file: "uid = 5") }?.message.hasSuffix("written `-o uid=VALUE`.") == true)
-        #expect(!UnknownOption.sentence(for: "remount").contains("did you mean"))
+        #expect(!OptionTable.complaint(unknown: "remount").contains("did you mean"))
     }
 
     @Test func variablesThatNearlyNameAnOptionAreTold() throws {
@@ -198,10 +198,10 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
 
     @Test func nearestNames() {
         let names = OptionTable.all.map(\.name)
-        #expect(UnknownOption.nearest(to: "cachesize", among: names) == "cache_size")
-        #expect(UnknownOption.nearest(to: "time_out", among: names) == "timeout")
-        #expect(UnknownOption.nearest(to: "entirely_else", among: names) == nil)
-        #expect(UnknownOption.nearest(to: String(repeating: "x", count: 100_000), among: names) == nil)
+        #expect(OptionTable.nearest(to: "cachesize", among: names) == "cache_size")
+        #expect(OptionTable.nearest(to: "time_out", among: names) == "timeout")
+        #expect(OptionTable.nearest(to: "entirely_else", among: names) == nil)
+        #expect(OptionTable.nearest(to: String(repeating: "x", count: 100_000), among: names) == nil)
     }
 
     @Test func helpNamesEveryOption() throws {

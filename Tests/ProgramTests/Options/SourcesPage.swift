@@ -51,7 +51,7 @@ enum SourcesPage {
         ("size in the listing", { $0.tellsSizes ? "of originals; every original is checked by its digest" : nil }),
         ("own options", { $0.choices.isEmpty ? nil : $0.choices.map(choice).joined(separator: "; ") }),
         ("formats", { $0.fileExtensions.sorted().joined(separator: ", ") }),
-        ("API requests", { "\($0.access.burst) at once, then \(SourceTable.rate($0.access.rate)) a second" }),
+        ("API requests", { "\($0.access.burst) at once, then \(SourceRegistry.rate($0.access.rate)) a second" }),
         ("User-Agent", { $0.access.userAgentText }),
         ("hosts", { $0.access.hosts.sorted().joined(separator: ", ") }),
     ]

@@ -14,7 +14,7 @@ import Testing
     private static func bridge(_ page: String, _ mounts: [String], from source: String = "demo") -> String? {
         let table = MountTable(text: Array(mounts.joined(separator: "\n").utf8))
         guard let source = SourceName(rawValue: source) else { return nil }
-        return Bridges.bridge(to: page, from: source, table, user: 1000).map { "\($0.name) \($0.target)" }
+        return source.bridge(to: page, table, user: 1000).map { "\($0.name) \($0.target)" }
     }
 
     private static let page = "https://www.pixiv.net/artworks/123"

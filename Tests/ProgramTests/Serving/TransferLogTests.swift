@@ -12,11 +12,12 @@ import Testing
     }
 
     @Test func eachEndIsALine() {
-        let answered = TransferLog.line(
-            Self.request("https://i.example/a/1_p0.jpg?token=secret&p=2"),
+        let answered = Log.line(
+            of:
+                Self.request("https://i.example/a/1_p0.jpg?token=secret&p=2"),
             TransferOutcome(status: 200, bytes: 3, duration: .milliseconds(12)))
         #expect(answered == "picture GET i.example/a/1_p0.jpg?p=2: 200, 3 B in 12 ms")
-        let failed = TransferLog.line(Self.request("https://i.example/b"), TransferOutcome(failure: .timedOut))
+        let failed = Log.line(of: Self.request("https://i.example/b"), TransferOutcome(failure: .timedOut))
         #expect(failed == "picture GET i.example/b: timed out, 0 B in 0 ms")
     }
 
@@ -29,6 +30,6 @@ import Testing
         ("https://h", "h"), ("https://h?mode=daily", "h?mode=daily"), ("https://h/a@b", "h/a@b"), ("", ""),
     ])
     func addressesTellNoSecrets(_ url: String, shown: String) {
-        #expect(TransferLog.shown(url) == shown)
+        #expect(Log.shown(url) == shown)
     }
 }

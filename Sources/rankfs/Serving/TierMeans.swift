@@ -4,73 +4,8 @@ import System
 import Rankings
 import Sourcing
 
-/// The shared tier of a mount, connected according to the settings.
-///
-/// It has its own transport, so that neither the tier nor the service waits for the other.
-///
-/// ## Concurrency
-///
-/// Built and closed on the main thread; its parts are used from any thread.
-final class TierParts: Sendable {
-    let tier: Tier
-    private let means: TierMeans
-
-    private init(_ tier: Tier, _ means: TierMeans) {
-        self.tier = tier
-        self.means = means
-    }
-
-    /// Makes the tier; nil if the settings name none, or if the mount is offline.
-    static func make(
-        _ settings: Settings, source: SourceName, choices: [String: String], place: CachePlace, home: Home,
-        maySpend: @escaping @Sendable () -> Bool, log: Log
-    ) throws(ProgramError) -> TierParts? {
-        guard !settings.isOffline, let means = try TierMeans(settings, home: home) else { return nil }
-        let configuration = Tier.Configuration(
-            service: service(source, settings, choices), pictures: service(source, settings, [:]),
-            directory: place.catalog,
-            sharesPrivate: settings.sharesPrivate, mayWrite: settings.writesToTier, maySpend: maySpend,
-            owner: ChanceName.make())
-        if let risk = means.risk { log.warning(risk) }
-        do throws(DatabaseError) {
-            return TierParts(try Tier(configuration, store: means.store) { log.record($0) }, means)
-        } catch {
-            means.close()
-            throw ProgramError(
-                .cannotCreate, "the list of uploads in \(LogText.escaped(place.catalog)) cannot be used: \(error).")
-        }
-    }
-
-    /// The name of the service in object keys; it differs wherever the listed works differ, and without choices wherever pictures do.
-    static func service(_ source: SourceName, _ settings: Settings, _ choices: [String: String]) -> String {
-        let origin =
-            settings.apiURL.map { url in
-                // Paths have characters that keys lack.
-                url.path.isEmpty ? "-\(url.authority)" : "-\(url.authority)-\(XXH3.hex(Array(url.path.utf8)))"
-            } ?? ""
-        let chosen = SourceChoices.text(choices, of: source)
-        // What an embedded origin invents is no picture of the service.
-        let own = source.isDemo && settings.apiURL == nil ? source.rawValue : source.description.name
-        let name = own + origin + (chosen.isEmpty ? "" : "-" + chosen)
-        return String(
-            decoding: name.utf8.map { byte in
-                (48...57).contains(byte) || (97...122).contains(byte) || byte == 45 || byte == 46 ? byte : 95
-            }, as: UTF8.self)
-    }
-
-    /// Counts of the requests to the object store since the start.
-    var requests: RequestCounts {
-        means.transport.requestCounts.first { $0.purpose == .tier }?.counts ?? RequestCounts()
-    }
-
-    /// Ends uploads, then closes the transport; blocks, must not be called from a task.
-    func close() {
-        BlockingCall.wait { [tier] in await tier.close() }
-        means.close()
-    }
-}
-
-/// The object store that the settings name, and the transport to it.
+/// The object store that the settings name, and the transport to it: its own, so that neither the tier nor the service waits for the
+/// other.
 struct TierMeans {
     let store: ObjectStore
     let transport: CurlTransport
@@ -107,6 +42,52 @@ struct TierMeans {
             throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
         }
         store = ObjectStore(place, keys: keys, secret: secret, transport: RequestQueue(transport))
+    }
+
+    /// Makes the shared tier of a mount.
+    func tier(
+        _ settings: Settings, source: SourceName, choices: [String: String], place: CachePlace,
+        maySpend: @escaping @Sendable () -> Bool, log: Log
+    ) throws(ProgramError) -> Tier {
+        let configuration = Tier.Configuration(
+            service: Self.service(source, settings, choices), pictures: Self.service(source, settings, [:]),
+            directory: place.catalog,
+            sharesPrivate: settings.sharesPrivate, mayWrite: settings.writesToTier, maySpend: maySpend,
+            owner: Self.chanceName())
+        if let risk { log.warning(risk) }
+        do throws(DatabaseError) { return try Tier(configuration, store: store) { log.record($0) } } catch {
+            close()
+            throw ProgramError(
+                .cannotCreate, "the list of uploads in \(LogText.escaped(place.catalog)) cannot be used: \(error).")
+        }
+    }
+
+    /// The name of the service in object keys; it differs wherever the listed works differ, and without choices wherever pictures do.
+    static func service(_ source: SourceName, _ settings: Settings, _ choices: [String: String]) -> String {
+        let origin =
+            settings.apiURL.map { url in
+                // Paths have characters that keys lack.
+                url.path.isEmpty ? "-\(url.authority)" : "-\(url.authority)-\(XXH3.hex(Array(url.path.utf8)))"
+            } ?? ""
+        let chosen = source.text(of: choices)
+        // What an embedded origin invents is no picture of the service.
+        let own = source.isDemo && settings.apiURL == nil ? source.rawValue : source.description.name
+        let name = own + origin + (chosen.isEmpty ? "" : "-" + chosen)
+        return String(
+            decoding: name.utf8.map { byte in
+                (48...57).contains(byte) || (97...122).contains(byte) || byte == 45 || byte == 46 ? byte : 95
+            }, as: UTF8.self)
+    }
+
+    /// Counts of the requests to the object store since the start.
+    var requests: RequestCounts {
+        transport.requestCounts.first { $0.purpose == .tier }?.counts ?? RequestCounts()
+    }
+
+    /// A name that is unique on this machine and all others: letters and digits.
+    static func chanceName() -> String {
+        var source = SystemRandomNumberGenerator()
+        return String(source.next(), radix: 36)
     }
 
     /// Ends the reading of keys, and closes the transport; blocks, must not be called from a task.
