@@ -3,36 +3,30 @@ import RankFS
 
 /// The finding on the desktop.
 extension Finding {
-    /// The requirement of a file manager for actions that is missing.
-    enum ManagerLack: Hashable, Sendable {
-        /// The files of rankfs, which `make install` and the package put in place.
-        case actions
-        /// A package that runs these files.
-        case package(String)
-    }
+    /// The package of this program, with the actions for file managers.
+    static let ownPackage = "rankfs"
 
     /// The finding on the desktop, never `.wrong`: a mount needs nothing of the desktop.
     ///
     /// - Parameters:
-    ///   - managers: The installed file managers.
+    ///   - managers: The installed file managers, each with the package that it lacks for actions, which may be this program's own.
     ///   - thumbnails: The state of the user's store of thumbnails.
     ///   - hasBus: Whether the user's session bus is available.
     /// - Returns: A note if something can be installed.
     static func desktop(
-        _ managers: [(name: String, lack: ManagerLack?)], thumbnails: ThumbnailLook, hasBus: Bool
+        _ managers: [(name: String, lack: String?)], thumbnails: ThumbnailLook, hasBus: Bool
     ) -> Finding {
         let subject = "desktop"
         let ready = managers.filter { $0.lack == nil }.map(\.name)
-        let bare = managers.filter { $0.lack == .actions }.map(\.name)
-        let wanting = managers.compactMap { manager -> String? in
-            guard case .package(let package)? = manager.lack else { return nil }
-            return "\(manager.name) wants the package \(package) for them"
+        let bare = managers.filter { $0.lack == ownPackage }.map(\.name)
+        let wanting = managers.compactMap { manager in
+            manager.lack.flatMap { $0 == ownPackage ? nil : "\(manager.name) wants the package \($0) for them" }
         }
         var parts: [String] = []
         if managers.isEmpty { parts.append("no file manager with actions is here") }
         if !ready.isEmpty { parts.append("actions in \(ready.joined(separator: ", "))") }
         parts += wanting
-        if !bare.isEmpty { parts.append("no actions in \(bare.joined(separator: ", ")): install rankfs") }
+        if !bare.isEmpty { parts.append("no actions in \(bare.joined(separator: ", ")): install \(ownPackage)") }
         parts.append(thumbnails.isPossible ? "thumbnails are possible" : "no thumbnails")
         parts.append(hasBus ? "notifications go to the session bus" : "no session bus, so no notifications")
         let text = parts.joined(separator: "; ") + "."
@@ -59,44 +53,38 @@ extension Finding {
         var program: KnownPrograms.FileManager
         /// The path below a data directory (XDG Base Directory Specification 0.8).
         var actions: String
-        var needs: [Need]
-    }
-
-    /// A package, recognised by files below a directory of libraries or of Python's packages: one of them is enough.
-    private struct Need {
-        var files: [String]
-        var package: String
-
-        init(_ package: String, _ files: String...) {
-            self.files = files
-            self.package = package
-        }
+        /// The packages, each recognised by files below a directory of libraries or of Python's packages: one of them is enough.
+        var needs: [(package: String, files: [String])]
     }
 
     private static let managers = [
         Manager(
             program: KnownPrograms.nautilus, actions: "nautilus-python/extensions/rankfs_menu.py",
             needs: [
-                Need(
-                    "python3-nautilus", "nautilus/extensions-4/libnautilus-python.so",
-                    "nautilus/extensions-3.0/libnautilus-python.so")
+                (
+                    "python3-nautilus",
+                    [
+                        "nautilus/extensions-4/libnautilus-python.so",
+                        "nautilus/extensions-3.0/libnautilus-python.so",
+                    ]
+                )
             ]),
         Manager(
             program: KnownPrograms.nemo, actions: "nemo-python/extensions/rankfs_menu.py",
-            needs: [Need("nemo-python", "nemo/extensions-3.0/libnemo-python.so")]),
+            needs: [("nemo-python", ["nemo/extensions-3.0/libnemo-python.so"])]),
         Manager(
             program: KnownPrograms.caja, actions: "caja-python/extensions/rankfs_menu.py",
-            needs: [Need("python3-caja", "caja/extensions-2.0/libcaja-python.so")]),
+            needs: [("python3-caja", ["caja/extensions-2.0/libcaja-python.so"])]),
         // Without the typelib thunarx-python crashes Thunar on any file, so no actions are installed then.
         Manager(
             program: KnownPrograms.thunar, actions: "thunarx-python/extensions/rankfs_menu.py",
             needs: [
-                Need("gir1.2-thunarx-3.0", "girepository-1.0/Thunarx-3.0.typelib"),
-                Need("thunarx-python", "thunarx-3/thunarx-python.so"),
+                ("gir1.2-thunarx-3.0", ["girepository-1.0/Thunarx-3.0.typelib"]),
+                ("thunarx-python", ["thunarx-3/thunarx-python.so"]),
             ]),
         Manager(
             program: KnownPrograms.dolphin, actions: "kio/servicemenus/rankfs-keep.desktop",
-            needs: [Need("python3-gi", "gi/__init__.py")]),
+            needs: [("python3-gi", ["gi/__init__.py"])]),
     ]
 
     /// Finds the installed file managers and the session bus; writes nothing.
@@ -107,9 +95,8 @@ extension Finding {
             (context.home.dataDirectory.map { [$0] } ?? [])
             + list(variables["XDG_DATA_DIRS"], standard: "/usr/local/share:/usr/share")
         let installed = managers.filter { isThere($0.program.program, in: programs) }.map { manager in
-            let need = manager.needs.first { !$0.files.contains { isThere($0, in: libraries) } }
-            let lack = need.map { ManagerLack.package($0.package) }
-            return (manager.program.name, lack ?? (isThere(manager.actions, in: data) ? nil : .actions))
+            let lack = manager.needs.first { !$0.files.contains { isThere($0, in: libraries) } }?.package
+            return (manager.program.name, lack ?? (isThere(manager.actions, in: data) ? nil : ownPackage))
         }
         return [
             desktop(

@@ -172,22 +172,16 @@ final class ExportFolder: Sendable {
     func error(_ failure: SystemError?, path file: String) -> ProgramError {
         let folder = LogText.escaped(path)
         let shown = LogText.escaped("\(path)/\(file)")
-        switch failure?.code {
-        case ENOSPC, EDQUOT:
-            return ProgramError(
-                .cannotCreate,
-                "the disk of \(folder) is full; make room and run the same command, which goes on from here.")
-        case EFBIG:
-            return ProgramError(
-                .cannotCreate,
-                "\(shown) is larger than files may be there; raise that limit (`ulimit -f`) or name another folder.")
-        case EISDIR, ENOTEMPTY, EEXIST:
-            return ProgramError(.cannotCreate, "\(shown) is a folder; move it away or name another folder.")
-        default:
-            return ProgramError(
-                .cannotCreate,
-                "\(shown) cannot be written: \(failure?.text ?? "no reason given"); name another folder.")
-        }
+        let sentence =
+            switch failure?.code {
+            case ENOSPC, EDQUOT:
+                "the disk of \(folder) is full; make room and run the same command, which goes on from here."
+            case EFBIG:
+                "\(shown) is larger than files may be there; raise that limit (`ulimit -f`) or name another folder."
+            case EISDIR, ENOTEMPTY, EEXIST: "\(shown) is a folder; move it away or name another folder."
+            default: "\(shown) cannot be written: \(failure?.text ?? "no reason given"); name another folder."
+            }
+        return ProgramError(.cannotCreate, sentence)
     }
 }
 

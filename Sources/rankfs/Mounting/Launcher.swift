@@ -4,8 +4,8 @@ import System
 
 /// Starts the serving process and waits until its mount answers.
 enum Launcher {
-    /// The message that the serving process writes to the ready descriptor once it has mounted.
-    static let readyMessage: [UInt8] = Array("ready\n".utf8)
+    /// The line that the serving process writes to the ready descriptor once it has mounted.
+    static let readyLine = "ready"
 
     /// Milliseconds: opening a large cache takes seconds on a slow disk, and waiting for an older daemon's lock takes 6 s.
     private static let startPatience: Int32 = 60_000
@@ -20,20 +20,10 @@ enum Launcher {
     /// - Throws: `ProgramError`; with an empty message if the serving process has already written the reason to the standard error
     ///   stream.
     static func start(_ request: MountRequest, as account: Account? = nil) throws(ProgramError) {
-        let ends: (own: Channel, other: Channel)
-        do throws(SystemError) { ends = try Channel.pair() } catch {
-            throw ProgramError(.system, "no socket can be made: \(error.text).")
-        }
-        defer { ends.own.close() }
-        let process: pid_t
-        do throws(SystemError) {
-            defer { ends.other.close() }
-            process = try ChildProcess.start(
-                "/proc/self/exe", arguments(for: request), inheriting: [ends.other.descriptor])
-        } catch {
-            throw ProgramError(.system, "the serving process cannot be started: \(error.text).")
-        }
-        try waitUntilReady(ends.own.descriptor, process: process)
+        let (process, channel) = try Channel.start(
+            "/proc/self/exe", arguments(for: request), called: "the serving process")
+        defer { channel.close() }
+        try waitUntilReady(channel, process: process)
         // The kernel shows such a mount to its user, not to root.
         try account?.become()
         try waitUntilAnswering(request.mountPoint, process: process)
@@ -55,18 +45,13 @@ enum Launcher {
         closefrom(descriptor + 1)
     }
 
-    private static func waitUntilReady(_ descriptor: Int32, process: pid_t) throws(ProgramError) {
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        var count: Int32
-        repeat { count = unsafe poll(&waiting, 1, startPatience) } while count < 0 && errno == EINTR
-        guard count > 0 else {
+    private static func waitUntilReady(_ channel: Channel, process: pid_t) throws(ProgramError) {
+        guard let line = channel.firstLine(upTo: readyLine.utf8.count + 1, within: startPatience) else {
             kill(process, SIGTERM)
             throw ProgramError(
                 .unavailable, "the mount was not ready within a minute and was given up; look into its log.")
         }
-        var message = [UInt8](repeating: 0, count: readyMessage.count)
-        let received = unsafe message.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-        if received == readyMessage.count, message == readyMessage { return }
+        if line == readyLine { return }
         let end = ChildProcess.wait(for: process)
         if let status = end.status.flatMap(ExitStatus.init(rawValue:)), status != .success {
             throw ProgramError(status, "")

@@ -28,31 +28,25 @@ struct MountPoint: Hashable, Sendable {
     /// Decides from the mounts on exactly this path (top last) and the result of examining it.
     static func decide(path: String, mounts: [MountTable.Mount], look: Look) -> Decision {
         let shown = LogText.escaped(path)
-        if let top = mounts.last, top.isOwn {
+        let isMounted = mounts.last?.isOwn == true
+        if isMounted, [.failed(ENOTCONN), .failed(ECONNABORTED)].contains(look) { return .recover }
+        if !isMounted, look == .directory(isEmpty: true) { return .mount }
+        let reason =
             switch look {
-            case .failed(ENOTCONN), .failed(ECONNABORTED): return .recover
-            case .silent:
-                return .refuse(
-                    "\(shown) is busy: a mount there does not answer; end its process or run `rankfs unmount \(shown)`."
-                )
+            case .silent where isMounted:
+                "is busy: a mount there does not answer; end its process or run `rankfs unmount \(shown)`"
             // The kernel does not let other users see whether the mount is alive.
-            case .failed(EACCES):
-                return .refuse("\(shown) is a mount of another user's; name another folder, or have them unmount it.")
-            default: return .refuse("\(shown) is already mounted; unmount it first with `rankfs unmount \(shown)`.")
+            case .failed(EACCES) where isMounted:
+                "is a mount of another user's; name another folder, or have them unmount it"
+            case _ where isMounted: "is already mounted; unmount it first with `rankfs unmount \(shown)`"
+            case .directory: "is not empty; what is in it would be hidden, so name an empty folder"
+            case .missing: "does not exist; make the folder first with `mkdir -p`"
+            case .notADirectory: "is not a folder; name an empty folder"
+            case .failed(let code):
+                "cannot be used as a mount point: \(SystemError(code: code).text); name another folder"
+            case .silent: "does not answer; unmount what is there or name another folder"
             }
-        }
-        switch look {
-        case .directory(isEmpty: true): return .mount
-        case .directory(isEmpty: false):
-            return .refuse("\(shown) is not empty; what is in it would be hidden, so name an empty folder.")
-        case .missing: return .refuse("\(shown) does not exist; make the folder first with `mkdir -p`.")
-        case .notADirectory: return .refuse("\(shown) is not a folder; name an empty folder.")
-        case .failed(let code):
-            return .refuse(
-                "\(shown) cannot be used as a mount point: \(SystemError(code: code).text); name another folder."
-            )
-        case .silent: return .refuse("\(shown) does not answer; unmount what is there or name another folder.")
-        }
+        return .refuse("\(shown) \(reason).")
     }
 
     /// Makes the folder ready for mounting and returns its canonical path.

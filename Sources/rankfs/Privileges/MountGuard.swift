@@ -46,18 +46,10 @@ struct MountGuard: Sendable {
                 "/dev/fuse cannot be opened: \(SystemError.last().text); load the kernel module with `modprobe fuse`."
             )
         }
-        let ends: (own: Channel, other: Channel)
-        do throws(SystemError) { ends = try Channel.pair() } catch {
-            throw ProgramError(.system, "no socket can be made: \(error.text).")
-        }
-        defer { ends.other.close() }
         let mount = try GuardedMount(request, for: account)
-        do throws(SystemError) {
-            _ = try ChildProcess.start("/proc/self/exe", mount.arguments, inheriting: [ends.other.descriptor, device])
-        } catch {
-            throw ProgramError(.system, "the mounting process cannot be started: \(error.text).")
-        }
-        return MountGuard(device: device, channel: ends.own, mount: mount)
+        let started = try Channel.start(
+            "/proc/self/exe", mount.arguments, inheriting: [device], called: "the mounting process")
+        return MountGuard(device: device, channel: started.channel, mount: mount)
     }
 
     /// Has the guard check the folder, and returns its canonical path.
@@ -156,9 +148,12 @@ struct GuardedMount: Command {
 
     /// Parses the words that follow the command's name.
     init(words: [String]) throws(ProgramError) {
+        let device = words.count == 8 ? words[7] : nil
+        let numbers = device?.split(separator: ":", omittingEmptySubsequences: false).map { UInt32($0) }
         guard words.count == 7 || words.count == 8, let source = SourceName(rawValue: words[0]),
             words[1].hasPrefix("/"),
-            let user = UInt32(words[2]), let group = UInt32(words[3]), let longestRead = UInt32(words[6])
+            let user = UInt32(words[2]), let group = UInt32(words[3]), let longestRead = UInt32(words[6]),
+            numbers.map({ $0.count == 2 && !$0.contains(nil) }) ?? true
         else { throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.") }
         self.source = source
         mountPoint = words[1]
@@ -167,11 +162,7 @@ struct GuardedMount: Command {
         name = words[4]
         allowsOthers = words[5] == "1"
         self.longestRead = longestRead
-        mounted = words.count == 8 ? words[7] : nil
-        let numbers = mounted?.split(separator: ":", omittingEmptySubsequences: false).map { UInt32($0) }
-        guard numbers.map({ $0.count == 2 && !$0.contains(nil) }) ?? true else {
-            throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.")
-        }
+        mounted = device
     }
 
     // MARK: Its work
@@ -255,7 +246,7 @@ struct GuardedMount: Command {
         // Without O_DIRECTORY, which would make an automounter mount here.
         let folder = unsafe rankfs_open_path(path)
         guard folder >= 0, let status = fileStatus(open: folder), status.st_mode.isDirectory,
-            LocalFiles.target(ofDescriptor: folder) == path
+            LocalFiles.link("/proc/self/fd/\(folder)") == path
         else { throw ProgramError(.mountFailure, "\(shown) is not a folder any more; try again.") }
         let isAutomounters = rankfs_file_system_type(folder) == Self.autofs
         guard status.st_uid == user || isAutomounters else {

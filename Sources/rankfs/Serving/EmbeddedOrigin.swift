@@ -12,7 +12,7 @@ final class EmbeddedOrigin: Sendable {
     let url: String
     private let process: pid_t
     /// The socket to the origin; the origin ends when it is closed, also by the end of this process.
-    private let connection: Int32
+    private let channel: Channel
 
     private static let program = "rankfs-origin"
     /// The beginning of the line that it writes when it serves.
@@ -29,25 +29,13 @@ final class EmbeddedOrigin: Sendable {
     /// - Parameter service: The name of the source that the origin imitates.
     /// - Throws: unavailable or system, if it does not start.
     init(service: String) throws(ProgramError) {
-        let path = try CompanionProgram.path(of: Self.program)
-        let ends: (own: Channel, other: Channel)
-        do throws(SystemError) { ends = try Channel.pair() } catch {
-            throw ProgramError(.system, "no socket can be made: \(error.text).")
-        }
-        do throws(SystemError) {
-            defer { ends.other.close() }
-            // With pictures of every rating: the mount itself requests the ratings to show.
-            process = try ChildProcess.start(
-                path, [Self.program, "--parent", "3", "--service", service, "--unsafe"],
-                inheriting: [ends.other.descriptor])
-        } catch {
-            ends.own.close()
-            throw ProgramError(.system, "\(LogText.escaped(path)) cannot be started: \(error.text).")
-        }
-        connection = ends.own.descriptor
-        let line = Self.line(from: connection)
+        let path = try LocalFiles.program(named: Self.program)
+        // With pictures of every rating: the mount itself requests the ratings to show.
+        let arguments = [Self.program, "--parent", "3", "--service", service, "--unsafe"]
+        (process, channel) = try Channel.start(path, arguments, called: LogText.escaped(path))
+        let line = channel.firstLine(upTo: Self.longestLine, within: Self.patience) ?? ""
         guard line.hasPrefix(Self.greeting) else {
-            Self.end(process, connection)
+            Self.end(process, channel)
             throw ProgramError(
                 .unavailable,
                 line.isEmpty
@@ -59,29 +47,12 @@ final class EmbeddedOrigin: Sendable {
 
     /// Ends the origin; it holds nothing that needs to be kept.
     func stop() {
-        Self.end(process, connection)
+        Self.end(process, channel)
     }
 
-    private static func end(_ process: pid_t, _ connection: Int32) {
+    private static func end(_ process: pid_t, _ channel: Channel) {
         kill(process, SIGKILL)
         _ = ChildProcess.wait(for: process)
-        close(connection)
+        channel.close()
     }
-
-    /// The first line, without its end; only its beginning if no more comes in time.
-    private static func line(from connection: Int32) -> String {
-        var line: [UInt8] = []
-        var waiting = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
-        while line.count < longestLine, line.last != newline {
-            let count = unsafe poll(&waiting, 1, patience)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            var byte: UInt8 = 0
-            guard unsafe read(connection, &byte, 1) == 1 else { break }
-            line.append(byte)
-        }
-        return String(decoding: line.prefix { $0 != newline }, as: UTF8.self)
-    }
-
-    private static let newline: UInt8 = 0x0a
 }

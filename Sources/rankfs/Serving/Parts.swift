@@ -159,20 +159,14 @@ final class Parts: Sendable {
         observer: (any TransferObserver)? = nil
     ) throws(ProgramError) -> CurlTransport {
         let access = source.description.access
-        do throws(Failure) {
-            return try CurlTransport(
-                CurlTransport.Configuration(
-                    limits: HostLimits(
-                        connections: min(settings.connections, access.connections ?? .max),
-                        smallAnswers: access.connections), userAgent: settings.userAgent ?? access.userAgent,
-                    proxy: settings.proxy?.text, hosts: access.hosts, trustedOrigins: trusted(settings, origin: origin),
-                    connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
-                    certificates: settings.certificates), observer: observer)
-        } catch .untrusted(let reason) {
-            throw ProgramError(.configuration, "ca_file: \(reason)")
-        } catch {
-            throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
-        }
+        return try CurlTransport.make(
+            CurlTransport.Configuration(
+                limits: HostLimits(
+                    connections: min(settings.connections, access.connections ?? .max),
+                    smallAnswers: access.connections), userAgent: settings.userAgent ?? access.userAgent,
+                proxy: settings.proxy?.text, hosts: access.hosts, trustedOrigins: trusted(settings, origin: origin),
+                connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
+                certificates: settings.certificates), observer: observer)
     }
 
     /// The queue of requests to the hosts of a source, with the service's cool-down of an earlier run; its texts name the remedies of that
@@ -327,6 +321,20 @@ extension SourceName {
 
 // MARK: - Standard
 
+extension CurlTransport {
+    /// A transport, or an error with the reason why there is none.
+    static func make(
+        _ configuration: Configuration, observer: (any TransferObserver)? = nil
+    ) throws(ProgramError) -> CurlTransport {
+        do throws(Failure) { return try CurlTransport(configuration, observer: observer) } catch .untrusted(let reason)
+        {
+            throw ProgramError(.configuration, "ca_file: \(reason)")
+        } catch {
+            throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
+        }
+    }
+}
+
 extension Renderer.Configuration {
     /// `rankfs-render` as installed with this program, in as many processes as there are processors.
     static func standard(
@@ -336,7 +344,7 @@ extension Renderer.Configuration {
             required: decoding == .confined ? .calls : [],
             program: { () throws(MediaError) in
                 guard decoding != .off else { throw .unavailable("decoding=off") }
-                do throws(ProgramError) { return try CompanionProgram.path(of: Renderer.program) } catch {
+                do throws(ProgramError) { return try LocalFiles.program(named: Renderer.program) } catch {
                     throw .unavailable(error.message)
                 }
             }, atOnce: sysconf(Int32(_SC_NPROCESSORS_ONLN)))

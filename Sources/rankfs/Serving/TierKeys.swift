@@ -63,10 +63,8 @@ private struct SecretFile {
             (path, refused) = (named, 0o077)
         } else {
             // systemd opens it to the service by an access list, which appears as a right of other users.
-            guard let directory = home.variables["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/"),
-                unsafe access("\(directory)/\(credential)", F_OK) == 0
-            else { return nil }
-            (path, refused) = ("\(directory)/\(credential)", 0)
+            guard let path = home.credential(named: credential), unsafe access(path, F_OK) == 0 else { return nil }
+            (self.path, refused) = (path, 0)
         }
     }
 

@@ -28,19 +28,12 @@ struct TierMeans {
         risk = secret == nil ? settings.tierURL.flatMap(Self.risk) : nil
         // An origin that the user named may be anywhere, also in the local network.
         let isNamed = settings.tierURL != nil
-        let host = String(place.origin.drop { $0 != "/" }.drop { $0 == "/" })
-        do throws(Failure) {
-            transport = try CurlTransport(
-                CurlTransport.Configuration(
-                    limits: HostLimits(connections: Self.connections), userAgent: OwnAgent.text,
-                    proxy: settings.proxy?.text,
-                    hosts: isNamed ? [] : [host], trustedOrigins: isNamed ? [place.origin] : [],
-                    connectTimeout: Self.patience, stallTimeout: Self.patience, certificates: settings.certificates))
-        } catch .untrusted(let reason) {
-            throw ProgramError(.configuration, "ca_file: \(reason)")
-        } catch {
-            throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
-        }
+        transport = try CurlTransport.make(
+            CurlTransport.Configuration(
+                limits: HostLimits(connections: Self.connections), userAgent: OwnAgent.text,
+                proxy: settings.proxy?.text, hosts: isNamed ? [] : [RequestQueue.host(of: place.origin)],
+                trustedOrigins: isNamed ? [place.origin] : [],
+                connectTimeout: Self.patience, stallTimeout: Self.patience, certificates: settings.certificates))
         store = ObjectStore(place, keys: keys, secret: secret, transport: RequestQueue(transport))
     }
 

@@ -38,17 +38,12 @@ struct SessionFiles: Hashable, Sendable {
         if let path = settings.cookies {
             places.append(SessionPlace(path, takesBare: takesBare || path == own, isExpected: true))
         }
-        if let credential = Self.credential(home) {
+        if let credential = home.credential(named: Self.credentialName) {
             // systemd opens it to the service by an access list, which appears as a right of other users.
             places.append(SessionPlace(credential, takesBare: takesBare, mustBePrivate: false))
         }
         if let own { places.append(SessionPlace(own, takesBare: true)) }
         self.places = places
-    }
-
-    /// The path of systemd's credential, whether or not there is one; nil outside of services.
-    static func credential(_ home: Home) -> String? {
-        home.variables["CREDENTIALS_DIRECTORY"].flatMap { $0.hasPrefix("/") ? "\($0)/\(credentialName)" : nil }
     }
 
     /// The files besides the own one that exist now; they take precedence over it.
@@ -70,7 +65,7 @@ struct SessionFiles: Hashable, Sendable {
         guard let directory = LocalFiles.parent(of: file) else { return }
         do throws(SystemError) {
             try Directory.make(directory)
-            try LocalFiles.makePrivate(directory)
+            guard unsafe chmod(directory, 0o700) == 0 else { throw SystemError.last() }
         } catch {
             throw ProgramError(
                 .cannotCreate,

@@ -48,6 +48,11 @@ struct Home: Sendable {
         base("XDG_CONFIG_HOME", below: ".config", system: "/etc/xdg").map { "\($0)/rankfs/rankfs.conf" }
     }
 
+    /// The path of systemd's credential, whether or not there is one; nil outside of services.
+    func credential(named name: String) -> String? {
+        variables["CREDENTIALS_DIRECTORY"].flatMap { $0.hasPrefix("/") ? "\($0)/\(name)" : nil }
+    }
+
     /// Relative values are ignored, as the specification demands.
     private func base(_ variable: String, below: String, system: String) -> String? {
         if let value = variables[variable], value.hasPrefix("/") { return value }

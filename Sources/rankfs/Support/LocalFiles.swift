@@ -6,10 +6,6 @@ import Rankings
 /// Small file operations with errno as the error.
 enum LocalFiles {
     /// Removes all rights of other users on a directory.
-    static func makePrivate(_ path: String) throws(SystemError) {
-        guard unsafe chmod(path, 0o700) == 0 else { throw .last() }
-    }
-
     static func isDirectory(_ path: String) throws(SystemError) -> Bool {
         guard let status = fileStatus(at: path) else { throw .last() }
         return status.st_mode.isDirectory
@@ -41,11 +37,6 @@ enum LocalFiles {
         defer { unsafe free(resolved) }
         guard let text = unsafe String(validatingCString: resolved) else { throw SystemError(code: EILSEQ) }
         return text
-    }
-
-    /// The present path of an open file or folder; nil if it has none, or `/proc` is missing.
-    static func target(ofDescriptor descriptor: Int32) -> String? {
-        link("/proc/self/fd/\(descriptor)")
     }
 
     /// The target of a symbolic link; nil if the path is not a link, or its target is not UTF-8.
@@ -108,15 +99,14 @@ enum LocalFiles {
     }
 }
 
-// MARK: - Companion program
+// MARK: - Programs
 
-/// Finds the programs that this one starts.
-enum CompanionProgram {
-    /// The path of a program: beside this one, as built, or in the directory for helper programs, as installed.
+extension LocalFiles {
+    /// The path of a program that this one starts: beside this one, as built, or in the directory for helper programs, as installed.
     ///
     /// - Throws: unavailable, with one sentence, if it is in neither.
-    static func path(of name: String) throws(ProgramError) -> String {
-        let places = candidates(for: name, besides: LocalFiles.link("/proc/self/exe") ?? "")
+    static func program(named name: String) throws(ProgramError) -> String {
+        let places = candidates(for: name, besides: link("/proc/self/exe") ?? "")
         for place in places where unsafe access(place, X_OK) == 0 { return place }
         throw ProgramError(
             .unavailable,
@@ -134,5 +124,58 @@ enum CompanionProgram {
         let directory = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
         let prefix = directory.lastIndex(of: "/").map { directory[..<$0] } ?? ""
         return ["\(directory)/\(name)", "\(prefix)/libexec/rankfs/\(name)"]
+    }
+}
+
+// MARK: - Started programs
+
+extension Channel {
+    /// Starts a program with a channel to it as its descriptor 3, and other descriptors from 4 on.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the program.
+    ///   - arguments: Its arguments, the name first.
+    ///   - others: The other descriptors.
+    ///   - name: The program in error texts.
+    /// - Returns: The process and this end of the channel.
+    /// - Throws: system, if either cannot be made.
+    static func start(
+        _ path: String, _ arguments: [String], inheriting others: [Int32] = [], called name: String
+    ) throws(ProgramError) -> (process: pid_t, channel: Channel) {
+        let ends: (own: Channel, other: Channel)
+        do throws(SystemError) { ends = try pair() } catch {
+            throw ProgramError(.system, "no socket can be made: \(error.text).")
+        }
+        defer { ends.other.close() }
+        do throws(SystemError) {
+            return (
+                try ChildProcess.start(path, arguments, inheriting: [ends.other.descriptor] + others), ends.own
+            )
+        } catch {
+            ends.own.close()
+            throw ProgramError(.system, "\(name) cannot be started: \(error.text).")
+        }
+    }
+
+    /// The first line that the program writes.
+    ///
+    /// - Parameters:
+    ///   - longest: The most bytes that are read.
+    ///   - patience: Milliseconds until the next byte must come.
+    /// - Returns: The line without its end; only its beginning if the program ends or stops there; nil if nothing comes in time.
+    func firstLine(upTo longest: Int, within patience: Int32) -> String? {
+        let newline: UInt8 = 0x0a
+        var line: [UInt8] = []
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while line.count < longest, line.last != newline {
+            let count = unsafe poll(&waiting, 1, patience)
+            if count < 0, errno == EINTR { continue }
+            if count <= 0, line.isEmpty { return nil }
+            guard count > 0 else { break }
+            var byte: UInt8 = 0
+            guard unsafe read(descriptor, &byte, 1) == 1 else { break }
+            line.append(byte)
+        }
+        return String(decoding: line.prefix { $0 != newline }, as: UTF8.self)
     }
 }

@@ -33,7 +33,7 @@ enum WatchCommand {
             }
         let mailbox = Mailbox<WatchEvent>()
         let signals = arm(mailbox)
-        WatchReader(mountPoint, every: display.interval, mailbox).start()
+        read(mountPoint, every: .milliseconds(display.interval), into: mailbox)
         let end = Result { () throws(ProgramError) in try watch(mountPoint, mailbox, &display) }
         display.leave()
         withExtendedLifetime(signals) {}
@@ -46,6 +46,34 @@ enum WatchCommand {
             SIGINT: stop, SIGTERM: stop, SIGHUP: stop, SIGWINCH: { mailbox.put(.resized) },
             SIGTSTP: { mailbox.put(.suspend) },
         ])
+    }
+
+    /// Failed readings in a row before a failure counts: while a mount ends, a reading may fail with any error.
+    private static let mostFailures = 5
+    /// The pause between these readings.
+    private static let failurePause = DispatchTimeInterval.milliseconds(250)
+
+    /// Reads the status of a mount at intervals, the first time at once.
+    ///
+    /// Reads on a queue of its own, because a mount may hang; a reading begins only after the previous one has ended.
+    private static func read(
+        _ mountPoint: String, every pause: DispatchTimeInterval, into mailbox: Mailbox<WatchEvent>,
+        on queue: DispatchQueue = DispatchQueue(label: "rankfs.watch"), after wait: DispatchTimeInterval = .seconds(0),
+        failures before: Int = 0
+    ) {
+        queue.asyncAfter(deadline: .now() + wait) {
+            var failures = 0
+            do throws(SystemError) {
+                let path = "\(mountPoint)/\(MountedStatus.documentPath)"
+                mailbox.put(.told(try FileBytes.read(path, upTo: MountedStatus.longest)))
+            } catch {
+                failures = before + 1
+                guard error.code != ENOENT, failures < mostFailures else { return mailbox.put(.failed(error)) }
+            }
+            read(
+                mountPoint, every: pause, into: mailbox, on: queue, after: failures > 0 ? failurePause : pause,
+                failures: failures)
+        }
     }
 
     /// Shows events until the end.
@@ -101,49 +129,4 @@ enum WatchEvent: Sendable {
     case suspend
     /// Ctrl-C, or the terminal has gone.
     case stop
-}
-
-/// Reads a mount's status at intervals.
-///
-/// ## Concurrency
-///
-/// Reads on a queue of its own, because a mount may hang; a reading begins only after the previous one has ended.
-final class WatchReader: Sendable {
-    private let path: String
-    private let milliseconds: Int
-    private let mailbox: Mailbox<WatchEvent>
-    private let queue = DispatchQueue(label: "rankfs.watch")
-
-    /// - Parameters:
-    ///   - mountPoint: The mount to watch.
-    ///   - milliseconds: The pause between two readings.
-    ///   - mailbox: Receives the text of each reading.
-    init(_ mountPoint: String, every milliseconds: Int, _ mailbox: Mailbox<WatchEvent>) {
-        path = mountPoint + "/" + MountedStatus.documentPath
-        self.milliseconds = milliseconds
-        self.mailbox = mailbox
-    }
-
-    /// Failed readings in a row before a failure counts: while a mount ends, a reading may fail with any error.
-    private static let mostFailures = 5
-    /// Milliseconds between these readings.
-    private static let failurePause = 250
-
-    /// Starts the readings; the first is at once.
-    func start() {
-        queue.async { [self] in look(failures: 0) }
-    }
-
-    private func look(failures before: Int) {
-        let failures: Int
-        do throws(SystemError) {
-            mailbox.put(.told(try FileBytes.read(path, upTo: MountedStatus.longest)))
-            failures = 0
-        } catch {
-            failures = before + 1
-            guard error.code != ENOENT, failures < Self.mostFailures else { return mailbox.put(.failed(error)) }
-        }
-        let pause = failures > 0 ? Self.failurePause : milliseconds
-        queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [self] in look(failures: failures) }
-    }
 }

@@ -284,8 +284,8 @@ import Testing
         expect(
             .desktop([("Caja", nil), ("Thunar", nil)], thumbnails: .missing, hasBus: true), .ok,
             "actions in Caja, Thunar", "thumbnails are possible", "go to the session bus")
-        let lacking: [(name: String, lack: Finding.ManagerLack?)] = [
-            ("Caja", nil), ("Nemo", .package("nemo-python")), ("Dolphin", .actions),
+        let lacking: [(name: String, lack: String?)] = [
+            ("Caja", nil), ("Nemo", "nemo-python"), ("Dolphin", Finding.ownPackage),
         ]
         expect(
             .desktop(lacking, thumbnails: .foreign, hasBus: true), .note, "actions in Caja;",
