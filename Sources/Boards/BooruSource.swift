@@ -168,14 +168,16 @@ extension BooruSource {
 
     /// The family of a post: the first of its ancestors, and that one's children, which records of posts name.
     ///
-    /// Children name a parent that the service no longer has, and are a family without it.
+    /// Children name a parent that the service no longer has, and are a family without it; so are those of a Flash file.
     private func family(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> ListingPage {
-        func field(_ name: String, of post: WorkDetails) -> JSON { post.more.first { $0.name == name }?.value ?? .null }
-        var eldest = try await details(work, deadline: deadline)
+        func field(_ name: String, of post: Record) -> JSON {
+            post.fields.more.first { $0.name == name }?.value ?? .null
+        }
+        var eldest = try await record(work, deadline: deadline)
         for _ in 1..<BooruLimits.generations {
             guard let parent = field("parent", of: eldest).number, parent > 0 else { break }
             do throws(Failure) {
-                eldest = try await details(WorkID(rawValue: parent), deadline: deadline)
+                eldest = try await record(WorkID(rawValue: parent), deadline: deadline)
             } catch .notFound {
                 let page = try await works(["parent:\(parent)"], page: 1, deadline: deadline)
                 guard page.entries.isEmpty, page.unreadable == 0 else { return page }
@@ -183,10 +185,11 @@ extension BooruSource {
             }
         }
         guard field("has_children", of: eldest).flag == true else {
-            if let reason = eldest.work.withheld { throw .withheld(reason) }
-            return ListingPage(works: [eldest.work])
+            let alone = try details(eldest).work
+            if let reason = alone.withheld { throw .withheld(reason) }
+            return ListingPage(works: [alone])
         }
-        let page = try await works(["parent:\(eldest.work.id.rawValue)"], page: 1, deadline: deadline)
+        let page = try await works(["parent:\(eldest.id.rawValue)"], page: 1, deadline: deadline)
         if page.entries.isEmpty, page.unreadable == 0 { throw .withheld(Withholding.rating) }
         return page
     }
@@ -249,29 +252,39 @@ extension BooruSource {
         let unreadable = entries.count { $0 == .unreadable }
         if page == 1, shown.isEmpty, unreadable == 0, !hasNext { throw .withheld(Withholding.rating) }
         return ListingPage(
-            entries: shown.sorted { ($0.rank ?? 0) < ($1.rank ?? 0) }, hasNext: hasNext, unreadable: unreadable)
+            entries: shown.sorted { ($0.rank ?? 0) < ($1.rank ?? 0) }, total: pool.posts?.count, hasNext: hasNext,
+            unreadable: unreadable)
     }
 
     package func record(
         of subject: RecordKey, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> SourceRecord {
         switch subject {
-        case .details(let work): return .details(try await details(work, deadline: deadline))
+        case .details(let work): return .details(try details(await record(work, deadline: deadline)))
         case .originals(let work):
-            return .originals(originalCandidates(of: try await details(work, deadline: deadline).work))
+            return .originals(originalCandidates(of: try details(await record(work, deadline: deadline)).work))
         case .animation, .profile: throw .notFound
         }
     }
 
-    private func details(_ work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
+    /// The record of a post, shown or not.
+    private typealias Record = (id: WorkID, entry: PostEntry, fields: PostFields)
+
+    private func record(_ work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> Record {
         guard work.rawValue > 0 else { throw .notFound }
         let answer = try await api.answer(engine.record(of: work), deadline: deadline).json
         let (entry, fields) = try engine.record(in: answer, hosts: hosts)
-        guard var post = entry.post, post.id == work else {
+        guard entry == .unplayable || entry.post?.id == work else {
             throw .unreadable(
-                entry == .unplayable
-                    ? "Post \(work.rawValue) is a Flash file, which no program plays any more."
-                    : "\(description.title)'s record of post \(work.rawValue) makes no sense; it may have changed it.")
+                "\(description.title)'s record of post \(work.rawValue) makes no sense; it may have changed it.")
+        }
+        return (work, entry, fields)
+    }
+
+    private func details(_ record: Record) throws(Failure) -> WorkDetails {
+        let (work, entry, fields) = record
+        guard var post = entry.post else {
+            throw .unreadable("Post \(work.rawValue) is a Flash file, which no program plays any more.")
         }
         if admitted(entry) == nil { post.withheld = Withholding.rating }
         return WorkDetails(

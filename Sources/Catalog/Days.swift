@@ -65,10 +65,11 @@ package final class Days: Sendable {
     /// The days that a mode's directory shows, oldest first: the recent days without one that the service did not have a moment ago,
     /// the stored ones, and those that are being opened.
     package func listed(of mode: RankingMode) -> [Day] {
-        calendar(of: mode).listed(
+        let signIn = context.source.signIn
+        return calendar(of: mode).listed(
             to: newestListed(of: mode), recent: context.configuration.days,
             stored: Self.days(of: mode, in: listings.opened)
-        ).filter { !listings.isKnownAbsent(.ranking(mode, $0)) }
+        ).filter { !listings.isKnownAbsent(.ranking(mode, $0), for: signIn) }
     }
 
     /// The days of a mode that are stored or loaded, oldest first.

@@ -72,6 +72,7 @@ import Testing
         (53, "cache: a named directory belongs to the source that used it first"),
         (70, "fetch: paths in each other, from the root and of folders alone, two fetches, a detached mount"),
         (54, "commands: folders that cannot be named, outputs that are not written, other users' mounts, remounts"),
+        (51, "doors: lists that are empty, parents that are never shown, numbers of four digits, pins in two places"),
         (75, "tier: a program for keys that hangs, or is left when the mount ends; the reason why there are no keys"),
         (
             81,

@@ -71,6 +71,36 @@ import Testing
         }
     }
 
+    /// What is never shown has children all the same, and a parent.
+    @Test(arguments: [true, false]) func aFamilyOfAFlashFile(isDanbooru: Bool) async throws {
+        let flash: [String: Any] = ["parent_id": NSNull(), "has_children": true, "file_ext": "swf"]
+        func post(_ id: Int, _ fields: [String: Any]) throws -> String {
+            try text(isDanbooru ? danbooruPost(id, fields) : [moebooruPost(id, fields)])
+        }
+        let list =
+            try isDanbooru
+            ? text([danbooruPost(7), danbooruPost(5, flash)]) : text([moebooruPost(7), moebooruPost(5, flash)])
+        let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+        for (id, records) in [
+            (5, [try post(5, flash)]),
+            (7, [try post(7, ["parent_id": 5, "has_children": false]), try post(5, flash)]),
+        ] {
+            let board = FakeBoard(
+                (records + [list]).map {
+                    .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8)))
+                })
+            let family = try await board.source(engine).page(of: ListingKey(.family, Int64(id)), 1, deadline: deadline)
+            #expect(family.works.map(\.id.rawValue) == [7] && !family.hasNext)
+        }
+        let alone = FakeBoard(try post(5, ["parent_id": NSNull(), "has_children": false, "file_ext": "swf"]))
+        let source = alone.source(engine)
+        #expect(
+            isUnreadable(
+                await failure { () async throws(Failure) in
+                    try await source.page(of: ListingKey(.family, 5), 1, deadline: deadline)
+                }))
+    }
+
     @Test func favouritesAreInTheOrderOfTheService() async throws {
         let key = try #require(ListingKey(text: "favorites/Some One"))
         let (board, other) = (FakeBoard(try page(2)), FakeBoard(try text([moebooruPost()])))
@@ -105,10 +135,16 @@ import Testing
         #expect(board.urls[1].hasPrefix("https://safebooru.donmai.us/posts.json?tags=id:9,4,7,0,5,100,"))
         #expect(board.urls[1].hasSuffix(",294&limit=200&page=1"))
         #expect(board.urls[3].contains("tags=id:295,") && board.urls[3].contains(",299&limit=200&page=1"))
+        #expect(first.total == 205 && second.total == 205)
         #expect(
             await failure { () async throws(Failure) in
                 try await board.source().page(of: key, 3, deadline: deadline)
             } == .pastTheEnd)
+        // Two hundred posts of which none is shown are a gap before the next.
+        for list in [try text([danbooruPost(9, ["rating": "e"])]), "[]"] {
+            let gap = try await FakeBoard(try text(pool), list).source().page(of: key, 1, deadline: deadline)
+            #expect(gap.entries.isEmpty && gap.hasNext && gap.unreadable == 0)
+        }
 
         let other = FakeBoard(
             try text([moebooruPost(8), moebooruPost(2, ["rating": "e"]), moebooruPost(5)]), "[]", "[]")

@@ -13,6 +13,8 @@ struct EntryTable: Sendable {
     private(set) var sizes: [Int64] = []
     /// The number of rows from which the entries were made.
     private(set) var rowCount = 0
+    /// The least digits of the ranks that begin names; those of names that are there stay as they are.
+    private(set) var digits = FileName.digits
     private var names = CompactIndex()
     private var works = CompactIndex()
 
@@ -22,6 +24,20 @@ struct EntryTable: Sendable {
     init(rows: [StoredRow]) {
         entries.reserveCapacity(rows.count)
         for row in rows { append(row) }
+        let ranked = rows.lazy.filter { $0.entry.rank > 0 }
+        digits = ranked.map { $0.entry.name.utf8.prefix(while: \.isDigit).count }.min() ?? digits
+    }
+
+    /// Lets names sort as their ranks do up to the last rank of the listing; of no effect once there are names.
+    mutating func widen(to last: Int) {
+        if rowCount == 0 { digits = max(digits, String(last).utf8.count) }
+    }
+
+    /// An empty table for new names of the same listing, with as many digits.
+    func renewed() -> EntryTable {
+        var table = EntryTable()
+        table.digits = digits
+        return table
     }
 
     /// Makes entries of pictures and appends them, without works that are already listed (a live ranking shifts between pages).
@@ -154,9 +170,10 @@ struct EntryTable: Sendable {
         guard let rank = picture.listed.rank else {
             return FileName.work(work.id, title: work.title, fileExtension: fileExtension)
         }
-        let name = FileName.ranked(rank, title: work.title, fileExtension: fileExtension)
+        let name = FileName.ranked(rank, digits: digits, title: work.title, fileExtension: fileExtension)
         guard position(of: name.utf8) != nil else { return name }
-        return FileName.ranked(rank, title: "\(work.id.rawValue) \(work.title)", fileExtension: fileExtension)
+        return FileName.ranked(
+            rank, digits: digits, title: "\(work.id.rawValue) \(work.title)", fileExtension: fileExtension)
     }
 }
 

@@ -350,6 +350,7 @@ extension Listing {
                 break
             }
             state.pageBegan = first
+            if key.ranking == nil { state.table.widen(to: max(content.total ?? 0, content.works.first?.rank ?? 0)) }
             rows += state.table.append(
                 content.pictures(in: owner.view.rendition, of: owner.source), of: key, view: owner.view)
         }

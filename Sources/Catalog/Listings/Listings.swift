@@ -79,12 +79,12 @@ package final class Listings: Sendable {
             .map { StoredKey(listing: key.listing, audience: $0) }
     }
 
-    /// Whether a listing surely does not exist (bad day, remembered refusal); never waits.
-    package func isKnownAbsent(_ key: ListingKey) -> Bool {
+    /// Whether a listing surely does not exist (bad day, remembered refusal), for a sign-in state if it has just been read.
+    package func isKnownAbsent(_ key: ListingKey, for signIn: SignIn? = nil) -> Bool {
         // A listing that was once stored is served, whatever the clock or the service says now.
         if isStored(key) { return false }
         return Freshness.isImpossible(key, days: told.days, newest: told.newestPossible)
-            || refused.holds(current(key), now: context.now)
+            || refused.holds(signIn.map { current(key, $0) } ?? current(key), now: context.now)
     }
 
     /// Whether a listing is loaded, stored or on its way to the database, so that it opens where the service does not answer.
@@ -541,7 +541,7 @@ extension Listings {
         _ listing: Listing, front: [ListedPicture], old: EntryTable, uncovered: [WorkID: ListedPicture] = [:],
         _ pages: ListingPages, _ paging: Paging<PageContent>
     ) -> Listing {
-        var table = EntryTable()
+        var table = listing.state.withLock { $0.table.renewed() }
         var rows = table.append(front, of: listing.key, view: view)
         for row in old.rows {
             if let picture = uncovered[row.entry.picture.work] {

@@ -149,18 +149,16 @@ struct ListingPages: Sendable {
         if page.entries.isEmpty {
             guard page.unreadable == 0 else { throw .unreadable("no entry of page \(number) could be understood") }
             if day != nil { throw number == 1 ? .notPublished : .pastTheEnd }
-            if key.kind.facts.mayBeAbsent, number == 1, !page.hasNext { throw .absent }
+            let facts = key.kind.facts
+            if facts.mayBeAbsent, !facts.mayBeEmpty, number == 1, !page.hasNext { throw .absent }
         }
         let told = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
         // Totals of searches and bookmarks also count works that no page has.
         let pages = day == nil ? page.lastPage ?? (key.listsNames ? told : nil) : told
         let last = page.hasNext ? pages.map { max($0, number + 1) } : number
-        guard key.listsNames else {
-            return PageContent(works: page.entries, last: last, unreadable: page.unreadable)
-        }
+        let names = key.listsNames ? page.entries.map { ListedPicture(named: $0, in: key) } : nil
         return PageContent(
-            works: page.entries, pictures: page.entries.map { ListedPicture(named: $0, in: key) }, last: last,
-            total: page.total)
+            works: page.entries, pictures: names, last: last, total: page.total, unreadable: page.unreadable)
     }
 
     private func indexedPage(_ number: Int) async throws(Failure) -> PageContent {

@@ -119,7 +119,8 @@ package enum ListAnswers {
 
     /// Decodes `/ajax/collection/<id>`: illustrations and manga by their places among the works of the collection.
     ///
-    /// A work that this reader may not see has a place and no record. Texts and links have none.
+    /// A work that this reader may not see has a place and no record. Texts and links have none: a collection of these, or of novels
+    /// alone, is empty.
     ///
     /// - Throws: `.withheld` if the service shows no work of the collection to this reader.
     package static func collection(_ body: JSON) throws(Failure) -> ListingPage {
@@ -140,9 +141,7 @@ package enum ListAnswers {
             }
             return ListedWork(rank: place + 1, previousRank: nil, work: work)
         }
-        if entries.isEmpty, !places.isEmpty {
-            throw .withheld(Withheld.all)
-        }
+        if entries.isEmpty, places.contains(where: { $0["workType"].text != "novel" }) { throw .withheld(Withheld.all) }
         return ListingPage(entries: entries, total: places.count, unreadable: list.unreadable)
     }
 

@@ -127,7 +127,7 @@ struct SessionDirectory: ListingDirectory {
     var isSecret: Bool { kind.facts.isSecret }
     func isThere(in tree: Tree) -> Bool {
         let isAbsent =
-            kind.facts.mayBeAbsent && rememberedKey(in: tree).map(tree.catalog.listings.isKnownAbsent) == true
+            kind.facts.mayBeAbsent && rememberedKey(in: tree).map { tree.catalog.listings.isKnownAbsent($0) } == true
         return tree.source.has(kind) && !isAbsent
     }
     func rememberedKey(in tree: Tree) -> ListingKey? {

@@ -84,7 +84,9 @@ extension RankFileSystem {
 
     private func forget(_ node: Node, inode: UInt64) -> Int {
         guard case .directory(let directory) = node else { return 0 }
-        let forgotten = knownListings(of: directory).filter(tree.catalog.listings.forget)
+        // What stands in the directory of an author is the author's, too.
+        let known = knownListings(of: directory) + knownListings(below: directory)
+        let forgotten = known.filter(tree.catalog.listings.forget)
         for key in forgotten { invalidate(key.directory(), inode: inodes.number(of: .directory(key.directory()))) }
         invalidate(directory, inode: inode)
         return forgotten.count
@@ -95,6 +97,10 @@ extension RankFileSystem {
         if let listing = pictureListing(of: .directory(directory)) {
             return listing.rememberedKey(in: tree).map { [$0] } ?? []
         }
+        return knownListings(below: directory)
+    }
+
+    private func knownListings(below directory: any TreeDirectory) -> [ListingKey] {
         let beginning = directory.path == .root ? "" : "\(directory.path.text)/"
         return tree.catalog.listings.keys.filter { "\($0.path.text)/".rest(after: beginning) != nil }
     }

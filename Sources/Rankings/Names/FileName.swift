@@ -13,16 +13,22 @@ package enum FileName {
     /// The bytes that every title leaves for a page (`_p999`), so that all pages of a work are cut alike and no two names collide.
     private static let pageRoom = 5
 
-    /// The name of an entry with a rank: `001-Title.jpg`, for further pages `001-Title_p1.jpg`; the rank has at least three digits.
+    /// The least digits of a rank or place.
+    package static let digits = 3
+
+    /// The name of an entry with a rank: `001-Title.jpg`, for further pages `001-Title_p1.jpg`.
     ///
     /// - Parameters:
     ///   - rank: The place in the ranking, from 1.
+    ///   - digits: The least digits of the rank.
     ///   - title: The title from the service, of any content and length.
     ///   - page: The page of the work, from 0; page 0 has no suffix.
     ///   - fileExtension: Letters and digits, without a dot.
     /// - Returns: The name, at most `longest` bytes.
-    package static func ranked(_ rank: Int, title: String, page: Int = 0, fileExtension: String) -> String {
-        name(prefix: number(rank), title: title, page: page, fileExtension: fileExtension)
+    package static func ranked(
+        _ rank: Int, digits: Int = digits, title: String, page: Int = 0, fileExtension: String
+    ) -> String {
+        name(prefix: Digits.padded(max(rank, 0), to: digits), title: title, page: page, fileExtension: fileExtension)
     }
 
     /// The name of an entry without a rank: `12345678-Title.jpg`, for further pages `12345678-Title_p1.jpg`.
@@ -34,7 +40,7 @@ package enum FileName {
 
     /// A rank or place as the beginning of a name: at least three digits, so that every sort order is the order of places.
     package static func number(_ place: Int) -> String {
-        Digits.padded(max(place, 0), to: 3)
+        Digits.padded(max(place, 0), to: digits)
     }
 
     /// The name of an author's entry, without a dot or extension: `42-Name`.

@@ -122,7 +122,7 @@ package enum ListingKind: Int, CaseIterable, Hashable, Sendable {
             // The works of a collection, by their places in it; its number is too long for a number.
             ListingFacts(
                 "collection", by: .name, at: .folder("collections"), order: .given, isSnapshot: true, most: 1,
-                freshness: .halfDay, sharedUnder: "collections", mayBeAbsent: true)
+                freshness: .halfDay, sharedUnder: "collections", mayBeAbsent: true, mayBeEmpty: true)
         case .authorTags:
             // The tags of an author's works; one answer names all.
             ListingFacts(
@@ -256,8 +256,10 @@ package final class ListingFacts: Sendable {
     package let audience: Audience
     /// The beginning of the names of its documents on the tier; nil if its answers are for this user alone.
     package let sharedUnder: String?
-    /// Whether only an answer of the service shows that a listing exists; an empty first page then means that it does not.
+    /// Whether only an answer of the service shows that a listing exists.
     package let mayBeAbsent: Bool
+    /// Whether a listing that may be absent exists although its first page is empty, which otherwise means that it does not.
+    package let mayBeEmpty: Bool
     /// Whether the names below its directory in the root are the user's secret, which no log, status or metric shows.
     package let isSecret: Bool
     package let seen: Seen?
@@ -267,7 +269,7 @@ package final class ListingFacts: Sendable {
         contents: Contents = .works, isIndexed: Bool = false, isSnapshot: Bool = false,
         ahead: Int = 1, most: Int = 1000,
         freshness: Freshness = .hour, audience: Audience = .everybody, sharedUnder: String? = nil,
-        mayBeAbsent: Bool = false, isSecret: Bool = false, seen: Seen? = nil
+        mayBeAbsent: Bool = false, mayBeEmpty: Bool = false, isSecret: Bool = false, seen: Seen? = nil
     ) {
         self.word = word
         self.form = form
@@ -283,6 +285,7 @@ package final class ListingFacts: Sendable {
         self.audience = audience
         self.sharedUnder = sharedUnder
         self.mayBeAbsent = mayBeAbsent
+        self.mayBeEmpty = mayBeEmpty
         self.isSecret = isSecret
         self.seen = seen
     }

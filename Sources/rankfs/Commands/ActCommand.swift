@@ -1,3 +1,4 @@
+import CLinux
 import Fuse
 import Glibc
 import RankFS
@@ -86,6 +87,8 @@ struct ActCommand: Command {
     struct Tally: Hashable {
         /// The pictures or listings that the mount counted.
         var done = 0
+        /// The pinned pictures, each once in however many places it was named.
+        var pinned: Set<PinnedPicture> = []
         /// The pinned pictures that could not be downloaded.
         var failed = 0
         /// The documents of listings that were removed from the shared tier.
@@ -100,7 +103,7 @@ struct ActCommand: Command {
             let count = try MountedFiles.give(command, to: path, in: mounts)
             if command == .unshare, (try? LocalFiles.isDirectory(path)) == true {
                 tally.documents += count
-            } else {
+            } else if command != .pin {
                 tally.done += count
             }
         } catch {
@@ -116,25 +119,52 @@ struct ActCommand: Command {
             return
         }
         guard command == .pin else { return }
-        download(path)
+        tally.pinned.formUnion(download(path))
+        tally.done = tally.pinned.count
         do throws(SystemError) { tally.failed += try MountedFiles.give(.lacking, to: path, in: mounts) } catch {
             throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
         }
     }
 
     /// Reads a picture, or every picture of a directory, so that the mount stores it; a failure does not stop the others.
-    private static func download(_ path: String) {
+    ///
+    /// - Returns: The pinned ones.
+    private static func download(_ path: String) -> Set<PinnedPicture> {
         let reader = FetchReader(mount: path, target: nil)
         guard let names = try? LocalFiles.names(in: path) else {
             _ = try? reader.read(path)
-            return
+            return Set([PinnedPicture(at: path)].compactMap(\.self))
         }
+        var pinned: Set<PinnedPicture> = []
         let isTerminal = isatty(2) == 1
         for (index, name) in names.sorted().enumerated() {
             if isTerminal { FileBytes.write(Array("\rdownloaded \(index) of \(names.count)".utf8), to: 2) }
             _ = try? reader.read("\(path)/\(name)")
+            if let picture = PinnedPicture(at: "\(path)/\(name)") { pinned.insert(picture) }
         }
         if isTerminal { FileBytes.write(Array("\r\u{1B}[K".utf8), to: 2) }
+        return pinned
+    }
+}
+
+/// A picture in the same form wherever a mount shows it.
+struct PinnedPicture: Hashable {
+    private let device: UInt64
+    private let work: String
+    private let page: String?
+    /// The length, by which the renditions of a page differ; -1 if unknown.
+    private let size: Int64
+
+    /// The picture at a path; nil if none is there that is pinned.
+    init?(at path: String) {
+        guard MountedFiles.attribute("user.rankfs.kept", of: path) == "yes",
+            let work = MountedFiles.attribute("user.rankfs.work", of: path)
+        else { return nil }
+        let status = try? MountedFiles.status(of: path)
+        device = status.map { UInt64($0.st_dev) } ?? 0
+        self.work = work
+        page = MountedFiles.attribute("user.rankfs.page", of: path)
+        size = status.map { Int64($0.st_size) } ?? -1
     }
 }
 

@@ -127,6 +127,60 @@ import Testing
         await catalog.close()
     }
 
+    /// A page of which nothing is shown is a gap in a pool of many posts.
+    @Test func aPageOfWhichNothingIsShownIsNoEnd() async throws {
+        let key = key(.pool)
+        let catalog = try bench.open()
+        let gap = page(key, [], hasNext: true)
+        answer(key, page(key, [1, 2], hasNext: true), gap, gap, page(key, [601]))
+        #expect(try await shown(key, catalog) == [1, 2, 601])
+        await catalog.close()
+    }
+
+    /// A collection of texts is there and has no pictures; of other lists an empty answer means that there is none.
+    @Test func anEmptyCollectionIsThere() async throws {
+        let catalog = try bench.open()
+        let (collection, series) = (key(.collection), key(.series))
+        for key in [collection, series] { answer(key, page(key, [])) }
+        #expect(try await shown(collection, catalog) == [])
+        #expect(!catalog.listings.isKnownAbsent(collection) && catalog.listings.isStored(collection))
+        await #expect(throws: Failure.absent) { _ = try await shown(series, catalog) }
+        await catalog.close()
+    }
+
+    /// The first names of a listing decide how wide its numbers are, and stay when it grows.
+    @Test func numbersAreAsWideAsTheLastOne() async throws {
+        let key = key(.pool)
+        func page(_ ranks: [Int], total: Int?, hasNext: Bool) -> Result<ListingPage, Failure> {
+            let works = ranks.map { rank in
+                ListedWork(rank: rank, previousRank: nil, work: FakeSource.work(Int64(rank), title: "T"))
+            }
+            return .success(ListingPage(entries: works, total: total, hasNext: hasNext))
+        }
+        var catalog = try bench.open()
+        func names() async throws -> [String] {
+            try await catalog.listings.open(key).entries(reaching: .max).map(\.name)
+        }
+        for (total, first) in [(1001, "0001-T.jpg"), (999, "001-T.jpg"), (nil, "001-T.jpg")] as [(Int?, String)] {
+            answer(key, page([1], total: total, hasNext: true), page([1001], total: total, hasNext: false))
+            #expect(try await names() == [first, "1001-T.jpg"])
+            answer(key, page([1, 2], total: 1002, hasNext: true), page([1001], total: 1002, hasNext: false))
+            try await catalog.listings.refresh(key)
+            #expect(try await names() == [first, first.replacing("1-", with: "2-"), "1001-T.jpg"])
+            await catalog.close()
+            catalog = try bench.open()
+            answer(key, page([1, 3], total: 10_001, hasNext: true), page([1001], total: 10_001, hasNext: false))
+            try await catalog.listings.refresh(key)
+            #expect(try await names() == [first, first.replacing("1-", with: "3-"), "1001-T.jpg"])
+            catalog.listings.forget(key)
+        }
+        let series = self.key(.series)
+        answer(series, page([1001], total: nil, hasNext: true), page([1], total: nil, hasNext: false))
+        let listed = try await catalog.listings.open(series).entries(reaching: .max)
+        #expect(listed.map(\.name) == ["1001-T.jpg", "0001-T.jpg"])
+        await catalog.close()
+    }
+
     @Test func aTagThatIsListedAndShowsNothingIsRefused() async throws {
         let tags = ListingKey(.authorTags, 5)
         let names = ["a", "b"].map { NamedAuthor(id: UserID(rawValue: $0 == "a" ? 1 : 2), name: $0) }

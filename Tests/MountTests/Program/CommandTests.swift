@@ -26,6 +26,8 @@ extension MountSuite {
                 // What was read is pinned where it is listed as such.
                 #expect(try rankfs("unpin", "\(mount.path)/recent").output == "released 1 picture\n")
                 #expect(try rankfs("pin", "\(mount.path)/recent").output == "pinned 1 picture\n")
+                let twice = try rankfs("pin", pinned, "\(mount.path)/recent")
+                #expect(twice.output == "pinned 1 picture\n", "in two places")
                 #expect(kept(pinned) == "yes")
                 #expect(try rankfs("refresh", "\(mount.path)/recent").output == "refreshed 0 listings\n")
                 for path in readable.dropFirst() { _ = try read(path).get() }

@@ -203,10 +203,14 @@ struct ListAnswerTests {
             "{\"type\":\"Text\"},\(work(9)),\(work(8)),{\"type\":\"ExternalUrl\"},\(work(7, "novel")),\(work(6))",
             "\(entry(6)),\(entry(7)),\(entry(9))")
         #expect(gaps.entries.map(\.rank) == [1, 4] && gaps.works.map(\.id.rawValue) == [9, 6])
-        #expect(try read("{\"type\":\"Text\"}", "").entries.isEmpty)
+        // Nothing that can be shown is in these: they are empty.
+        for tiles in ["", "{\"type\":\"Text\"}", work(7, "novel"), "\(work(7, "novel")),{\"type\":\"Text\"}"] {
+            #expect(try read(tiles, "").entries.isEmpty, "\(tiles)")
+        }
         // Works that this reader may not see are no reason to call the collection gone.
         let hidden = #expect(throws: Failure.self) { try read(work(9), "") }
         #expect(hidden == .withheld("none is shown"))
+        #expect(throws: Failure.withheld("none is shown")) { try read("\(work(7, "novel")),\(work(9))", "") }
         for text in ["{}", "[]", "{\"data\":[]}", "{\"data\":{\"detail\":{\"tiles\":{}}}}"] {
             let error = #expect(throws: Failure.self) {
                 try ListAnswers.collection(JSONReader.read(Array(text.utf8)))

@@ -32,6 +32,23 @@ import Testing
         }
     }
 
+    /// The bookmarks of an author stand in the author's directory.
+    @Test func bookmarksAreForgottenWithTheirAuthor() async throws {
+        try await Workbench.with { bench in
+            let user = UserID(rawValue: 5)
+            bench.source.set { state in
+                state.signIn = .signedIn(user)
+                state.bookmarks = [Workbench.work(30)]
+            }
+            bench.source.setAuthor(user, [])
+            let author = try await bench.stat("users/5").inode
+            _ = try await bench.names("users/5")
+            #expect(try await bench.names("users/5/bookmarks").count == 3)
+            #expect(await bench.ioctl(author, .forget) == .ioctl(result: 2, output: []))
+            while !bench.catalog.listings.keys.isEmpty { await Task.yield() }
+        }
+    }
+
     @Test func animationsAreDroppedWithTheirWork() async throws {
         try await Workbench.with { bench in
             let film = try Film(count: 3)
