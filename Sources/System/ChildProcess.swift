@@ -17,16 +17,17 @@ package enum ChildProcess {
     ///   - environment: The variables, each `NAME=value`; nil for this process's environment.
     ///   - resetsSignals: Whether no signal is blocked or ignored in the program, as its author expects; threads of this process block
     ///     all of them.
+    ///   - leadsGroup: Whether such a program leads a process group of its own, by which it is ended with all that it has started.
     /// - Returns: The process id.
     /// - Throws: The errno of posix_spawn(3).
     package static func start(
         _ path: String, _ arguments: [String], inheriting: [Int32], output: Int32? = nil, errors: Int32? = nil,
-        environment: [String]? = nil, resetsSignals: Bool = false
+        environment: [String]? = nil, resetsSignals: Bool = false, leadsGroup: Bool = false
     ) throws(SystemError) -> Int32 {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe _ = posix_spawnattr_destroy(&attributes) }
-        if resetsSignals { resetSignals(in: &attributes) }
+        if resetsSignals { resetSignals(in: &attributes, leadsGroup: leadsGroup) }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
@@ -57,13 +58,16 @@ package enum ChildProcess {
     }
 
     /// Lets a program start with no signal blocked or ignored: threads of a pool block all of them.
-    package static func resetSignals(in attributes: inout posix_spawnattr_t) {
+    package static func resetSignals(in attributes: inout posix_spawnattr_t, leadsGroup: Bool = false) {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
         unsafe sigfillset(&signals)
         unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        // The group has the number of the program.
+        let group = leadsGroup ? Int32(POSIX_SPAWN_SETPGROUP) : 0
+        unsafe posix_spawnattr_setflags(
+            &attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | group))
     }
 
     /// Texts in the form of C programs' arguments, with a null pointer after the last.
@@ -86,7 +90,8 @@ package enum ChildProcess {
         }
     }
 
-    /// Runs a program, reads one of its streams, and ends it at a deadline; without that stream its error output is discarded.
+    /// Runs a program, reads one of its streams, and ends it at a deadline with all that it has started; without that stream its
+    /// error output is discarded.
     ///
     /// - Parameters:
     ///   - path: The program; a name without a slash is searched for in PATH.
@@ -105,7 +110,8 @@ package enum ChildProcess {
         guard unsafe pipe(&ends) == 0 else { throw .last() }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
-        let process = try start(path, arguments, writing: stream, to: ends[1])
+        let isEnded = deadline != nil || stop != nil
+        let process = try start(path, arguments, writing: stream, to: ends[1], leadsGroup: isEnded)
         stop?.watch(process)
         do throws(SystemError) {
             let text = try read(ends[0], upTo: limit, by: deadline)
@@ -114,7 +120,7 @@ package enum ChildProcess {
             return (wait(for: process).status, text)
         } catch {
             stop?.watch(nil)
-            kill(process, SIGKILL)
+            kill(isEnded ? -process : process, SIGKILL)
             _ = wait(for: process)
             throw error
         }
@@ -122,14 +128,14 @@ package enum ChildProcess {
 
     /// Starts a program with one of its streams, whose descriptor is closed here.
     private static func start(
-        _ path: String, _ arguments: [String], writing stream: Int32, to pipe: Int32
+        _ path: String, _ arguments: [String], writing stream: Int32, to pipe: Int32, leadsGroup: Bool
     ) throws(SystemError) -> Int32 {
         let null = Descriptors.own.open("/dev/null", O_WRONLY)
         defer { for descriptor in [pipe, null] { close(descriptor) } }
         let isOutput = stream == STDOUT_FILENO
         return try start(
             path, arguments, inheriting: [], output: isOutput ? pipe : nil, errors: isOutput ? null : pipe,
-            resetsSignals: true)
+            resetsSignals: true, leadsGroup: leadsGroup)
     }
 
     /// Reads a pipe to its end.
@@ -184,7 +190,7 @@ package enum ChildProcess {
     }
 }
 
-/// Ends the program that `ChildProcess.run` waits for.
+/// Ends the program that `ChildProcess.run` waits for, with all that it has started.
 ///
 /// ## Concurrency
 ///
@@ -198,7 +204,7 @@ package final class ProgramStop: Sendable {
     package func stop() {
         state.withLock { state in
             state.isStopped = true
-            if let process = state.process { kill(process, SIGKILL) }
+            if let process = state.process { kill(-process, SIGKILL) }
         }
     }
 
@@ -206,7 +212,7 @@ package final class ProgramStop: Sendable {
     fileprivate func watch(_ process: Int32?) {
         state.withLock { state in
             state.process = process
-            if state.isStopped, let process { kill(process, SIGKILL) }
+            if state.isStopped, let process { kill(-process, SIGKILL) }
         }
     }
 }

@@ -138,7 +138,7 @@ package final class Tier: Sendable {
         return ofUsers.withLock { ofUsers in
             if let known = ofUsers[user] { return known }
             let own = SharedDocuments(
-                store, leases: leases, service: "\(configuration.service)-user-\(user.rawValue)")
+                store, leases: leases, service: "\(configuration.service)\(ObjectKind.user)\(user.rawValue)")
             ofUsers[user] = own
             return own
         }

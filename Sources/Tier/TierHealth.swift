@@ -166,7 +166,7 @@ struct TierHealth: Sendable {
     mutating func failed(_ use: Use, _ error: Failure, now: ContinuousClock.Instant) {
         switch (use, error) {
         // The request was cancelled, or the failure concerns this object alone; the next request may probe the store.
-        case (_, .cancelled), (.write, .notTaken), (_, .tooLarge):
+        case (_, .cancelled), (.write, .notTaken), (_, .tooLarge), (_, .gone):
             letTry()
         case (.write, _) where error.isTooMany:
             letTry()

@@ -65,17 +65,19 @@ package struct TierInspection: Sendable {
     private static let mostParts = 10_000
 
     private let store: ObjectStore
-    private let service: String?
+    private let services: Set<String>?
     private let time: TimeSource
 
     /// - Parameters:
     ///   - store: The store.
-    ///   - service: The name of the service whose objects are inspected; nil for those of all, and of others.
-    package init(_ store: ObjectStore, of service: String? = nil) { self.init(store, of: service, time: .system) }
+    ///   - services: The names of the service whose objects are inspected, one for each choice; nil for those of all, and of others.
+    package init(_ store: ObjectStore, of services: Set<String>? = nil) {
+        self.init(store, of: services, time: .system)
+    }
 
-    init(_ store: ObjectStore, of service: String? = nil, time: TimeSource) {
+    init(_ store: ObjectStore, of services: Set<String>? = nil, time: TimeSource) {
         self.store = store
-        self.service = service
+        self.services = services
         self.time = time
     }
 
@@ -240,8 +242,8 @@ package struct TierInspection: Sendable {
         var seen: Set<String> = []
         for _ in 0..<Self.mostParts {
             var list = try await store.list(beginning: beginning, after: token, deadline: time.now() + patience)
-            if let service {
-                list.entries.removeAll { ObjectKind($0.key)?.isOf(service) != true }
+            if let services {
+                list.entries.removeAll { ObjectKind($0.key)?.isOf(services) != true }
                 list.others = []
             }
             try await take(list)

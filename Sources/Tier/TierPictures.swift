@@ -38,7 +38,7 @@ final class TierPictures: PictureTier {
         /// Pictures that the object store has or another machine brings there, and that come from the image host because that is
         /// quicker: they are not uploaded.
         var elsewhere: Set<PictureID> = []
-        /// Pictures whose bytes in the object store turned out wrong.
+        /// Pictures whose object is not used; once the image host has brought them, they take its place.
         var wrong: Set<PictureID> = []
         /// The downloads that wait for their turn.
         var downloads: [ObjectIdentifier: TierDownload] = [:]
@@ -104,8 +104,10 @@ final class TierPictures: PictureTier {
             store.count { $0.unproven += 1 }
             await store.delete(key)
             return .absent
-        case .ofOtherLength:
+        case .ofOtherLength(let age):
             store.ended(.picture)
+            // Machines that disagree about a length replace each other's object once in this time.
+            if age.map({ $0 >= AnswerAge.changing }) ?? true { replaceLater(picture) }
             return .useless
         case .wrong, .foreign:
             store.ended(.picture)
@@ -122,11 +124,14 @@ final class TierPictures: PictureTier {
             store.failed(.picture, .cancelled)
             return .useless
         case .failed(let error):
+            if error.isOfObject { replaceLater(picture) }
             store.failed(.picture, error)
             withdrawWaiting()
             return .useless
         }
     }
+
+    private func replaceLater(_ picture: PictureID) { state.withLock { _ = $0.wrong.insert(picture) } }
 
     /// Ends the downloads that wait for their turn at a store that rests.
     private func withdrawWaiting() {
@@ -229,17 +234,23 @@ final class TierPictures: PictureTier {
 
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {
         guard let key = key(of: picture) else { return }
-        let (lease, isThere) = state.withLock { state in
-            (state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil)
+        let (lease, isThere, isReplaced) = state.withLock { state in
+            (
+                state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil,
+                state.wrong.remove(picture) != nil
+            )
         }
         if isThere || !store.mayWrite {
             if let lease { Task { [leases] in await leases.release(lease) } }
             return
         }
-        // The right one takes its place.
-        state.withLock { _ = $0.wrong.remove(picture) }
         let release = lease.map { lease in { @Sendable [leases] in await leases.release(lease) } }
-        uploads.add(Upload(key: key, path: path, length: length, hash: hash), then: release)
+        let upload = Upload(key: key, path: path, length: length, hash: hash)
+        guard isReplaced else { return uploads.add(upload, then: release) }
+        Task { [store, uploads] in
+            await store.delete(key)
+            uploads.add(upload, then: release)
+        }
     }
 
     func distrust(_ picture: PictureID) {
@@ -275,7 +286,9 @@ final class TierDownload: BodyReceiver {
         /// The bytes are not those that were written, or not a picture's.
         case wrong
         /// The object is of another length than the one that is shown: the image host decides which of them is right.
-        case ofOtherLength
+        ///
+        /// The age is in seconds; nil if the store does not state it.
+        case ofOtherLength(age: Int64?)
         /// The object has no description: another program wrote it.
         case foreign
         /// A machine without the fleet's secret wrote the object, or an earlier version of this program.
@@ -432,7 +445,7 @@ final class TierDownload: BodyReceiver {
                 if description.key != key.text {
                     state.end = .wrong
                 } else if let length, description.length != length {
-                    state.end = .ofOtherLength
+                    state.end = .ofOtherLength(age: head.age)
                 }
             case .unproven: state.end = .unproven
             case .foreign: state.end = .foreign

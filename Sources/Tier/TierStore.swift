@@ -408,12 +408,22 @@ enum ObjectKind: Hashable, Sendable {
         }
     }
 
-    /// Whether the object is of a service, whatever is chosen of it and for whom; pictures are the same for all.
-    func isOf(_ service: String) -> Bool {
+    /// What comes between the name of a service and the number of the user for whom its answers are.
+    static let user = "-user-"
+
+    /// Whether the object is of a service, for whomever it is.
+    ///
+    /// - Parameter services: The names of the service, one for each choice; pictures have that without choices.
+    /// - Returns: Whether it has one of these names.
+    func isOf(_ services: Set<String>) -> Bool {
         switch self {
-        case .picture(let name): name == service
-        case .document(let name): name == service || name.hasPrefix(service + "-")
-        case .lease: false
+        case .picture(let name): return services.contains(name)
+        case .document(let name):
+            guard let user = name.ranges(of: Self.user).last, Self.isNumber(name[user.upperBound...]) else {
+                return services.contains(name)
+            }
+            return services.contains(String(name[..<user.lowerBound]))
+        case .lease: return false
         }
     }
 

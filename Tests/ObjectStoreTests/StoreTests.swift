@@ -70,14 +70,31 @@ import Testing
         }
     }
 
+    private static let rights =
+        "it refused (AccessDenied); the key needs s3:GetObject and s3:ListBucket, and s3:PutObject and s3:DeleteObject to write"
+
     @Test(arguments: [
-        (403, "<Error><Code>AccessDenied</Code></Error>", Failure.refused("it refused (AccessDenied)")),
+        (403, "<Error><Code>AccessDenied</Code></Error>", Failure.refused(Self.rights)),
         (403, "", .refused("it refused (403)")), (404, "<Code>NoSuchBucket</Code>", .noBucket),
         // A front without a store behind it.
         (404, "default backend - 404", .unreadable("it answered 404")), (404, "", .unreadable("it answered 404")),
         (500, "", .answered(status: 500)),
         (503, "<Code>SlowDown</Code>", .answered(status: 503)), (429, "", .answered(status: 429)), (507, "", .full),
-        (400, "<Code>QuotaExceeded</Code>", .full), (301, "", .unreadable("it answered 301")),
+        (400, "<Code>QuotaExceeded</Code>", .full),
+        (301, "", .unreadable("it answered 301, a redirect; tier_url must name the store's own address")),
+        (
+            301, "<Code>PermanentRedirect</Code>",
+            .refused("the bucket is in another region, which tier_region must name")
+        ),
+        (
+            400, "<Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region>",
+            .refused("the bucket is in the region eu-west-1, which tier_region must name")
+        ),
+        (403, "<Code>InvalidObjectState</Code>", .gone), (400, "<Code>RequestTimeout</Code>", .timedOut),
+        (
+            400, "<Code>RequestTimeTooSkewed</Code>",
+            .refused("its clock and this machine's are more than a day apart; set the clock")
+        ), (416, "<Code>InvalidRange</Code>", .unreadable("it answered 416 (InvalidRange)")),
         (400, "<Code>a b\nc</Code>", .notTaken("it answered 400")),
         (400, "<Code>ExpiredToken</Code>", .refused("the session token of the key has ended, or is wrong")),
         (413, "<Code>EntityTooLarge</Code>", .notTaken("it answered 413 (EntityTooLarge)")),

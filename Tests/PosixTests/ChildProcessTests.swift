@@ -21,6 +21,33 @@ import Testing
         #expect(ContinuousClock.now - deadline < .seconds(20))
     }
 
+    /// What a program has started in the background ends with it, at the deadline or from another thread.
+    @Test(arguments: [true, false]) func childrenOfAProgramEndWithIt(_ isStopped: Bool) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-child-\(UUID().uuidString)").path
+        defer { unlink(path) }
+        let stop = ProgramStop()
+        let words = "sleep 100 & echo $! >\(path).new; mv \(path).new \(path); exec sleep 60"
+        let running = Task.detached {
+            try ChildProcess.run(
+                "sh", ["sh", "-c", words], reading: STDOUT_FILENO, by: isStopped ? nil : .now + .seconds(2), stop: stop)
+        }
+        while access(path, F_OK) != 0 { await Task.yield() }
+        if isStopped { stop.stop() }
+        _ = await running.result
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let child = try #require(Int32(text.filter(\.isNumber)))
+        // Another process takes note of its end.
+        let end = ContinuousClock.now + .seconds(10)
+        var isThere = true
+        while isThere, ContinuousClock.now < end {
+            let status = try? String(contentsOfFile: "/proc/\(child)/status", encoding: .utf8)
+            isThere = status.map { !$0.contains("State:\tZ") } ?? false
+            await Task.yield()
+        }
+        #expect(!isThere)
+        if isThere { kill(child, SIGKILL) }
+    }
+
     @Test func noSignalIsBlockedInIt() throws {
         var (all, before) = (sigset_t(), sigset_t())
         sigfillset(&all)

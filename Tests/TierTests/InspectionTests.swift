@@ -64,16 +64,20 @@ import Testing
     @Test func oneServiceIsInspectedWithoutTheOthers() async throws {
         let keys = [
             Self.picture, "pictures/danbooru/61/97_p0_regular_5", "documents/danbooru-rating_general/works/7",
-            "documents/danbooru/works/7", Self.document, "leases/documents/pixiv/works/5", "other",
+            "documents/danbooru/works/7", "documents/danbooru-rating_general-user-5/works/7",
+            // Of other origins.
+            "documents/danbooru-nas_8080/works/7", "documents/danbooru-user-nas/works/7", Self.document,
+            "leases/documents/pixiv/works/5", "other",
         ]
         for key in keys { try await put(key) }
         listing()
-        let inspection = TierInspection(try memory.store(), of: "danbooru")
+        let inspection = TierInspection(try memory.store(), of: ["danbooru", "danbooru-rating_general"])
         let survey = try await inspection.survey()
         #expect(survey.pictures.keys.sorted() == ["danbooru"])
-        #expect(survey.documents.keys.sorted() == ["danbooru", "danbooru-rating_general"])
+        #expect(
+            survey.documents.keys.sorted() == ["danbooru", "danbooru-rating_general", "danbooru-rating_general-user-5"])
         #expect(survey.leases.objects == 0 && survey.others.objects == 0)
-        #expect(try await inspection.verify(isRemoving: true).documents.objects == 2)
+        #expect(try await inspection.verify(isRemoving: true).documents.objects == 3)
         let times = list(keys.map { ($0, "3") }).replacing(
             "<Size>", with: "<LastModified>2024-01-01T00:00:00Z</LastModified><Size>")
         memory.fail { $0.url.contains("list-type") ? .status(200, times) : nil }

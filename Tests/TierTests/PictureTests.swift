@@ -429,6 +429,40 @@ import Testing
         #expect(await fetch(try machine("second"), length: 2999) == nil)
     }
 
+    /// Two machines that disagree do not replace each other's object all the time.
+    @Test(arguments: [AnswerAge.changing - 1, AnswerAge.changing])
+    func anObjectOfAnotherLengthIsReplacedByWhatTheServiceHas(_ age: Int64) async throws {
+        let key = "pictures/pixiv/61/\(picture.key)"
+        memory.add(key, bytes + [1])
+        memory.pass(age)
+        let machine = try machine("first")
+        #expect(await fetch(machine) == nil)
+        try await passing {
+            try keep(machine)
+            while machine.uploads.waiting > 0 || memory.count("PUT \(key)") == 0 { await Task.yield() }
+        }
+        let isReplaced = age >= AnswerAge.changing
+        #expect(memory.object(key)?.bytes == (isReplaced ? bytes : bytes + [1]))
+        #expect(machine.store.figures.uploads == (isReplaced ? 1 : 0))
+        #expect(await fetch(try self.machine("second")) == (isReplaced ? bytes : nil))
+    }
+
+    /// An object that cannot be had says nothing of others (Amazon S3 API Reference, `InvalidObjectState`).
+    @Test func anObjectInAnArchiveIsReplaced() async throws {
+        let key = "pictures/pixiv/61/\(picture.key)"
+        memory.add(key, bytes)
+        memory.fail { $0.method == .get ? .status(403, "<Code>InvalidObjectState</Code>") : nil }
+        let machine = try machine("first")
+        #expect(await fetch(machine) == nil)
+        #expect(machine.store.rests(.picture) == nil)
+        memory.fail(nil)
+        try await passing {
+            try keep(machine)
+            while machine.store.figures.uploads == 0 { await Task.yield() }
+        }
+        #expect(memory.count("DELETE \(key)") == 1)
+    }
+
     @Test func aStoreThatIsAwayCostsOneRequest() async throws {
         memory.fail { _ in .unreachable }
         let machine = try machine("first")

@@ -128,7 +128,7 @@ enum TierCommand: Command {
             throw ProgramError(.usage, "no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
         }
         defer { means.close() }
-        let inspection = TierInspection(means.store, of: source.map { TierMeans.service($0, settings, [:]) })
+        let inspection = TierInspection(means.store, of: source.map { TierMeans.services($0, settings) })
         do throws(Failure) {
             return try BlockingCall.wait { () async throws(Failure) in try await question(inspection) }
         } catch {

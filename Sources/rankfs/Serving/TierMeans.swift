@@ -72,6 +72,14 @@ struct TierMeans {
             }, as: UTF8.self)
     }
 
+    /// The names of a service in object keys, one for each choice.
+    static func services(_ source: SourceName, _ settings: Settings) -> Set<String> {
+        let choices = source.description.choices.reduce([[:]]) { (sets: [[String: String]], choice) in
+            sets.flatMap { set in choice.words.map { set.merging([choice.name: $0]) { $1 } } }
+        }
+        return Set(choices.map { service(source, settings, $0) })
+    }
+
     /// Counts of the requests to the object store since the start.
     var requests: RequestCounts {
         transport.requestCounts.first { $0.purpose == .tier }?.counts ?? RequestCounts()
