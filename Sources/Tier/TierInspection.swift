@@ -113,21 +113,13 @@ package struct TierInspection: Sendable {
             try await forEach { (list) async throws(Failure) in
                 for size in list.others { found.others.add(size) }
                 let ours = list.entries.filter { found.takes($0) }
-                for start in stride(from: 0, to: ours.count, by: Self.atOnce) {
-                    let part = ours[start..<min(start + Self.atOnce, ours.count)]
-                    let looks = await withTaskGroup(of: (ObjectList.Entry, Look).self) { group in
-                        for entry in part { group.addTask { (entry, await look(entry, isRemoving)) } }
-                        return await group.reduce(into: []) { $0.append($1) }
-                    }
-                    for (entry, look) in looks {
-                        found.add(look, entry)
-                        guard case .failed(let error, _) = look else {
-                            failures = 0
-                            continue
-                        }
-                        failures += 1
-                        if failures >= Self.mostFailures { throw error }
-                    }
+                try await Self.forEach(of: ours) {
+                    await look($0, isRemoving)
+                } take: { (entry, look) throws(Failure) in
+                    found.add(look, entry)
+                    guard case .failed(let error, _) = look else { return failures = 0 }
+                    failures += 1
+                    if failures >= Self.mostFailures { throw error }
                 }
             }
         } catch {
@@ -162,11 +154,8 @@ package struct TierInspection: Sendable {
         case .slow, .withdrawn: return .failed(.timedOut, isWrong: false)
         case .failed(let error): return .failed(error, isWrong: false)
         case .wrong, .ofOtherLength:
-            guard isRemoving else { return .wrong }
-            do throws(Failure) {
-                try await store.delete(entry.key, deadline: time.now() + Self.patience)
-                return .wrong
-            } catch { return .failed(error, isWrong: true) }
+            guard isRemoving, let failure = await removal(of: entry) else { return .wrong }
+            return .failed(failure, isWrong: true)
         }
     }
 
@@ -207,20 +196,12 @@ package struct TierInspection: Sendable {
                 surplus.append(entry)
             }
         }
-        for start in stride(from: 0, to: surplus.count, by: Self.atOnce) {
-            let part = surplus[start..<min(start + Self.atOnce, surplus.count)]
-            let ends = await withTaskGroup(of: (ObjectList.Entry, Failure?).self) { group in
-                for entry in part { group.addTask { (entry, isRemoving ? await removal(of: entry) : nil) } }
-                return await group.reduce(into: []) { $0.append($1) }
-            }
-            for (entry, failure) in ends {
-                guard let failure else {
-                    found.removed.add(entry.size)
-                    continue
-                }
-                found.failures.append(Mistake(key: entry.key.text, reason: failure.cause))
-                if found.failures.count >= Self.mostFailures { throw failure }
-            }
+        try await Self.forEach(of: surplus) {
+            isRemoving ? await removal(of: $0) : nil
+        } take: { (entry, failure) throws(Failure) in
+            guard let failure else { return found.removed.add(entry.size) }
+            found.failures.append(Mistake(key: entry.key.text, reason: failure.cause))
+            if found.failures.count >= Self.mostFailures { throw failure }
         }
         return found
     }
@@ -230,6 +211,20 @@ package struct TierInspection: Sendable {
             try await store.delete(entry.key, deadline: time.now() + Self.patience)
             return nil
         } catch { return error }
+    }
+
+    /// Works on objects, some at once, and takes the results.
+    private static func forEach<Result: Sendable>(
+        of entries: [ObjectList.Entry], _ work: @escaping @Sendable (ObjectList.Entry) async -> Result,
+        take: (ObjectList.Entry, Result) throws(Failure) -> Void
+    ) async throws(Failure) {
+        for start in stride(from: 0, to: entries.count, by: atOnce) {
+            let results = await withTaskGroup(of: (ObjectList.Entry, Result).self) { group in
+                for entry in entries[start...].prefix(atOnce) { group.addTask { (entry, await work(entry)) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            for (entry, result) in results { try take(entry, result) }
+        }
     }
 
     /// Lists the objects whose keys begin with one, all of them by default, in parts.

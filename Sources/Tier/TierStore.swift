@@ -159,34 +159,28 @@ final class TierStore: Sendable {
     ) async -> Writing {
         let knows = hasConditions
         guard knows || !insists else { return .unasked }
-        let written = await ask(.write, within: patience) { deadline async throws(Failure) -> ObjectWriting in
+        let written = await ask(.write, within: patience) { deadline async throws(Failure) -> Writing in
             do throws(Failure) {
-                let condition = knows ? condition : .always
-                return .answered(
-                    try await store.put(
-                        key, content, description, if: condition, transferClass: transferClass, deadline: deadline))
+                let written = try await store.put(
+                    key, content, description, if: knows ? condition : .always, transferClass: transferClass,
+                    deadline: deadline)
+                return written.map { .done(etag: $0.etag) } ?? .declined
             } catch {
+                // The store supports no conditions, and wrote nothing (501: RFC 9110, section 15.6.2).
                 guard knows, error == .answered(status: 501) else { throw error }
-                return .unknownCondition
+                conditions.withLock { $0 = false }
+                return .unasked
             }
         }
         switch written {
         case nil: return .unasked
         case .failure(let error): return Writing(error)
-        case .success(.answered(let written)): return written.map { .done(etag: $0.etag) } ?? .declined
-        case .success(.unknownCondition):
-            conditions.withLock { $0 = false }
+        case .success(.unasked):
             return await put(
                 key, content, description, if: condition, insists: insists, transferClass: transferClass,
                 within: patience)
+        case .success(let written): return written
         }
-    }
-
-    /// The answer of a store to a write.
-    private enum ObjectWriting {
-        case answered(ObjectStore.Written?)
-        /// The store does not support conditions, and wrote nothing (501: RFC 9110, section 15.6.2).
-        case unknownCondition
     }
 
     /// Removes an object; a failure is ignored.

@@ -49,8 +49,8 @@ final class Uploads: Sendable {
         var added = 0
         /// The number of uploads still to be made one at a time.
         var careful = 0
-        /// The time that an upload takes, as an average; nil before the first one.
-        var usual: Duration?
+        /// The time that an upload takes.
+        var usual = UsualAnswer()
         /// The present limit of uploads at once.
         var atOnce: Int { careful > 0 ? 1 : Uploads.mostAtOnce }
     }
@@ -81,7 +81,7 @@ final class Uploads: Sendable {
 
     /// The time until a picture that others wait for and that is added now is probably stored, beyond that of its own upload.
     var delay: Duration {
-        state.withLock { state in state.usual.map { $0 * state.followUps.count / state.atOnce } ?? .zero }
+        state.withLock { state in state.usual.usual.map { $0 * state.followUps.count / state.atOnce } ?? .zero }
     }
 
     /// The number of uploads with an action after their end.
@@ -214,7 +214,7 @@ final class Uploads: Sendable {
             let took = store.time.now() - began
             state.withLock { state in
                 state.careful = max(0, state.careful - 1)
-                state.usual = state.usual.map { ($0 * 3 + took) / 4 } ?? took
+                state.usual.learn(took)
             }
             await end(upload)
             return true

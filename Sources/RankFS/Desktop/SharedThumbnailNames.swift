@@ -15,14 +15,13 @@ struct SharedThumbnailNames: Sendable {
     /// The number of listings with kept digests: a person views one directory, and came from another.
     private static let mostListings = 4
 
-    /// The kept listings, the most recently used last.
-    private var kept: [Names] = []
+    private var kept = RecentTable<ObjectIdentifier, Names>(most: mostListings)
 
     /// Finds the entry with the digest in the name of its shared thumbnail, and the address that has the digest.
     mutating func find(_ digest: String, in listing: Listing) -> (index: Int, address: String)? {
         let entries = listing.entries
-        var names = Names(listing: listing, count: 0, indices: [:])
-        if let place = kept.firstIndex(where: { $0.listing === listing }) { names = kept.remove(at: place) }
+        // A kept listing keeps its identity.
+        var names = kept[ObjectIdentifier(listing), default: Names(listing: listing, count: 0, indices: [:])]
         if names.count != entries.count {
             names.count = entries.count
             names.indices = [:]
@@ -30,8 +29,7 @@ struct SharedThumbnailNames: Sendable {
                 for address in SharedAddress.all(of: entry.name) { names.indices[MD5.hex(address.utf8)] = index }
             }
         }
-        kept.append(names)
-        if kept.count > Self.mostListings { kept.removeFirst() }
+        kept[ObjectIdentifier(listing)] = names
         guard let index = names.indices[digest] else { return nil }
         let address = SharedAddress.all(of: entries[index].name).first { MD5.hex($0.utf8) == digest }
         return address.map { (index, $0) }

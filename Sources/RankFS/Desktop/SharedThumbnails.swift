@@ -84,7 +84,7 @@ final class SharedThumbnail: TreeFile {
         thumbnail.path.split(separator: "/").reduce(.sharedThumbnails(listing.key.path)) { .entry($0, String($1)) }
     }
 
-    var lifetime: Lifetime { (TreeLimits.frozen, TreeLimits.frozen) }
+    func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, TreeLimits.frozen) }
     func knownSize(in tree: Tree) -> SizeAndTime? { (Int64(length), thumbnail.modified) }
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime { (Int64(length), thumbnail.modified) }
 

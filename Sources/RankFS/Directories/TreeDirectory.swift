@@ -8,12 +8,7 @@ typealias NamedNode = (name: String, node: Node)
 /// A directory of the tree: each kind is a type, which answers every question of the file system.
 ///
 /// Values of these types are small and hold no state: `Tree` provides the present state.
-protocol TreeDirectory: Sendable {
-    /// The path of the directory, from which its inode number follows.
-    var path: TreePath { get }
-    /// The position among the entries of its parent, along which inode numbers grow; nil where the order is of no use.
-    var order: InodeOrder? { get }
-
+protocol TreeDirectory: TreeEntry {
     // Contents
 
     /// Returns its names without any request; nil for a directory that shows a listing.
@@ -33,21 +28,10 @@ protocol TreeDirectory: Sendable {
 
     /// The time of the last change of its contents, in Unix seconds; stable, so that backups see an unchanged directory.
     func modified(in tree: Tree) -> Int64
-    func lifetime(in tree: Tree) -> Lifetime
     /// The longest time for which the kernel may keep a name in the directory.
     var longestName: Duration { get }
     /// Whether it certainly exists once it is listed, so that the kernel needs no lookup.
     func isCertain(in tree: Tree) -> Bool
-
-    // Visibility
-
-    /// Whether it exists in the tree under the source and the options.
-    func isThere(in tree: Tree) -> Bool
-    /// The reason why it must not be shown now; checked again where the kernel may have cached the name.
-    func refusal(in tree: Tree) -> Failure?
-    func audience(in tree: Tree) -> Audience
-    /// Whether an entry in it opens without a request.
-    func opens(in tree: Tree) async -> Bool
 
     // Commands and searches by number
 
@@ -64,7 +48,6 @@ protocol TreeDirectory: Sendable {
 }
 
 extension TreeDirectory {
-    var order: InodeOrder? { nil }
     func names(in tree: Tree) -> [NamedNode]? { [] }
     var listing: (any ListingDirectory)? { nil }
     var listsSeen: Bool { false }
@@ -74,10 +57,6 @@ extension TreeDirectory {
     func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, TreeLimits.current) }
     var longestName: Duration { TreeLimits.frozen }
     func isCertain(in tree: Tree) -> Bool { true }
-    func isThere(in tree: Tree) -> Bool { true }
-    func refusal(in tree: Tree) -> Failure? { nil }
-    func audience(in tree: Tree) -> Audience { .everybody }
-    func opens(in tree: Tree) async -> Bool { true }
     var isRefreshable: Bool { false }
     func refresh(in tree: Tree) async throws(Failure) {}
     func changing(with tree: Tree) -> [any TreeDirectory] { [] }

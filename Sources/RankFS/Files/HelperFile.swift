@@ -30,7 +30,7 @@ extension HelperFile {
 }
 
 extension HelperFile: TreeFile {
-    var lifetime: Lifetime { (TreeLimits.frozen, isLive ? .zero : TreeLimits.frozen) }
+    func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, isLive ? .zero : TreeLimits.frozen) }
 
     /// Returns the size that `stat` shows; for a file that changes with each reader, the size of its last text.
     func knownSize(in tree: Tree) -> SizeAndTime? {

@@ -4,7 +4,7 @@ import Rankings
 import Synchronization
 
 /// A symbolic link with its kind and target.
-enum Link: Hashable, Sendable {
+enum Link: Hashable, TreeEntry {
     /// A day in its month.
     case dated(RankingMode, Day)
     /// An author that the signed-in user follows.

@@ -1,12 +1,37 @@
 import Catalog
+import Fuse
 import ImageCache
 import Rankings
 
-/// A file of the tree that is no picture of a listing: each kind is a type, which answers every question of the file system.
-protocol TreeFile: Sendable {
-    /// The path of the file, from which its inode number follows.
+/// An entry of the tree: a directory, a file, a picture or a link.
+protocol TreeEntry: Sendable {
+    /// The path below the mount point, from which the inode number follows.
     var path: TreePath { get }
-    var lifetime: Lifetime { get }
+    /// The position among the entries of its directory, along which inode numbers grow; nil where the order is of no use.
+    var order: InodeOrder? { get }
+    /// How long the kernel may keep the name and its attributes.
+    func lifetime(in tree: Tree) -> Lifetime
+    /// Whether it exists in the tree under the source and the options.
+    func isThere(in tree: Tree) -> Bool
+    /// The reason why it must not be shown now; nil if there is none.
+    ///
+    /// Checked again where the kernel may have cached the name.
+    func refusal(in tree: Tree) -> Failure?
+    func audience(in tree: Tree) -> Audience
+    /// Whether it opens without a request; of a directory, whether an entry in it does.
+    func opens(in tree: Tree) async -> Bool
+}
+
+extension TreeEntry {
+    var order: InodeOrder? { nil }
+    func isThere(in tree: Tree) -> Bool { true }
+    func refusal(in tree: Tree) -> Failure? { nil }
+    func audience(in tree: Tree) -> Audience { .everybody }
+    func opens(in tree: Tree) async -> Bool { true }
+}
+
+/// A file of the tree that is no picture of a listing: each kind is a type, which answers every question of the file system.
+protocol TreeFile: TreeEntry {
     /// Returns size in bytes and modification time in Unix seconds, if known without a request; otherwise nil.
     func knownSize(in tree: Tree) -> SizeAndTime?
     /// Returns size and modification time, with a request if needed.
@@ -15,12 +40,8 @@ protocol TreeFile: Sendable {
     func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile?
     /// Returns the contents, with a request if needed.
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile
-    /// Whether it opens without a request.
-    func opens(in tree: Tree) async -> Bool
     /// The work whose animation it is, and the rendition that is stored once it was encoded; nil for other files.
     var encoded: (work: WorkID, rendition: Rendition)? { get }
-    func refusal(in tree: Tree) -> Failure?
-    func audience(in tree: Tree) -> Audience
 }
 
 /// The size in bytes, and the modification time in Unix seconds.
@@ -38,13 +59,10 @@ enum OpenedFile: Sendable {
 extension TreeFile {
     /// The name in its directory.
     var name: String { path.name }
-    var lifetime: Lifetime { (TreeLimits.changing, TreeLimits.changing) }
+    func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.changing, TreeLimits.changing) }
     func knownSize(in tree: Tree) -> SizeAndTime? { nil }
     func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile? { nil }
-    func opens(in tree: Tree) async -> Bool { true }
     var encoded: (work: WorkID, rendition: Rendition)? { nil }
-    func refusal(in tree: Tree) -> Failure? { nil }
-    func audience(in tree: Tree) -> Audience { .everybody }
 }
 
 // MARK: - Stand in

@@ -14,15 +14,22 @@ enum Node: Sendable {
 }
 
 extension Node {
-    /// The path below the mount point.
-    var path: TreePath {
+    /// The entry of the tree; the requirements of all kinds are the same.
+    private var entry: any TreeEntry {
         switch self {
-        case .directory(let directory): directory.path
-        case .picture(let listing, let index): .entry(listing.key.path, listing.entries[Int(index)].name)
-        case .file(let file): file.path
-        case .link(let link): link.path
+        case .directory(let directory): directory
+        case .picture(let listing, let index): PictureEntry(listing: listing, index: Int(index))
+        case .file(let file): file
+        case .link(let link): link
         }
     }
+
+    var path: TreePath { entry.path }
+    func isThere(in tree: Tree) -> Bool { entry.isThere(in: tree) }
+    func refusal(in tree: Tree) -> Failure? { entry.refusal(in: tree) }
+    func audience(in tree: Tree) -> Audience { entry.audience(in: tree) }
+    func opens(in tree: Tree) async -> Bool { await entry.opens(in: tree) }
+    func lifetime(in tree: Tree) -> Lifetime { entry.lifetime(in: tree) }
 
     /// The node as a directory; nil for others.
     var directory: (any TreeDirectory)? {
@@ -55,13 +62,8 @@ extension Node {
 extension Node {
     /// The identity that is the same in every mount; the inode number follows from it.
     var identity: String {
-        switch self {
-        case .directory(let directory): directory.path.text
-        case .picture(let listing, let index):
-            Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
-        case .file(let file): file.path.text
-        case .link(let link): link.path.text
-        }
+        guard case .picture(let listing, let index) = self else { return path.text }
+        return Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
     }
 
     /// The identity of a picture in a listing: its work and page, so that neither rank nor title matter, and its upload.
@@ -85,18 +87,12 @@ extension Node {
 
     /// The inode number, unless another identity has it already.
     var inodeNumber: UInt64 {
-        switch self {
-        case .picture(let listing, let index):
-            PictureNumbers(listing.key).number(of: listing.entries[Int(index)])
-        case .directory(let directory): Self.number(identity, directory.order, at: directory.path)
-        case .link(let link): Self.number(identity, link.order, at: link.path)
-        case .file: InodeNumber.of(identity)
+        if case .picture(let listing, let index) = self {
+            return PictureNumbers(listing.key).number(of: listing.entries[Int(index)])
         }
-    }
-
-    private static func number(_ identity: String, _ order: InodeOrder?, at path: TreePath) -> UInt64 {
-        guard let order, let parent = path.parent else { return InodeNumber.of(identity) }
-        return InodeNumber.of(identity, in: parent.text, order: order)
+        let path = path
+        guard let order = entry.order, let parent = path.parent else { return InodeNumber.of(path.text) }
+        return InodeNumber.of(path.text, in: parent.text, order: order)
     }
 
     /// Whether both have the same identity; in the usual case, the same picture of the same listing, no identity is made.
@@ -111,67 +107,29 @@ extension Node {
     }
 }
 
-// MARK: - Visibility
+/// A picture of a listing.
+private struct PictureEntry: TreeEntry {
+    let listing: Listing
+    let index: Int
 
-extension Node {
-    /// Whether it exists in the tree under the source and the options.
-    func isThere(in tree: Tree) -> Bool {
-        switch self {
-        case .directory(let directory): directory.isThere(in: tree)
-        case .picture, .file, .link: true
-        }
-    }
+    var path: TreePath { .entry(listing.key.path, listing.entries[index].name) }
+    func refusal(in tree: Tree) -> Failure? { tree.refusal(of: listing.key) }
+    func audience(in tree: Tree) -> Audience { tree.audience(of: listing.key) }
 
-    /// The reason why it must not be shown now; nil if there is none.
-    ///
-    /// Checked again where the kernel may have cached the name.
-    func refusal(in tree: Tree) -> Failure? {
-        switch self {
-        case .directory(let directory): directory.refusal(in: tree)
-        case .picture(let listing, _): tree.refusal(of: listing.key)
-        case .file(let file): file.refusal(in: tree)
-        case .link(let link): link.refusal(in: tree)
-        }
-    }
-
-    func audience(in tree: Tree) -> Audience {
-        switch self {
-        case .directory(let directory): directory.audience(in: tree)
-        case .picture(let listing, _): tree.audience(of: listing.key)
-        case .file(let file): file.audience(in: tree)
-        case .link(let link): link.audience(in: tree)
-        }
-    }
-
-    /// Whether it opens without a request.
     func opens(in tree: Tree) async -> Bool {
-        switch self {
-        case .directory(let directory): await directory.opens(in: tree)
-        case .picture(let listing, let index):
-            listing.entry(at: Int(index)).map { tree.opens($0, of: listing) } ?? false
-        case .file(let file): await file.opens(in: tree)
-        case .link(let link): await link.opens(in: tree)
-        }
+        listing.entry(at: index).map { tree.opens($0, of: listing) } ?? false
     }
 
-    /// How long the kernel may keep the name and its attributes.
     func lifetime(in tree: Tree) -> Lifetime {
-        switch self {
-        case .directory(let directory): directory.lifetime(in: tree)
         // The user may sign in at any moment, and then it is shown.
-        case .picture(let listing, let index)
-        where listing.entry(at: Int(index))?.isWithheld == true && tree.source.description.can(.signIn):
-            (.zero, .zero)
+        if listing.entry(at: index)?.isWithheld == true, tree.source.description.can(.signIn) { return (.zero, .zero) }
         // Another picture may get the name, at once where it is that of a page or of a place in a list. To make the kernel forget a name
         // (fuse_lowlevel_notify_inval_entry) would wait for lookups in its directory, and outlive a kill of this process.
-        case .picture(let listing, _) where listing.key.ranking == nil:
-            (listing.key.kind.namesArePlaces ? .zero : TreeLimits.changing, TreeLimits.frozen)
-        // Its link count changes when the next day appears.
-        case .picture(let listing, _):
-            (TreeLimits.frozen, tree.isInLatest(listing.key) ? TreeLimits.current : TreeLimits.frozen)
-        case .file(let file): file.lifetime
-        case .link(let link): link.lifetime(in: tree)
+        if listing.key.ranking == nil {
+            return (listing.key.kind.namesArePlaces ? .zero : TreeLimits.changing, TreeLimits.frozen)
         }
+        // Its link count changes when the next day appears.
+        return (TreeLimits.frozen, tree.isInLatest(listing.key) ? TreeLimits.current : TreeLimits.frozen)
     }
 }
 

@@ -79,8 +79,11 @@ package final class ThumbnailMaker: Sendable {
         guard !missing.isEmpty else { return .present }
         guard !known.withLock({ $0.unwritable.contains(job.preview.url) }) else { return .useless }
         var received = 0
-        var images = await kept(job)
-        if images == nil { images = await onQueue { Self.ownImages(of: job, in: home) } }
+        var images = await images { await cache.kept(job.shelved($0)) }
+        if images == nil {
+            // Of thumbnails that were made for another spelling of the picture's address.
+            images = await self.images { size in await onQueue { home.ownFile(of: job, size) } }
+        }
         if images == nil {
             let asked = await ask(job, priority)
             guard let made = asked.images else { return asked.outcome }
@@ -188,20 +191,11 @@ package final class ThumbnailMaker: Sendable {
 
     // MARK: - Storing
 
-    private func kept(_ job: ThumbnailJob) async -> Images? {
+    /// Returns a picture in every size; nil if one is missing.
+    private func images(_ image: (ThumbnailSize) async -> [UInt8]?) async -> Images? {
         var images: Images = [:]
         for size in ThumbnailSize.allCases {
-            guard let image = await cache.kept(job.shelved(size)) else { return nil }
-            images[size] = image
-        }
-        return images
-    }
-
-    /// Returns the images of thumbnails that were made for another spelling of the picture's address.
-    private static func ownImages(of job: ThumbnailJob, in home: HomeThumbnails) -> Images? {
-        var images: Images = [:]
-        for size in ThumbnailSize.allCases {
-            guard let image = home.ownFile(of: job, size) else { return nil }
+            guard let image = await image(size) else { return nil }
             images[size] = image
         }
         return images

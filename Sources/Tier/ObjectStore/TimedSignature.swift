@@ -1,5 +1,6 @@
 internal import System
 internal import HTTP
+internal import Rankings
 internal import Synchronization
 
 /// Signs a request with another time than that of this machine's clock.
@@ -47,41 +48,17 @@ struct TimedSignature {
 
     /// The time as in `20240430T235959Z`; nil for a year without four digits.
     private static func stamp(_ seconds: Int64) -> String? {
-        guard (0..<253_402_300_800).contains(seconds) else { return nil }
-        let (year, month, day) = date(seconds / 86_400)
-        let time = seconds % 86_400
-        return "\(year)\(two(month))\(two(day))T\(two(time / 3600))\(two(time / 60 % 60))\(two(time % 60))Z"
-    }
-
-    private static func two(_ number: Int64) -> String { (number < 10 ? "0" : "") + String(number) }
-
-    /// The date of a day since 1970-01-01 in the Gregorian calendar, counting years from March so that the leap day comes last.
-    private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = day + 719_468
-        let (era, dayOfEra) = (shifted / 146_097, shifted % 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (
-            yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        )
+        seconds < 0 ? nil : Timestamp.text(seconds)?.filter { $0 != "-" && $0 != ":" }
     }
 
     /// The parts of an address, the host as libcurl sends it: without the default port of the scheme.
     private static func place(_ url: String) -> (host: String, path: String, query: String)? {
-        for (scheme, port) in [("http://", ":80"), ("https://", ":443")] where url.hasPrefix(scheme) {
-            let rest = url.dropFirst(scheme.count)
-            let host = rest.prefix { $0 != "/" && $0 != "?" }
-            let target = rest.dropFirst(host.count).split(
-                separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-            let path = target.first.map(String.init) ?? ""
-            return (
-                String(host.hasSuffix(port) ? host.dropLast(port.count) : host), path.isEmpty ? "/" : path,
-                target.count > 1 ? String(target[1]) : ""
-            )
-        }
-        return nil
+        let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        let port = parts[0] == "https:" ? ":443" : ":80"
+        let host = parts[2].hasSuffix(port) ? parts[2].dropLast(port.count) : parts[2]
+        let target = parts[3].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        return (String(host), "/\(target[0])", target.count > 1 ? String(target[1]) : "")
     }
 
     /// The headers to sign: host, content type and all headers of the store, in order and with single spaces.
