@@ -12,7 +12,7 @@ import Rankings
 ///
 /// A pure value: it takes the events and their times as parameters.
 struct TierHealth: Sendable {
-    /// The uses of a store.
+    /// The uses of a store; without reading there is none.
     enum Use: Sendable {
         /// A document or a lease is read.
         case read
@@ -61,105 +61,92 @@ struct TierHealth: Sendable {
         func mayTry(_ now: ContinuousClock.Instant) -> Bool { now >= until && !isTried }
     }
 
-    private var rest: Rest?
-    private var pictureRest: Rest?
-    private var writeRest: Rest?
-    /// The first answers that there are too many requests since the last success (of writes: since the last write), and the last
-    /// one of all.
-    private var busy:
-        (reads: ContinuousClock.Instant?, writes: ContinuousClock.Instant?, last: ContinuousClock.Instant?)
+    /// The rests; that of reading is one of all uses.
+    private var rests: [Use: Rest] = [:]
+    /// The damaged objects, the slow pictures and the late writes in a row, by the use that they end.
+    private var accidents: [Use: Int] = [:]
+    /// The first answers that there are too many requests since the last success (of writes: since the last write).
+    private var busySince: [Use: ContinuousClock.Instant] = [:]
+    /// The last such answer.
+    private var lastBusy: ContinuousClock.Instant?
     private var pause = Self.pauses.least
-    private var lies = 0
-    private var slowPictures = 0
-    private var lateWrites = 0
 
     var state: State {
-        if let rest { return .rests(reason: rest.reason) }
-        if let pictureRest { return .picturesRest(reason: pictureRest.reason) }
-        if let writeRest { return .readOnly(reason: writeRest.reason) }
+        if let rest = rests[.read] { return .rests(reason: rest.reason) }
+        if let rest = rests[.picture] { return .picturesRest(reason: rest.reason) }
+        if let rest = rests[.write] { return .readOnly(reason: rest.reason) }
         return .works
-    }
-
-    /// The rest of one use of the store.
-    private func rest(of use: Use) -> Rest? {
-        switch use {
-        case .read: nil
-        case .picture: pictureRest
-        case .write: writeRest
-        }
     }
 
     /// Returns the earliest time of the next request; nil if it may be sent now.
     func restEnds(_ use: Use, now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        [rest, rest(of: use)].compactMap { $0?.until }.filter { $0 > now }.max()
+        [.read, use].compactMap { rests[$0]?.until }.filter { $0 > now }.max()
     }
 
     /// Returns whether a request may be sent; the first one after a rest is the only one until it has ended.
     mutating func mayAsk(_ use: Use, now: ContinuousClock.Instant) -> Bool {
-        guard rest?.mayTry(now) ?? true, rest(of: use)?.mayTry(now) ?? true else { return false }
-        rest?.isTried = true
-        if use == .picture { pictureRest?.isTried = true }
-        if use == .write { writeRest?.isTried = true }
+        let uses: Set = [.read, use]
+        guard uses.allSatisfy({ rests[$0]?.mayTry(now) ?? true }) else { return false }
+        for use in uses { rests[use]?.isTried = true }
         return true
     }
 
     /// Records a successful request.
     mutating func worked(_ use: Use) {
-        if rest != nil, writeRest?.isAway == true { writeRest = nil }
-        rest = nil
+        if rests[.read] != nil, rests[.write]?.isAway == true { rests[.write] = nil }
+        rests[.read] = nil
         // A store that takes a document gives documents out as well; the reverse is not true of a full one.
-        busy.reads = nil
-        if use == .write { busy.writes = nil }
+        busySince[.read] = nil
         pause = max(pause / 2, Self.pauses.least)
+        switch use {
+        case .read: break
         // A picture that is not there was told in time; the next one shows whether those that are there come in time too.
-        if use == .picture, pictureRest != nil { (pictureRest, slowPictures) = (nil, Self.mostAccidents - 1) }
-        guard use == .write else { return }
-        writeRest = nil
-        lateWrites = 0
+        case .picture:
+            if rests.removeValue(forKey: .picture) != nil { accidents[.picture] = Self.mostAccidents - 1 }
+        case .write: (rests[.write], accidents[.write], busySince[.write]) = (nil, nil, nil)
+        }
     }
 
     /// Records an answer that there are too many requests, and returns the pause before the next one.
     mutating func wasBusy(_ use: Use, now: ContinuousClock.Instant) -> Duration {
-        if use == .write { busy.writes = busy.writes ?? now } else { busy.reads = busy.reads ?? now }
-        busy.last = now
+        let kind = use == .write ? Use.write : .read
+        busySince[kind] = busySince[kind] ?? now
+        lastBusy = now
         defer { pause = min(pause * 2, Self.pauses.most) }
         return pause
     }
 
     /// Returns whether the store answered a moment ago that there are too many requests.
-    func isBusy(now: ContinuousClock.Instant) -> Bool { busy.last.map { now - $0 < Self.busyFor } ?? false }
+    func isBusy(now: ContinuousClock.Instant) -> Bool { lastBusy.map { now - $0 < Self.busyFor } ?? false }
 
     /// Records an object with the right bytes.
-    mutating func toldTheTruth() { lies = 0 }
+    mutating func toldTheTruth() { accidents[.read] = nil }
 
     /// Records an object with wrong bytes.
     mutating func lied(now: ContinuousClock.Instant) {
-        Self.count(&lies, &rest, "its objects are damaged", now)
+        count(.read, "its objects are damaged", now)
     }
 
     /// Records a picture that came as quickly as it should.
     mutating func wasQuick() {
-        slowPictures = 0
-        pictureRest = nil
+        (accidents[.picture], rests[.picture]) = (nil, nil)
     }
 
     /// Records a picture that would have come sooner from the image host.
     mutating func wasSlow(now: ContinuousClock.Instant) {
-        rest = nil
-        pictureRest?.isTried = false
+        rests[.read] = nil
+        rests[.picture]?.isTried = false
         // The trial after a rest is proof enough.
-        if pictureRest != nil { slowPictures = Self.mostAccidents }
-        Self.count(&slowPictures, &pictureRest, "its pictures come more slowly than the service's", now)
+        if rests[.picture] != nil { accidents[.picture] = Self.mostAccidents }
+        count(.picture, "its pictures come more slowly than the service's", now)
     }
 
     /// Counts an accident, and begins a rest at the last of several in a row.
-    private static func count(
-        _ accidents: inout Int, _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant
-    ) {
-        accidents += 1
-        guard accidents >= mostAccidents else { return }
-        accidents = 0
-        begin(&rest, reason, now)
+    private mutating func count(_ use: Use, _ reason: String, _ now: ContinuousClock.Instant) {
+        accidents[use, default: 0] += 1
+        guard accidents[use, default: 0] >= Self.mostAccidents else { return }
+        accidents[use] = nil
+        begin(use, reason, now)
     }
 
     /// Records a failed request.
@@ -168,23 +155,23 @@ struct TierHealth: Sendable {
         // The request was cancelled, or the failure concerns this object alone; the next request may probe the store.
         case (_, .cancelled), (.write, .notTaken), (_, .tooLarge), (_, .gone):
             letTry()
-        case (.write, _) where error.isTooMany:
+        case _ where error.isTooMany:
             letTry()
-            Self.refused(since: busy.writes, &writeRest, error.cause, now)
-        case (_, _) where error.isTooMany:
-            letTry()
-            Self.refused(since: busy.reads, &rest, error.cause, now)
-        case (.write, .timedOut) where writeRest == nil:
-            rest?.isTried = false
-            Self.count(&lateWrites, &writeRest, error.cause, now)
+            // None has succeeded for long enough, or the probe after a rest has not.
+            let kind = use == .write ? Use.write : .read
+            guard rests[kind] != nil || busySince[kind].map({ now - $0 >= Self.busyPatience }) ?? false else { return }
+            begin(kind, error.cause, now)
+        case (.write, .timedOut) where rests[.write] == nil:
+            rests[.read]?.isTried = false
+            count(.write, error.cause, now)
         // Objects that may be read are still read; the next read determines whether they may.
         case (.write, _):
-            if case .full = error { rest = nil } else if case .refused = error { rest = nil }
-            rest?.isTried = false
-            Self.begin(&writeRest, error.cause, now, isAway: Self.isAway(error))
+            if case .full = error { rests[.read] = nil } else if case .refused = error { rests[.read] = nil }
+            rests[.read]?.isTried = false
+            begin(.write, error.cause, now, isAway: Self.isAway(error))
         case (.read, _), (.picture, _):
-            pictureRest?.isTried = false
-            Self.begin(&rest, error.cause, now, isAway: Self.isAway(error))
+            rests[.picture]?.isTried = false
+            begin(.read, error.cause, now, isAway: Self.isAway(error))
         }
     }
 
@@ -198,26 +185,14 @@ struct TierHealth: Sendable {
 
     /// Lets the next request probe the store.
     private mutating func letTry() {
-        rest?.isTried = false
-        pictureRest?.isTried = false
-        writeRest?.isTried = false
+        for use in rests.keys { rests[use]?.isTried = false }
     }
 
-    /// Begins a rest of a store with too many requests if none has succeeded for long enough, or the probe after a rest has not.
-    private static func refused(
-        since first: ContinuousClock.Instant?, _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant
-    ) {
-        guard rest != nil || first.map({ now - $0 >= busyPatience }) ?? false else { return }
-        begin(&rest, reason, now)
-    }
-
-    private static func begin(
-        _ rest: inout Rest?, _ reason: String, _ now: ContinuousClock.Instant, isAway: Bool = false
-    ) {
+    private mutating func begin(_ use: Use, _ reason: String, _ now: ContinuousClock.Instant, isAway: Bool = false) {
         // Several failures at the same moment count as one.
-        if let rest, rest.until > now { return }
-        let lengths = isAway ? closedRests : (first: firstRest, longest: longestRest)
-        let length = max(lengths.first, rest.map { min($0.length * 2, lengths.longest) } ?? lengths.first)
-        rest = Rest(until: now + length, length: length, reason: reason, isAway: isAway)
+        if let rest = rests[use], rest.until > now { return }
+        let lengths = isAway ? Self.closedRests : (first: Self.firstRest, longest: Self.longestRest)
+        let length = max(lengths.first, rests[use].map { min($0.length * 2, lengths.longest) } ?? lengths.first)
+        rests[use] = Rest(until: now + length, length: length, reason: reason, isAway: isAway)
     }
 }

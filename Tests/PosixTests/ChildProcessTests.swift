@@ -27,13 +27,13 @@ import Testing
         defer { unlink(path) }
         let stop = ProgramStop()
         let words = "sleep 100 & echo $! >\(path).new; mv \(path).new \(path); exec sleep 60"
-        let running = Task.detached {
-            try ChildProcess.run(
-                "sh", ["sh", "-c", words], reading: STDOUT_FILENO, by: isStopped ? nil : .now + .seconds(2), stop: stop)
+        // Not a task: a thread of their pool would wait for the program.
+        Thread.detachNewThread {
+            _ = try? ChildProcess.run(
+                "sh", ["sh", "-c", words], reading: STDOUT_FILENO, by: isStopped ? nil : .now + .seconds(5), stop: stop)
         }
         while access(path, F_OK) != 0 { await Task.yield() }
         if isStopped { stop.stop() }
-        _ = await running.result
         let text = try String(contentsOfFile: path, encoding: .utf8)
         let child = try #require(Int32(text.filter(\.isNumber)))
         // Another process takes note of its end.

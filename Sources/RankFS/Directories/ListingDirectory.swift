@@ -43,7 +43,15 @@ extension ListingDirectory {
         key.flatMap(tree.catalog.listings.loaded)?.modified ?? tree.newestPublication
     }
 
-    func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.changing, TreeLimits.changing) }
+    func lifetime(in tree: Tree) -> Lifetime {
+        let facts = key?.kind.facts
+        if facts?.audience == .session { return (.zero, TreeLimits.current) }
+        // Opening a directory that was never requested shows whether the name exists.
+        return facts?.mayBeAbsent == true && !isStored(in: tree)
+            ? (.zero, .zero) : (TreeLimits.changing, TreeLimits.changing)
+    }
+
+    func isCertain(in tree: Tree) -> Bool { key?.kind.facts.mayBeAbsent != true || isStored(in: tree) }
     func opens(in tree: Tree) async -> Bool { isStored(in: tree) }
     var isRefreshable: Bool { showsPictures }
 

@@ -103,13 +103,6 @@ struct KindDirectory: ListingDirectory {
         return tree.findListing(key) { _ in directory }
     }
 
-    func lifetime(in tree: Tree) -> Lifetime {
-        if facts.audience == .session { return (.zero, TreeLimits.current) }
-        // Opening a directory that was never requested shows whether the name exists.
-        return facts.mayBeAbsent && !isStored(in: tree) ? (.zero, .zero) : (TreeLimits.changing, TreeLimits.changing)
-    }
-
-    func isCertain(in tree: Tree) -> Bool { !facts.mayBeAbsent || isStored(in: tree) }
     func refusal(in tree: Tree) -> Failure? { facts.audience == .session ? tree.refusalOfSession : nil }
     func audience(in tree: Tree) -> Audience { facts.audience }
 }
@@ -201,11 +194,6 @@ struct AuthorDirectory: ListingDirectory {
         tree.catalog.listings.loaded(.author(author))?.modified ?? modified ?? tree.newestPublication
     }
 
-    // Opening a directory that was never requested shows whether the number exists.
-    func lifetime(in tree: Tree) -> Lifetime {
-        isStored(in: tree) ? (TreeLimits.changing, TreeLimits.changing) : (.zero, .zero)
-    }
-
     func isCertain(in tree: Tree) -> Bool { modified != nil }
 }
 
@@ -264,13 +252,6 @@ struct WorkDirectory: ListingDirectory {
         let files: [NamedNode] = WorkFiles.of(work, isAnimation: listing.isAnimation).map { ($0.name, .file($0)) }
         return files + (tree.bridge(of: work).map { [($0.name, .link(.bridge(work, $0)))] } ?? [])
     }
-
-    // Opening a directory that was never requested shows whether the number exists.
-    func lifetime(in tree: Tree) -> Lifetime {
-        isStored(in: tree) ? (TreeLimits.changing, TreeLimits.changing) : (.zero, .zero)
-    }
-
-    func isCertain(in tree: Tree) -> Bool { isStored(in: tree) }
 }
 
 extension Listing {

@@ -21,19 +21,15 @@ package struct StoreKeys: Sendable, Equatable, CustomStringConvertible, CustomRe
     }
 
     /// Reads the keys of a profile; nil if it has none.
-    package init?(profile: KeyProfile) {
-        guard let keyID = profile["aws_access_key_id"], let secret = profile["aws_secret_access_key"] else {
-            return nil
-        }
-        self.init(keyID: keyID, secret: secret, sessionToken: profile["aws_session_token"])
-    }
+    package init?(profile: KeyProfile) { self.init { profile[$0] } }
 
     /// Reads the environment variables that programs for such stores share.
-    package init?(variables: [String: String]) {
-        guard let keyID = variables["AWS_ACCESS_KEY_ID"], let secret = variables["AWS_SECRET_ACCESS_KEY"] else {
-            return nil
-        }
-        self.init(keyID: keyID, secret: secret, sessionToken: variables["AWS_SESSION_TOKEN"])
+    package init?(variables: [String: String]) { self.init { variables[$0.uppercased()] } }
+
+    /// Reads the values of the names that profiles and variables have in common.
+    private init?(_ value: (String) -> String?) {
+        guard let keyID = value("aws_access_key_id"), let secret = value("aws_secret_access_key") else { return nil }
+        self.init(keyID: keyID, secret: secret, sessionToken: value("aws_session_token"))
     }
 
     package var description: String { "the key \(keyID)" }

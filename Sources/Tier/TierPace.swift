@@ -1,0 +1,90 @@
+import Synchronization
+
+/// The least pace of all downloads from the object store together.
+///
+/// A slow disk reads faster, and below this pace the image host is the better source, unless it is slow itself: half of its pace, and
+/// twice its time to a first byte, are enough. A single download must keep to its share: the bytes that the line delivers, divided
+/// by the number of downloads at each moment.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The mutex is held for nanoseconds.
+final class TierPace: Sendable {
+    /// The least bytes a second, measured from the first byte on.
+    static let slowest: Int64 = 512 << 10
+    /// The time at the start of a download in which the pace is not checked, and the interval of later checks.
+    static let grace = Duration.seconds(1)
+    /// The least bytes of an answer by which a pace is measured.
+    private static let measurable: Int64 = 64 << 10
+
+    /// The required pace of a download.
+    struct Share: Sendable {
+        fileprivate let began: ContinuousClock.Instant
+        fileprivate let credit: Double
+    }
+
+    private struct State {
+        var running = 0
+        /// The bytes that a download present from the beginning on must have received.
+        var credit: Double = 0
+        var at: ContinuousClock.Instant?
+        /// The time to the first byte of the image host's answers, and the bytes a second of each after it, as averages.
+        var hostFirst = UsualAnswer()
+        var hostPace: Double?
+
+        mutating func pass(_ now: ContinuousClock.Instant) {
+            defer { at = now }
+            guard let at, running > 0 else { return }
+            let share = Double(TierPace.slowest) / Double(running)
+            credit += max(0, (now - at) / Duration.seconds(1)) * min(share, hostPace.map { $0 / 2 } ?? share)
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// The longest wait for the first byte of a download.
+    var firstByte: Duration { state.withLock { $0.hostFirst.late } }
+
+    /// Takes note of an answer of the image host.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes of its body.
+    ///   - firstAfter: The time from the request to the answer's head.
+    ///   - duration: The time from there to the end.
+    func learn(_ bytes: Int64, firstAfter: Duration, in duration: Duration) {
+        state.withLock { state in
+            state.hostFirst.learn(firstAfter)
+            guard bytes >= Self.measurable, duration > .zero else { return }
+            let pace = Double(bytes) / (duration / .seconds(1))
+            state.hostPace = state.hostPace.map { ($0 * 3 + pace) / 4 } ?? pace
+        }
+    }
+
+    /// Begins a download at its first byte.
+    func begin(now: ContinuousClock.Instant) -> Share {
+        state.withLock { state in
+            state.pass(now)
+            state.running += 1
+            return Share(began: now, credit: state.credit)
+        }
+    }
+
+    /// Ends a download that has begun.
+    func end(now: ContinuousClock.Instant) {
+        state.withLock { state in
+            state.pass(now)
+            state.running = max(0, state.running - 1)
+        }
+    }
+
+    /// Returns the bytes that must have arrived by now.
+    func due(_ share: Share, now: ContinuousClock.Instant) -> Int64 {
+        let passed = now - share.began
+        guard passed > Self.grace else { return 0 }
+        let credit = state.withLock { state in
+            state.pass(now)
+            return state.credit - share.credit
+        }
+        return Int64(min(credit * ((passed - Self.grace) / passed), Double(Int32.max) * 1024))
+    }
+}
