@@ -306,18 +306,6 @@ extension Listings {
         return (works, Dictionary(page.entries.map { ($0.work.id, $0) }) { first, _ in first })
     }
 
-    /// The pages of a listing, of which nothing is used that is stored, and the first of them.
-    private func anew(
-        _ key: ListingKey, isComparison: Bool
-    ) async throws(Failure) -> (pages: ListingPages, first: PageContent) {
-        var (works, records) = ([WorkID](), [WorkID: ListedWork]())
-        if key.kind.facts.isIndexed {
-            (works, records) = try await index(of: key, isComparison ? context.shortTimeout : context.timeout)
-        }
-        let comparison = pageFactory.pages(of: key, works: works, records: records, isComparison: isComparison)
-        return (pageFactory.pages(of: key, works: works, records: records), try await comparison.page(1))
-    }
-
     /// Creates a listing from its first page.
     private func begin(_ key: StoredKey, _ pages: ListingPages, first: PageContent?, last: Int?) -> Listing {
         let listing = Listing(
@@ -363,18 +351,17 @@ extension Listings {
     /// - Throws: The error of the service.
     func refreshed(_ listing: Listing, isRequested: Bool = false) async throws(Failure) -> Listing {
         let facts = listing.key.kind.facts
-        if isReplaced(listing) || isRequested && facts.order == .lastFirst {
-            let (pages, content) = try await anew(listing.key, isComparison: !isRequested)
-            var front = Front()
-            front.add(content, view.rendition, source)
-            return try await readAnew(listing, pages, front, isRequested)
+        if facts.isReplaced || isRequested && facts.order == .lastFirst {
+            let limit = isRequested ? context.timeout : context.shortTimeout
+            let (works, records) = facts.isIndexed ? try await index(of: listing.key, limit) : ([], [:])
+            let pages = { (isComparison: Bool) in
+                self.pageFactory.pages(of: listing.key, works: works, records: records, isComparison: isComparison)
+            }
+            var front = FirstPages()
+            front.add(try await pages(!isRequested).page(1), view.rendition, source)
+            return try await readAnew(listing, pages(false), front, isRequested)
         }
         return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing, isRequested)
-    }
-
-    /// Whether another answer takes the place of a list as a whole: the list has ranks, or is a snapshot.
-    private func isReplaced(_ listing: Listing) -> Bool {
-        listing.key.kind.facts.order == .ranked || listing.key.kind.facts.isSnapshot
     }
 
     /// Requests a listing from the service now, however fresh it is; one with ranks, or a snapshot, is reread as far as it was read.
@@ -427,7 +414,7 @@ extension Listings {
     private func refreshedFirstPage(_ listing: Listing, _ isRequested: Bool) async throws(Failure) -> Listing {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
         let comparison = pageFactory.pages(of: listing.key, isComparison: true)
-        var front = Front()
+        var front = FirstPages()
         repeat {
             do throws(Failure) {
                 let content = try await comparison.page(front.pages + 1)
@@ -436,7 +423,7 @@ extension Listings {
             } catch .pastTheEnd where front.pages > 0 {
                 front.last = front.pages
             }
-        } while front.pages < min(Front.mostAwaitedPages, front.last ?? .max) && table.rowCount > 0
+        } while front.pages < min(FirstPages.mostAwaitedPages, front.last ?? .max) && table.rowCount > 0
             && !front.reaches(table)
         let pages = pageFactory.pages(of: listing.key)
         if listing.key.isWork {
@@ -460,7 +447,7 @@ extension Listings {
     }
 
     /// The list with what is new before what it has, and uncovered works in their places.
-    private func joined(_ listing: Listing, _ front: Front, _ pages: ListingPages) -> Listing {
+    private func joined(_ listing: Listing, _ front: FirstPages, _ pages: ListingPages) -> Listing {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
         let next = front.reaches(table) ? paging.next : front.pages + 1
         let last = front.reaches(table) ? (paging.isComplete ? paging.next - 1 : paging.last) : front.last
@@ -477,7 +464,7 @@ extension Listings {
     ///
     /// - Returns: The present list; the new one if a user waited for it.
     private func readAnew(
-        _ listing: Listing, _ pages: ListingPages, _ front: Front, _ isRequested: Bool
+        _ listing: Listing, _ pages: ListingPages, _ front: FirstPages, _ isRequested: Bool
     ) async throws(Failure) -> Listing {
         if isRequested { return try await readOn(listing, pages, front, isRequested: true) }
         guard rereading.withLock({ $0.insert(listing.stored).inserted }) else { return listing }
@@ -495,11 +482,11 @@ extension Listings {
     }
 
     private func readOn(
-        _ listing: Listing, _ pages: ListingPages, _ front: Front, isRequested: Bool
+        _ listing: Listing, _ pages: ListingPages, _ front: FirstPages, isRequested: Bool
     ) async throws(Failure) -> Listing {
         let (table, hasEverything) = listing.state.withLock { ($0.table, $0.paging.hasEverything) }
         let rows = hasEverything ? .max : table.rowCount
-        let isJoined = !isReplaced(listing) && !listing.key.listsNames && listing.key.kind.facts.order != .lastFirst
+        let isJoined = !listing.key.kind.facts.isReplaced && !listing.key.listsNames && listing.key.kind.facts.order != .lastFirst
         var front = front
         while front.pictures.count < rows, !(isJoined && front.reaches(table)),
             front.pages < min(front.last ?? .max, pages.window.lastPage, pages.window.shownPages)

@@ -19,7 +19,7 @@ struct PageContent: Sendable {
 }
 
 /// The first pages of another answer for a list, joined.
-struct Front: Sendable {
+struct FirstPages: Sendable {
     /// The pages that a visitor waits for until a known entry joins them to what is stored: several hundred works may come between
     /// two visits.
     static let mostAwaitedPages = 10

@@ -264,6 +264,9 @@ package final class ListingFacts: Sendable {
     package let isSecret: Bool
     package let seen: Seen?
 
+    /// Whether another answer takes the place of a list as a whole: the list has ranks, or is a snapshot.
+    package var isReplaced: Bool { order == .ranked || isSnapshot }
+
     fileprivate init(
         _ word: String, by form: SubjectForm, at place: Place, ownName: String? = nil, order: Order = .newestFirst,
         contents: Contents = .works, isIndexed: Bool = false, isSnapshot: Bool = false,
