@@ -109,6 +109,9 @@ final class PictureStore: Sendable {
         do throws(SystemError) {
             try makeParents(of: directory)
             let top = OpenFile(owning: try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor)
+            guard let status = fileStatus(open: top.descriptor), status.st_uid == geteuid() else {
+                throw SystemError("it is another user's", code: 0)
+            }
             if let newer = newerFormat(in: top.descriptor) { throw SystemError(newer, code: EPROTO) }
             guard fchmod(top.descriptor, 0o700) == 0 else {
                 throw SystemError("setting the mode of the cache directory to 0700")

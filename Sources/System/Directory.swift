@@ -35,6 +35,7 @@ package func fileStatus(open descriptor: Int32) -> stat? {
 extension mode_t {
     package var isFile: Bool { self & S_IFMT == S_IFREG }
     package var isDirectory: Bool { self & S_IFMT == S_IFDIR }
+    package var isLink: Bool { self & S_IFMT == S_IFLNK }
 }
 
 /// Lists directories by readdir(3), in the order of their entries, without `.` and `..`.

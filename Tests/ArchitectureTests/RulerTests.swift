@@ -80,6 +80,11 @@ import Testing
             "tier: fronts in place of a store, lines that are slow for previews, what is removed or not to be brought, objects of one "
                 + "source"
         ),
+        (
+            114,
+            "program: caches of other users and links in them, sessions behind links, what the doctor looks at and does not ask, quotes "
+                + "in the configuration"
+        ),
     ]
 
     /// The same for what is no part of the product.

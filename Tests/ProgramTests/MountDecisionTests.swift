@@ -125,6 +125,69 @@ import Glibc
         #expect(try place(.demo).directory == "\(folder)/new")
     }
 
+    /// Nothing is made or written where another user has prepared a directory, or a link in it.
+    @Test(.enabled(if: geteuid() == 0, "needs root")) func cachesOfOtherUsersAreRefused() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (cache, catalog, elsewhere) = ("\(folder)/cache", "\(folder)/cache/catalog", "\(folder)/elsewhere")
+        for path in [cache, elsewhere] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        var settings = Settings()
+        settings.cacheDirectory = cache
+        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
+        func refusal() -> String? {
+            do {
+                _ = try CachePlace(settings, source: .standard, home: home).prepared(home)
+                return nil
+            } catch {
+                #expect((error as? ProgramError)?.status == .cannotCreate)
+                return (error as? ProgramError)?.message
+            }
+        }
+        func names(_ path: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path) }
+        chown(cache, 65534, 65534)
+        #expect(refusal()?.contains("\(cache) belongs to user 65534: ") == true)
+        chown(cache, 0, 0)
+        #expect(symlink(elsewhere, catalog) == 0)
+        #expect(refusal()?.contains("\(catalog) is a link") == true)
+        #expect(try names(elsewhere).isEmpty && names(cache) == ["catalog"])
+        #expect(unlink(catalog) == 0 && mkdir(catalog, 0o700) == 0 && chown(catalog, 65534, 65534) == 0)
+        #expect(refusal()?.contains("\(catalog) belongs to user 65534: ") == true)
+        #expect(try names(cache) == ["catalog"])
+        #expect(Finding.DirectoryLook.at(cache) == .foreign(CachePlace.obstacle(in: cache) ?? ""))
+        // The folder above may be another's.
+        #expect(rmdir(catalog) == 0 && chown(folder, 65534, 65534) == 0)
+        #expect(refusal() == nil)
+        // Another's link to this user's own directory is not followed.
+        settings.cacheDirectory = "\(folder)/link"
+        #expect(symlink(cache, "\(folder)/link") == 0 && lchown("\(folder)/link", 65534, 65534) == 0)
+        #expect(refusal()?.contains("\(folder)/link is a link") == true)
+    }
+
+    @Test func aLinkOfOnesOwnToTheCacheIsFollowed() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: "\(folder)/disk", withIntermediateDirectories: true)
+        var settings = Settings()
+        settings.cacheDirectory = "\(folder)/link"
+        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
+        func place() throws -> CachePlace { try CachePlace(settings, source: .standard, home: home) }
+        #expect(symlink("disk", "\(folder)/link") == 0)
+        let disk = try #require(LocalFiles.canonical("\(folder)/disk"))
+        #expect(try place().prepared(home).directory == disk)
+        #expect(CachePlace.owner(of: disk) == SourceName.standard.rawValue)
+        guard case .usable = Finding.DirectoryLook.at(try place().directory) else {
+            Issue.record("the doctor takes the same way")
+            return
+        }
+        #expect(unlink("\(folder)/link") == 0 && symlink("gone", "\(folder)/link") == 0)
+        #expect(throws: ProgramError.self) { try place().prepared(home) }
+        let obstacle = try #require(CachePlace.obstacle(in: "\(folder)/link"))
+        #expect(Finding.DirectoryLook.at(try place().directory) == .foreign(obstacle))
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: folder)) == ["disk", "link"])
+    }
+
     @Test func cachesInsideTheMountAreRefused() throws {
         var settings = Settings()
         settings.cacheDirectory = "/m/cache"

@@ -63,6 +63,27 @@ import Testing
         other.close()
     }
 
+    /// A link to another file's place is refused; one on the way to the directory is the user's own choice.
+    @Test func aLinkInTheDatabasesPlaceIsNotFollowed() throws {
+        let (other, sub) = (directory.path + "/other", directory.path + "/sub")
+        defer { unlink(sub) }
+        symlink(other, path)
+        for access in [Connection.Access.readWrite, .readOnly] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(path: path, access: access) }
+            #expect(error?.code.primary == .cannotOpen && error?.message.contains("is a link") == true)
+        }
+        #expect(directory.names == ["a.sqlite"])
+        unlink(path)
+        symlink(".", sub)
+        let opened = try Connection.openOrSetAside(path: sub + "/a.sqlite", migrations: [first]).connection
+        unlink(path)
+        symlink(other, path)
+        #expect(throws: DatabaseError.self) { try opened.restored() }
+        #expect(!directory.names.contains("other"))
+        unlink(path)
+        #expect(try opened.restored().first("SELECT sum(a) FROM t") { $0.int(0) } == 1)
+    }
+
     @Test func aDatabaseInMemoryIsNeverAstray() throws {
         #expect(try !Connection(path: ":memory:").isAstray)
     }

@@ -33,12 +33,15 @@ package final class Connection {
     /// NORMAL in WAL mode never damages the file; a power cut may lose the last transactions (https://www.sqlite.org/wal.html).
     package init(path: String, access: Access = .readWrite) throws(DatabaseError) {
         self.path = path
-        var flags = SQLITE_OPEN_NOMUTEX
+        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
         switch access {
         case .readWrite: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         case .readOnly: flags |= SQLITE_OPEN_READONLY
         }
-        let handle = try DatabaseHandle(path: path, flags: flags)
+        guard fileStatus(link: path)?.st_mode.isLink != true else {
+            throw DatabaseError(code: .cannotOpen, message: "\(path) is a link, which is not followed; remove it")
+        }
+        let handle = try DatabaseHandle(path: Self.direct(path), flags: flags)
         self.handle = handle
         unsafe sqlite3_busy_timeout(handle.pointer, Self.busyTimeout)
         try execute("PRAGMA foreign_keys=ON")
@@ -136,6 +139,15 @@ package final class Connection {
 
     // MARK: - A file that was removed
 
+    /// The path with the links of its directory resolved: SQLite's flag refuses those too, and they are the user's own.
+    private static func direct(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex,
+            let resolved = unsafe realpath(String(path[..<slash]), nil)
+        else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(validatingCString: resolved).map { $0 + path[slash...] } ?? path
+    }
+
     private static func identity(of path: String) -> [UInt64]? {
         fileStatus(at: path).map { [UInt64($0.st_dev), UInt64($0.st_ino)] }
     }
@@ -149,13 +161,13 @@ package final class Connection {
     /// - Throws: `DatabaseError` if another file has the name meanwhile, or no file can be made; this connection then stays open.
     package func restored() throws(DatabaseError) -> Connection {
         if let slash = path.lastIndex(of: "/") { try? Directory.make(String(path[..<slash])) }
-        guard unsafe access(path, F_OK) != 0, errno == ENOENT else {
+        guard fileStatus(link: path) == nil, errno == ENOENT else {
             throw DatabaseError(code: .cannotOpen, message: "the place of \(path) is taken, or cannot be reached")
         }
         // A remaining log of the old file does not belong to the new one.
         for companion in ["-wal", "-shm"] { _ = unsafe unlink(path + companion) }
         do throws(DatabaseError) {
-            try run("VACUUM INTO ?", .text(path))
+            try run("VACUUM INTO ?", .text(Self.direct(path)))
             let connection = try Connection(path: path)
             close()
             return connection

@@ -71,6 +71,9 @@ struct CacheMaintenance {
             throw ProgramError(
                 .unavailable, "nothing is stored: \(shown) does not exist; name another one with -o cache_dir=.")
         }
+        if action != .info, let obstacle = CachePlace.obstacle(in: place.directory) {
+            throw ProgramError(.unavailable, "the cache directory \(obstacle)")
+        }
         var mistakes = 0
         do throws(Failure) {
             switch action {

@@ -13,7 +13,8 @@ extension Finding {
         case notADirectory
         /// The directory holds files that are not those of rankfs.
         case notOwn
-        case foreign(user: UInt32)
+        /// Another user's, or with a link in it, with the sentence that a mount says.
+        case foreign(String)
         /// Not writable, with the errno.
         case unwritable(Int32)
         /// Usable, with the missing marks against backups and the reason for each.
@@ -35,10 +36,7 @@ extension Finding {
                 .wrong(
                     subject, "\(shown) holds files that are not rankfs's: set cache_dir to an empty or new folder.")
             ]
-        case .foreign(let user):
-            return [
-                .wrong(subject, "\(shown) belongs to user \(user): change its owner with `chown -R`, or set cache_dir.")
-            ]
+        case .foreign(let obstacle): return [.wrong(subject, obstacle)]
         case .unwritable(let code):
             return [
                 .wrong(
@@ -215,13 +213,13 @@ extension Finding {
 extension Finding.DirectoryLook {
     /// Examines a directory as a mount does; blocks as long as its file system does.
     static func at(_ path: String) -> Self {
-        guard let status = fileStatus(at: path) else {
+        guard let status = fileStatus(link: path) else {
             return errno == ENOENT ? .missing(canBeMade: canBeMade(path)) : .unwritable(errno)
         }
-        guard status.st_mode.isDirectory else { return .notADirectory }
+        guard status.st_mode.isDirectory || status.st_mode.isLink else { return .notADirectory }
         // The mount's own test, and first: neither the owner nor the marks of such a folder may be changed.
         guard CachePlace.mayHoldCache((try? LocalFiles.names(in: path)) ?? []) else { return .notOwn }
-        guard status.st_uid == geteuid() else { return .foreign(user: status.st_uid) }
+        if let obstacle = CachePlace.obstacle(in: path) { return .foreign(obstacle) }
         // A read-only file system refuses root too.
         guard unsafe access(path, W_OK | X_OK) == 0 else { return .unwritable(errno) }
         return .usable(missingMarks: (try? ImageCache.inspect(directory: path).missingMarks) ?? [])

@@ -147,7 +147,7 @@ struct DoctorCommand: Command {
         }
         let source = mount.source
         let place = try CachePlace(settings, source: source, home: home) { directory in
-            BlockingCall.run(within: Self.patience) { CachePlace.owner(of: directory) } ?? nil
+            BlockingCall.run(within: Self.patience) { CachePlace.look(at: directory) } ?? (directory, nil)
         }
         return DoctorContext(
             source: source, home: home, settings: settings, place: place, warnings: warnings, mistake: mistake,

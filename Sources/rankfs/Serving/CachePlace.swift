@@ -43,25 +43,40 @@ struct CachePlace: Hashable, Sendable {
     ///   - settings: The settings of the mount.
     ///   - source: The source that is mounted.
     ///   - home: The environment.
-    ///   - owner: Returns the source that a directory belongs to; nil if no file there says so.
+    ///   - look: Returns what `look(at:)` does, or what is known without an answer of the file system.
     /// - Throws: configuration, without a home directory and a name.
     init(
-        _ settings: Settings, source: SourceName, home: Home, owner: (_ directory: String) -> String? = Self.owner
+        _ settings: Settings, source: SourceName, home: Home,
+        look: (_ directory: String) -> (path: String, owner: String?) = Self.look
     ) throws(ProgramError) {
         let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
-        guard let base = settings.cacheDirectory ?? home.cacheDirectory(named: source.rawValue + origin) else {
+        guard let named = settings.cacheDirectory ?? home.cacheDirectory(named: source.rawValue + origin) else {
             throw ProgramError(.configuration, "there is no home directory to store pictures in; set cache_dir.")
         }
+        let (base, owner) = look(named)
         // Version 1.0.0 left the source open: such pictures may be those of any service, and are never given to a demo.
         let isKept = settings.cacheDirectory != nil && source.isDemo && fileStatus(at: "\(base)/.busy") != nil
-        let isOwn = owner(base).map { $0 == source.rawValue } ?? !isKept
-        self.init(isOwn ? base : "\(base)/\(source.rawValue)", of: source)
+        let isOwn = owner.map { $0 == source.rawValue } ?? !isKept
+        self.init(isOwn ? base : look("\(base)/\(source.rawValue)").path, of: source)
     }
 
     private init(_ directory: String, of source: SourceName, isInMemory: Bool = false) {
         self.directory = directory
         self.source = source
         self.isInMemory = isInMemory
+    }
+
+    /// The path and the source of a directory.
+    ///
+    /// A link to it that is the user's, or root's, is followed here and nowhere later.
+    ///
+    /// - Returns: The path; the source that it belongs to, nil if no file there says so.
+    static func look(at directory: String) -> (path: String, owner: String?) {
+        var path = directory
+        if let status = fileStatus(link: path), status.st_mode.isLink, [0, geteuid()].contains(status.st_uid) {
+            path = LocalFiles.canonical(path) ?? path
+        }
+        return (path, owner(of: path))
     }
 
     /// The source that a directory belongs to; nil if no file there says so.
@@ -95,15 +110,36 @@ struct CachePlace: Hashable, Sendable {
                 "the cache directory \(LogText.escaped(directory)) holds files that are not rankfs's; "
                     + "set cache_dir to an empty or a new folder.")
         }
+        if let obstacle = Self.obstacle(in: directory) {
+            throw ProgramError(.cannotCreate, "the cache directory \(obstacle)")
+        }
         guard let failure = make() else {
             // Only now is it certain which of several mounts that began at once was the first.
-            return claim() ? self : try CachePlace("\(directory)/\(source.rawValue)", of: source).prepared(home)
+            if claim() { return self }
+            return try CachePlace(Self.look(at: "\(directory)/\(source.rawValue)").path, of: source).prepared(home)
         }
         if failure.code == ENOSPC || failure.code == EDQUOT, let place = inMemory(home) { return place }
         throw ProgramError(
             .cannotCreate,
             "the cache directory \(LogText.escaped(directory)) cannot be written: \(failure.text); "
                 + "change its permissions or set cache_dir to another one.")
+    }
+
+    /// The reason why a cache is not the user's own, as a sentence with the remedy; nil if it is, or is not there.
+    ///
+    /// What another user has put there could lead this user's files, and root's, to any place.
+    static func obstacle(in directory: String) -> String? {
+        for path in [directory, "\(directory)/\(catalogName)"] {
+            guard let status = fileStatus(link: path) else { continue }
+            let shown = LogText.escaped(path)
+            if status.st_mode.isLink {
+                return "\(shown) is a link that is not followed: put a folder in its place, or set cache_dir."
+            }
+            guard status.st_uid == geteuid() else {
+                return "\(shown) belongs to user \(status.st_uid): `chown -R` it if it is yours, or set cache_dir."
+            }
+        }
+        return nil
     }
 
     /// Makes missing directories; nil if all exist and can be written.

@@ -209,7 +209,8 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let mount = try GuardedMount(workplace, of: try OriginProcess(workplace))
                 for (options, reason) in [
-                    (",cache_dir=/etc/rankfs-test", "cannot be written"), (",cache_dir=/root", "cannot be written"),
+                    (",cache_dir=/etc/rankfs-test", "cannot be written"),
+                    (",cache_dir=/root", "/root belongs to user 0"),
                     (",top=x", "not understood"), (",setuid=nobody-here", "no user"), (",setuid=root,umask=9", "octal"),
                 ] {
                     let refused = try mount.mount(options)

@@ -90,7 +90,7 @@ import Testing
         expect(only(.missing(canBeMade: true)), .ok)
         expect(only(.missing(canBeMade: false)), .wrong, "cache_dir")
         expect(only(.notADirectory), .wrong, "remove it")
-        expect(only(.foreign(user: 7)), .wrong, "user 7", "chown")
+        expect(only(.foreign("/c belongs to user 7: set cache_dir.")), .wrong, "user 7")
         expect(only(.notOwn), .wrong, "not rankfs's", "set cache_dir to an empty or new folder")
         expect(only(.unwritable(30)), .wrong, "Read-only")
         expect(only(.silent), .wrong, "does not answer")
