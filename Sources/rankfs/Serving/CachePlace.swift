@@ -89,7 +89,8 @@ struct CachePlace: Hashable, Sendable {
     /// Makes the directory the source's, unless it is another's; false then.
     ///
     /// A full disk loses only the note of it.
-    private func claim() -> Bool {
+    @discardableResult
+    func claim() -> Bool {
         let file = Descriptors.own.open("\(directory)/\(Self.ownerName)", O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return true }
         defer { close(file) }

@@ -234,7 +234,10 @@ final class Parts: Sendable {
         while true {
             attempt += 1
             do throws(Failure) {
-                return try ImageCache(configuration, host: host) { log.record($0) }
+                return try ImageCache(configuration, host: host) { event in
+                    if case .directoryRemade = event { place.claim() }
+                    log.record(event)
+                }
             } catch {
                 switch error {
                 case .busy where attempt < busyAttempts: usleep(busyPause)

@@ -88,6 +88,8 @@ extension MountSuite {
                     let name = try #require(try mount.names(mount.day()).first)
                     #expect(try read("\(mount.day())/\(name)").get() == expected)
                     #expect(poll { mount.child.errorText.contains("was removed while it was in use") })
+                    let owner = try String(contentsOfFile: "\(mount.cache)/source", encoding: .utf8)
+                    #expect(owner == "\(origin.service.rawValue)\n", "no other source takes it over")
                     #expect(mount.unmount())
                 }
                 origin.stop()
