@@ -88,32 +88,64 @@ package enum SessionFile {
         do throws(Failure) { return .usable(try user(place)) } catch { return .unusable(error.cause) }
     }
 
-    /// Overwrites and removes a session file.
+    /// Overwrites and removes a session file; one that a link leads to with the link.
     ///
     /// - Returns: False if the file did not exist.
     package static func remove(_ path: String) throws(Failure) -> Bool {
         _ = try erase(temporaryName(path))
-        return try erase(path)
+        return try erase(path, followingLink: true)
     }
 
-    private static func erase(_ path: String) throws(Failure) -> Bool {
-        let descriptor = Descriptors.own.open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
-        if descriptor >= 0 {
-            if let status = fileStatus(open: descriptor), status.st_mode.isFile {
-                let zeros = [UInt8](repeating: 0, count: min(Int(status.st_size), longest))
-                // Disks that keep old blocks cannot be erased from here; the file's own bytes are overwritten in any case.
-                unsafe _ = zeros.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
-                _ = fsync(descriptor)
-            }
-            close(descriptor)
-        } else if errno == ENOENT || errno == ENOTDIR {
-            return false
+    private static func erase(_ path: String, followingLink: Bool = false) throws(Failure) -> Bool {
+        guard let status = fileStatus(link: path) else {
+            if errno == ENOENT || errno == ENOTDIR { return false }
+            throw .unusable("cannot be removed: \(SystemError.last().text)")
         }
+        // What stays readable elsewhere is said, but signing out does not depend on it.
+        var rest: Failure?
+        do throws(Failure) {
+            if !status.st_mode.isLink {
+                try overwrite(path, status)
+            } else if followingLink {
+                try eraseTarget(of: path)
+            }
+        } catch { rest = error }
         guard unsafe unlink(path) == 0 else {
-            throw .unusable("cannot be removed: \(SystemError(code: errno).text)")
+            throw .unusable("cannot be removed: \(SystemError.last().text)")
         }
         syncDirectory(of: path)
+        if let rest { throw rest }
         return true
+    }
+
+    /// Erases the file that a link leads to; a link that leads nowhere needs nothing more.
+    private static func eraseTarget(of link: String) throws(Failure) {
+        guard let resolved = unsafe realpath(link, nil) else { return }
+        defer { unsafe free(resolved) }
+        guard let target = unsafe String(validatingCString: resolved), let status = fileStatus(link: target),
+            status.st_mode.isFile, status.st_uid == geteuid()
+        else {
+            throw .unusable("was a link to what is no file of this user's; the link is removed, its target is left")
+        }
+        _ = try erase(target)
+    }
+
+    /// Overwrites the bytes of a file with zeros, on the disk.
+    ///
+    /// Disks that keep old blocks cannot be erased from here.
+    private static func overwrite(_ path: String, _ status: stat) throws(Failure) {
+        guard status.st_mode.isFile else { return }
+        var descriptor = Descriptors.own.open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
+        if descriptor < 0, errno == EACCES, unsafe chmod(path, 0o600) == 0 {
+            descriptor = Descriptors.own.open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
+        }
+        let zeros = [UInt8](repeating: 0, count: min(Int(clamping: status.st_size), longest))
+        let isDone = descriptor >= 0 && FileBytes.write(zeros, to: descriptor) && fsync(descriptor) == 0
+        let reason = SystemError.last()
+        if descriptor >= 0 { close(descriptor) }
+        guard isDone else {
+            throw .unusable("was removed, but not overwritten (\(reason.text)); its bytes may still be there")
+        }
     }
 
     /// Returns a name beside the file, so that a rename can put the new file in its place.

@@ -201,7 +201,7 @@ struct LogoutCommand: Command {
         "logout", "[SOURCE] [-o OPTION,…]", brief: "", summary: "sign out: removes the session",
         details: """
             Overwrites and removes the session that `rankfs login` stored; every mount notices it at once.
-            Exit status: 0 done, 64 usage, 73 the file cannot be removed, 78 configuration.
+            Exit status: 0 done, 64 usage, 73 the file cannot be overwritten or removed, 78 configuration.
             """
     ) { arguments throws(ProgramError) in
         var arguments = arguments
@@ -222,7 +222,7 @@ struct LogoutCommand: Command {
                 try SessionFile.remove(own)
                     ? "signed out: \(shown) was overwritten and removed" : "nobody was signed in: there is no \(shown)")
         } catch {
-            throw ProgramError(.cannotCreate, "the session file \(shown) \(error.cause); remove it yourself.")
+            throw ProgramError(.cannotCreate, "the session file \(shown) \(error.cause); remove what is left yourself.")
         }
         for path in files.others {
             Output.complain(

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Rankings
 import Sourcing
 import Synchronization
@@ -74,14 +75,46 @@ struct SessionFileTests {
         }
     }
 
-    @Test("a link in the place of the file is removed, not followed")
+    @Test("a link is removed with the session that it leads to; a link beside it is not followed")
     func links() throws {
         let folder = try Folder()
+        let file = "\(folder.path)/session"
+        func link(_ name: String, to target: String) throws {
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder.path)/\(name)", withDestinationPath: "\(folder.path)/\(target)")
+        }
         try folder.write("precious", to: "other")
-        try FileManager.default.createSymbolicLink(
-            atPath: "\(folder.path)/session", withDestinationPath: "\(folder.path)/other")
-        #expect(try SessionFile.remove("\(folder.path)/session"))
+        try folder.write(first, to: "kept")
+        try FileManager.default.linkItem(atPath: "\(folder.path)/kept", toPath: "\(folder.path)/twin")
+        try link("session.new", to: "other")
+        try link("session", to: "kept")
+        #expect(try SessionFile.remove(file))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["other", "twin"])
+        #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/twin")).allSatisfy { $0 == 0 })
         #expect(try String(contentsOfFile: "\(folder.path)/other", encoding: .utf8) == "precious")
+        try link("session", to: "nowhere")
+        #expect(try SessionFile.remove(file))
+        // What is not the session's own file stays, and is not said to be gone.
+        try link("session", to: ".")
+        #expect(throws: Failure.self) { try SessionFile.remove(file) }
+        #expect(try !SessionFile.remove(file))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["other", "twin"])
+    }
+
+    @Test("a file that its owner may only read is overwritten all the same", .enabled(if: geteuid() == 0, "needs root"))
+    func readOnly() throws {
+        let folder = try Folder()
+        try folder.write(first, to: "session", mode: 0o400)
+        try FileManager.default.linkItem(atPath: "\(folder.path)/session", toPath: "\(folder.path)/twin")
+        for path in [folder.path, "\(folder.path)/session"] { #expect(chown(path, 65534, 65534) == 0) }
+        // The thread's own identity for files (setfsuid(2)), with which root's right to write everywhere goes.
+        typealias Change = @convention(c) (UInt32) -> Int32
+        let change = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: Change.self)
+        _ = change(65534)
+        defer { _ = change(0) }
+        #expect(try SessionFile.remove("\(folder.path)/session"))
+        _ = change(0)
+        #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/twin")).allSatisfy { $0 == 0 })
     }
 
     @Test("signing in, as another and out is noticed at the next question")
