@@ -148,6 +148,30 @@ extension Finding {
     }
 }
 
+// MARK: - Log file
+
+extension Finding {
+    /// Checks the file of the option `log_file`, without which nothing is mounted.
+    static func logFile(_ context: DoctorContext) -> [Finding] {
+        guard let path = context.settings.logFile else { return [] }
+        let obstacle = BlockingCall.run(within: patience) { LogFile.obstacle(at: path) }
+        return [logFile(path, obstacle ?? "its file system does not answer")]
+    }
+
+    /// The finding on the file of the option `log_file`.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - obstacle: The reason why it cannot be written; nil if it can.
+    /// - Returns: Whether a mount can write it.
+    static func logFile(_ path: String, _ obstacle: String?) -> Finding {
+        let shown = LogText.escaped(path)
+        return obstacle.map {
+            .wrong("log file", "\(shown) cannot be written (\($0)): set log_file to a file that can be.")
+        } ?? .ok("log file", "\(shown) can be written.")
+    }
+}
+
 // MARK: - Check
 
 /// The check of the cache directory, on a thread that may be abandoned, since the file system may not answer.

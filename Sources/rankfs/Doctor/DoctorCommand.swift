@@ -63,11 +63,19 @@ struct DoctorCommand: Command {
 
     /// The checks of this machine, in the order of the report.
     static let local: [Check] = [
-        Finding.system, Finding.configuration, Finding.cache, Finding.thumbnails, Finding.desktop, Finding.session,
-        Finding.mounts,
+        Finding.system, Finding.configuration, Finding.cache, Finding.logFile, Finding.thumbnails, Finding.desktop,
+        Finding.session, Finding.mounts,
     ]
     /// The checks that send requests: made once, since no repair changes the answers of hosts.
-    static let remote: [Check] = [Finding.network, Finding.tier]
+    private static let remote: [Check] = [Finding.network, Finding.tier]
+
+    /// The findings of the checks that send requests; none is sent with a configuration that does not say where to, and by what way.
+    static func remote(_ context: DoctorContext) -> [Finding] {
+        guard context.mistake == nil else {
+            return [.note("network", "no host is asked before the mistake in the configuration is mended.")]
+        }
+        return remote.flatMap { $0(context) }
+    }
 
     /// Runs the checks, makes the repairs if requested, and prints the findings.
     ///
@@ -83,7 +91,7 @@ struct DoctorCommand: Command {
         func run(_ checks: [Check]) -> [Finding] { checks.flatMap { $0(context) } }
         context.mounts = DoctorContext.currentMounts()
         var findings = run(Self.local)
-        let network = run(Self.remote)
+        let network = Self.remote(context)
         var done: [String] = []
         if fixes {
             done = findings.compactMap(\.repair).uniqued(by: \.self).compactMap { $0.perform() }

@@ -91,9 +91,27 @@ struct LogFile: Sendable {
     ///
     /// Never waits: a FIFO without a reader is refused. Another device is not opened, because that alone may have an effect.
     init(opening path: String) throws(Failure) {
+        try self.init(path, creating: O_CREAT)
+    }
+
+    /// The reason why `init(opening:)` would fail; nil if it would not.
+    ///
+    /// Makes no file.
+    static func obstacle(at path: String) -> String? {
+        if fileStatus(link: path) == nil, errno == ENOENT {
+            let folder = LocalFiles.parent(of: path) ?? "/"
+            return unsafe access(folder, W_OK | X_OK) == 0 ? nil : SystemError.last().text
+        }
+        do throws(Failure) {
+            close(try LogFile(path, creating: 0).descriptor)
+            return nil
+        } catch { return error.cause }
+    }
+
+    private init(_ path: String, creating: Int32) throws(Failure) {
         var status = stat()
         if unsafe lstat(path, &status) == 0 { try Self.check(status, path) }
-        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let flags = O_WRONLY | creating | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe open(path, flags, 0o600)
         guard descriptor >= 0 else { throw .unusable(SystemError.last().text) }
         do throws(Failure) {

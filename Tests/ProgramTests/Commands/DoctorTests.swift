@@ -104,6 +104,36 @@ import Testing
             repair: .mark(directory: "/c"))
     }
 
+    /// A mistake may be in what says where requests go, and by what way: the hosts of no other configuration are asked.
+    @Test func withAMistakeNoHostIsAsked() throws {
+        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
+        let settings = Settings()
+        let context = DoctorContext(
+            source: .standard, home: home, settings: settings,
+            place: try CachePlace(settings, source: .standard, home: home), warnings: [],
+            mistake: "rankfs.conf:1: it is wrong.", wantsOthers: false)
+        let found = DoctorCommand.remote(context)
+        #expect(found.count == 1)
+        expect(found.first, .note, "no host is asked", "configuration")
+    }
+
+    @Test func theLogFile() throws {
+        expect(.logFile("/l", nil), .ok, "/l")
+        expect(.logFile("/l", "it is a folder"), .wrong, "it is a folder", "set log_file")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-log-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(symlink("/dev/null", "\(folder)/link") == 0)
+        for (path, obstacle) in [
+            ("\(folder)/log", nil), (LogFile.nowhere, nil), (folder, "it is a folder"),
+            ("\(folder)/link", "it is a link, which is not followed"), ("/dev/zero", "it is no regular file"),
+            ("\(folder)/none/log", "No such file or directory"),
+        ] { #expect(LogFile.obstacle(at: path) == obstacle, "\(path)") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["link"], "a look makes nothing")
+        try Data("a\n".utf8).write(to: URL(filePath: "\(folder)/log"))
+        #expect(LogFile.obstacle(at: "\(folder)/log") == nil)
+    }
+
     @Test func aFolderIsLookedAtAsAMountDoes() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-doctor-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
