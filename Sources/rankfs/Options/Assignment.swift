@@ -108,7 +108,8 @@ enum ConfigurationFile {
     /// Larger files are mistakes.
     static let longest = 64 << 10
 
-    /// The assignments of a file's text; a `#` begins a comment at the start of a line or after a blank.
+    /// The assignments of a file's text; a `#` begins a comment at the start of a line or after a blank, and a value that
+    /// begins and ends with `"` loses both.
     ///
     /// - Throws: All wrong lines, one sentence a line, each with its line number.
     static func parse(_ text: String, path: String) throws(ProgramError) -> [Assignment] {
@@ -130,7 +131,7 @@ enum ConfigurationFile {
                 mistakes.append(place.prefix + OptionTable.complaint(unknown: String(name)))
                 continue
             }
-            let value = trimmed(content.drop { $0 != "=" }.dropFirst())
+            let value = withoutQuotes(trimmed(content.drop { $0 != "=" }.dropFirst()))
             assignments.append(Assignment(name: String(name), value: String(value), place: place))
         }
         guard mistakes.isEmpty else { throw ProgramError(.configuration, mistakes.joined(separator: "\n")) }
@@ -144,6 +145,14 @@ enum ConfigurationFile {
             previousIsBlank = line[index].isWhitespace
         }
         return line
+    }
+
+    /// A value as other such files write it, in quotes, is what is between them.
+    private static func withoutQuotes(_ value: Substring) -> Substring {
+        // By scalars: a value may begin with one that joins the quote.
+        let scalars = value.unicodeScalars
+        guard scalars.count >= 2, scalars.first == "\"", scalars.last == "\"" else { return value }
+        return Substring(scalars.dropFirst().dropLast())
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

@@ -140,8 +140,10 @@ struct OptionDefinition: Sendable {
     ) {
         self.init(name, placeholder, standard: standard, help: help, mayBeSecret: mayBeSecret) {
             settings, text, context throws(Failure) in
-            settings[keyPath: setting] = try ValueParsers.path(
-                text, relativeTo: context.directory, home: context.home)
+            // The word that help shows as the default stands for it.
+            let isNone = standard == "none" && text == "none"
+            settings[keyPath: setting] =
+                isNone ? nil : try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
         }
     }
 

@@ -160,6 +160,30 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(try load(file: "user_agent = a#b # c").settings.userAgent == "a#b")
     }
 
+    @Test func aValueInTheFileLosesItsQuotes() throws {
+        let settings = try load(
+            file: "tags = \"風景 -sketch\"\ncache_size = \"1G\" # so much\nlog_file=\"/l\"\nuser_agent = \"a\" b\n"
+        ).settings
+        #expect(settings.filter.tags == ["風景"] && settings.filter.refusedTags == ["sketch"])
+        #expect(settings.cacheSize == 1 << 30 && settings.logFile == "/l")
+        #expect(settings.userAgent == "\"a\" b", "only quotes around all of it")
+        #expect(try load(file: "tags = \"\"a\"\"\n").settings.filter.tags == ["\"a\""])
+        #expect(try load(file: "tags = \"\n").settings.filter.tags == ["\""], "one alone")
+        #expect(error { _ = try load(file: "tags = \"\"") } != nil, "nothing is between them")
+    }
+
+    /// What help shows as the default may be written.
+    @Test func noneIsNoFile() throws {
+        let names = OptionTable.all.filter { $0.isPath && $0.standard == "none" }.map(\.name)
+        #expect(names == ["ca_file", "tier_secret"])
+        for name in names {
+            #expect(try load(file: "\(name) = none").settings == Settings())
+            let later = try load(onCommandLine(["-o", "\(name)=none"]), file: "\(name) = /x").settings
+            #expect(later == Settings())
+        }
+        #expect(try load(onCommandLine(["-o", "log_file=none"])).settings.logFile == "/w/none")
+    }
+
     @Test func anOptionWithoutANameIsSaidToHaveNone() {
         #expect(OptionTable.complaint(unknown: "").contains("no name"))
         #expect(OptionTable.complaint(unknown: "topp").contains("did you mean top"))
