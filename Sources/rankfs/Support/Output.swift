@@ -23,10 +23,19 @@ enum Output {
 
     /// Writes to the standard output stream; `check` tells of a failure.
     static func print(_ text: String, terminator: String = "\n") {
-        guard !FileBytes.write(Array((text + terminator).utf8), to: 1) else { return }
+        write(Array((text + terminator).utf8))
+    }
+
+    /// Writes bytes to the standard output stream; `check` tells of a failure.
+    ///
+    /// - Returns: False after a failure, and if the stream has no reader any more.
+    @discardableResult
+    static func write(_ bytes: [UInt8]) -> Bool {
+        guard !FileBytes.write(bytes, to: 1) else { return true }
         let reason = SystemError.last()
         // A reader that has seen enough closes the pipe.
         if reason.code != EPIPE { failure.withLock { $0 = reason } }
+        return false
     }
 
     /// Checks that all of the output is written, so that a script does not take a part for the whole.

@@ -1,4 +1,3 @@
-import System
 import Rankings
 
 /// A display of a watched mount's status.
@@ -19,7 +18,7 @@ protocol WatchDisplay {
 struct JSONWatchDisplay: WatchDisplay {
     let interval = 1000
 
-    mutating func show(_ text: [UInt8]) -> Bool { FileBytes.write(Self.compact(text) + [10], to: 1) }
+    mutating func show(_ text: [UInt8]) -> Bool { Output.write(Self.compact(text) + [10]) }
     mutating func refresh(silence: Int64?) -> Bool { true }
     mutating func leave() {}
 
@@ -52,7 +51,7 @@ struct PlainWatchDisplay: WatchDisplay {
         told = document.real("monotonic")
         shown = line
         let clock = Terminal.clock(document.number("time"))
-        return FileBytes.write(Array(Self.text(line, of: mountPoint, at: clock).utf8), to: 1)
+        return Output.write(Array(Self.text(line, of: mountPoint, at: clock).utf8))
     }
 
     /// `12:03:00 /home/me/Rankings: idle, …`: several watchers may write into one log.
@@ -114,7 +113,7 @@ struct ScreenWatchDisplay: WatchDisplay {
         } else if !isNew {
             return true
         }
-        return FileBytes.write(Array(((shown == nil ? Self.enter : "") + text).utf8), to: 1)
+        return Output.write(Array(((shown == nil ? Self.enter : "") + text).utf8))
     }
 
     /// The sequence that draws every line at its place and clears the rest of each line and of the screen.

@@ -123,6 +123,13 @@ extension MountSuite {
                     #expect(full.status == 73 && full.errors.contains("output cannot be written"), "\(words): \(full)")
                     #expect(try workplace.run("sh", "-c", "\(line) > /dev/null").status == 0)
                 }
+                for json in ["", "--json"] {
+                    let line = "timeout 20 \(Workplace.programs)/rankfs status --watch \(json) '\(mount.path)'"
+                    let full = try workplace.run("sh", "-c", "\(line) > /dev/full")
+                    #expect(full.status == 73 && full.errors.contains("output cannot be written"), "\(json): \(full)")
+                    let read = try workplace.run("sh", "-c", "(\(line); echo $? >&2) | true")
+                    #expect(read.errors == "0\n", "a reader that has seen enough: \(read)")
+                }
             }
         }
     }
