@@ -156,6 +156,8 @@ struct MountFailure {
         lines.isEmpty ? "" : " (\(lines.joined(separator: "; ")))"
     }
 
+    static var hasMeans: Bool { allows(R_OK | W_OK, "/dev/fuse") && (geteuid() == 0 || hasHelper) }
+
     private static var hasHelper: Bool {
         ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"].contains { allows(X_OK, $0) }
     }

@@ -32,6 +32,9 @@ package final class Session: Sendable {
     private let mountsItself: Bool
     private let phase = Mutex(Phase.mounted)
 
+    /// Whether the system has what this user needs to mount anything.
+    package static var hasMeans: Bool { MountFailure.hasMeans }
+
     /// Mounts the file system.
     ///
     /// Throws a sentence with cause and remedy.

@@ -27,8 +27,8 @@ struct MountingCommand: Command {
             the files; setuid=USER, who serves the mount if root makes it. A mount is always
             ro,nosuid,nodev,noexec,default_permissions. Signals: SIGTERM and SIGINT unmount, SIGHUP drops listings from
             memory, SIGUSR1 turns debug lines on and off.
-            Exit status: 0 mounted, 32 the folder cannot be mounted on, 64 usage, 69 unavailable, 73 the cache directory cannot be
-            written, 78 configuration.
+            Exit status: 0 mounted, 32 the folder cannot be mounted on, 64 usage, 69 unavailable, 71 the system lacks something,
+            73 the cache directory cannot be written, 78 configuration.
             """
     ) { arguments throws(ProgramError) in try MountingCommand(arguments) }
 

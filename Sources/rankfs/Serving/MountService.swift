@@ -135,7 +135,7 @@ struct MountService {
             return (session, fileSystem)
         } catch {
             parts.close()
-            throw ProgramError(.unavailable, error.text)
+            throw ProgramError(Session.hasMeans ? .mountFailure : .system, error.text)
         }
     }
 

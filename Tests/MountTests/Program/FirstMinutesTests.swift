@@ -96,6 +96,18 @@ extension MountSuite {
             }
         }
 
+        /// rankfs(1), "EXIT STATUS": the folder is at fault, or the system.
+        @Test func whatCannotBeMountedHasItsStatus() async throws {
+            try await withWorkplace { workplace in
+                let open = try OwnNamespace.withOpenDevice(workplace.folder("device"))
+                let words = [Self.program, "mount", "demo", try workplace.folder("roots")]
+                let refused = try workplace.run(open + Self.user(workplace) + words)
+                #expect(refused.status == 32, "\(refused)")
+                let without = try Self.outcome(inDevices: "true", workplace)
+                #expect(without.status == 71, "\(without)")
+            }
+        }
+
         // MARK: -
 
         private static let program = "\(Workplace.programs)/rankfs"
@@ -121,13 +133,17 @@ extension MountSuite {
 
         /// What an ordinary user's mount says in a namespace with devices of its own, of which a command makes `/dev/fuse`.
         private static func inDevices(_ command: String, _ workplace: Workplace) throws -> String {
+            said(try outcome(inDevices: command, workplace))
+        }
+
+        private static func outcome(inDevices command: String, _ workplace: Workplace) throws -> Output {
             let script = """
                 mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/urandom c 1 9 && \(command) && exec "$@"
                 """
             let place = ["/usr/bin/unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh"]
             let user = try user(workplace)
-            return said(
-                try workplace.run(place + user + [program, "mount", "demo", workplace.folder("home") + "/Rankings"]))
+            return try workplace.run(
+                place + user + [program, "mount", "demo", workplace.folder("home") + "/Rankings"])
         }
 
         /// What a command below a mount says after a change of its origin, then the mount's status and log.
