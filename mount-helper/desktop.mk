@@ -31,7 +31,7 @@ install-desktop:
 	install -m 0755 $(addprefix $(DESKTOP_FOLDER)/,$(DESKTOP_PROGRAMS)) $(DESTDIR)$(LIBEXECDIR)
 	install -m 0644 $(addprefix $(DESKTOP_FOLDER)/,$(DESKTOP_MODULES)) $(DESTDIR)$(LIBEXECDIR)
 	for link in $(addprefix $(DESTDIR),$(DESKTOP_EXTENSIONS) $(if $(THUNARX),$(DESKTOP_THUNAR))); do \
-	    mkdir -p $${link%/*} && \
+	    install -d $${link%/*} && \
 	    ln -sfnr $(DESTDIR)$(LIBEXECDIR)/rankfs_menu.py $$link || exit 1; \
 	done
 	for file in $(DESKTOP_WRITTEN); do \

@@ -36,6 +36,21 @@ import Testing
         #expect(result.status == 0, "\(result.said)")
     }
 
+    /// Whoever installs may keep the own files private: those of a system are for all users.
+    @Test(.enabled(if: Tool("make").isThere, "needs make")) func whatIsInstalledIsReadableByAll() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-install-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let line = "umask 077; exec make -s -C \"$0\" install-desktop DESTDIR=\"$1\" PREFIX=/usr THUNARX=yes"
+        let result = try Tool("sh").run(["-c", line, Tool.root.path, folder])
+        #expect(result.status == 0, "\(result.said)")
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
+        #expect(paths.contains { $0.hasSuffix("/thunarx-python/extensions/rankfs_menu.py") })
+        for path in paths {
+            var status = stat()
+            #expect(stat(path, &status) == 0 && status.st_mode & 0o044 == 0o044, "\(path)")
+        }
+    }
+
     /// What one file names must be in another: entries, services, icons.
     @Test func namesAgree() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.desktop.path)
