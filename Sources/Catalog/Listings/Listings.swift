@@ -486,7 +486,8 @@ extension Listings {
     ) async throws(Failure) -> Listing {
         let (table, hasEverything) = listing.state.withLock { ($0.table, $0.paging.hasEverything) }
         let rows = hasEverything ? .max : table.rowCount
-        let isJoined = !listing.key.kind.facts.isReplaced && !listing.key.listsNames && listing.key.kind.facts.order != .lastFirst
+        let isJoined =
+            !listing.key.kind.facts.isReplaced && !listing.key.listsNames && listing.key.kind.facts.order != .lastFirst
         var front = front
         while front.pictures.count < rows, !(isJoined && front.reaches(table)),
             front.pages < min(front.last ?? .max, pages.window.lastPage, pages.window.shownPages)
