@@ -57,9 +57,11 @@ package final class Days: Sendable {
     }
 
     /// The newest day that directories of a mode show: of the calendar, unless the service has named an older one since that day was
-    /// due.
+    /// due and that day is not stored.
     package func newestListed(of mode: RankingMode) -> Day {
-        told[mode]?.listedEnd(calendar(of: mode), now: context.now) ?? calendar(of: mode).newest(at: context.now)
+        let expected = calendar(of: mode).newest(at: context.now)
+        guard let told = told[mode], !listings.isStored(.ranking(mode, expected)) else { return expected }
+        return told.listedEnd(calendar(of: mode), now: context.now)
     }
 
     /// The days that a mode's directory shows, oldest first: the recent days without one that the service did not have a moment ago,

@@ -92,8 +92,11 @@ package enum SessionFile {
     ///
     /// - Returns: False if the file did not exist.
     package static func remove(_ path: String) throws(Failure) -> Bool {
-        _ = try erase(temporaryName(path))
-        return try erase(path, followingLink: true)
+        // What a login that ended early has left does not keep the session.
+        let temporary = Result { () throws(Failure) in try erase(temporaryName(path)) }
+        let isRemoved = try erase(path, followingLink: true)
+        _ = try temporary.get()
+        return isRemoved
     }
 
     private static func erase(_ path: String, followingLink: Bool = false) throws(Failure) -> Bool {

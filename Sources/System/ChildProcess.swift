@@ -90,8 +90,8 @@ package enum ChildProcess {
         }
     }
 
-    /// Runs a program, reads one of its streams, and ends it at a deadline with all that it has started; without that stream its
-    /// error output is discarded.
+    /// Runs a program, reads one of its streams, and ends it at a deadline, without a terminal with all that it has started;
+    /// without that stream its error output is discarded.
     ///
     /// - Parameters:
     ///   - path: The program; a name without a slash is searched for in PATH.
@@ -110,9 +110,11 @@ package enum ChildProcess {
         guard unsafe pipe(&ends) == 0 else { throw .last() }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
-        let isEnded = deadline != nil || stop != nil
-        let process = try start(path, arguments, writing: stream, to: ends[1], leadsGroup: isEnded)
-        stop?.watch(process)
+        // In a group of its own it could not ask for a password, and Ctrl-C would not reach it.
+        let leadsGroup = (deadline != nil || stop != nil) && !hasTerminal
+        let process = try start(path, arguments, writing: stream, to: ends[1], leadsGroup: leadsGroup)
+        let target = leadsGroup ? -process : process
+        stop?.watch(target)
         do throws(SystemError) {
             let text = try read(ends[0], upTo: limit, by: deadline)
             try waitForEnd(of: process, by: deadline)
@@ -120,10 +122,17 @@ package enum ChildProcess {
             return (wait(for: process).status, text)
         } catch {
             stop?.watch(nil)
-            kill(isEnded ? -process : process, SIGKILL)
+            kill(target, SIGKILL)
             _ = wait(for: process)
             throw error
         }
+    }
+
+    /// Whether a user is at the terminal of this process; a daemon has none (tty(4)).
+    private static var hasTerminal: Bool {
+        let terminal = Descriptors.own.open("/dev/tty", O_RDWR | O_NOCTTY)
+        if terminal >= 0 { close(terminal) }
+        return terminal >= 0
     }
 
     /// Starts a program with one of its streams, whose descriptor is closed here.
@@ -196,7 +205,7 @@ package enum ChildProcess {
 ///
 /// Any thread may call. A process is ended under the mutex, before its id can be another's.
 package final class ProgramStop: Sendable {
-    private let state = Mutex<(process: Int32?, isStopped: Bool)>((nil, false))
+    private let state = Mutex<(target: Int32?, isStopped: Bool)>((nil, false))
 
     package init() {}
 
@@ -204,15 +213,15 @@ package final class ProgramStop: Sendable {
     package func stop() {
         state.withLock { state in
             state.isStopped = true
-            if let process = state.process { kill(-process, SIGKILL) }
+            if let target = state.target { kill(target, SIGKILL) }
         }
     }
 
-    /// Takes note of the running program; nil for none.
-    fileprivate func watch(_ process: Int32?) {
+    /// Takes note of the running program, or of its group by the negative number (kill(2)); nil for none.
+    fileprivate func watch(_ target: Int32?) {
         state.withLock { state in
-            state.process = process
-            if state.isStopped, let process { kill(-process, SIGKILL) }
+            state.target = target
+            if state.isStopped, let target { kill(target, SIGKILL) }
         }
     }
 }

@@ -234,11 +234,8 @@ final class TierPictures: PictureTier {
 
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {
         guard let key = key(of: picture) else { return }
-        let (lease, isThere, isReplaced) = state.withLock { state in
-            (
-                state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil,
-                state.wrong.remove(picture) != nil
-            )
+        let (lease, isThere) = state.withLock { state in
+            (state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil)
         }
         if isThere || !store.mayWrite {
             if let lease { Task { [leases] in await leases.release(lease) } }
@@ -246,7 +243,10 @@ final class TierPictures: PictureTier {
         }
         let release = lease.map { lease in { @Sendable [leases] in await leases.release(lease) } }
         let upload = Upload(key: key, path: path, length: length, hash: hash)
-        guard isReplaced else { return uploads.add(upload, then: release) }
+        // Where an upload has to wait, a wrong object stays until another machine replaces it.
+        guard uploads.areWelcome, state.withLock({ $0.wrong.remove(picture) != nil }) else {
+            return uploads.add(upload, then: release)
+        }
         Task { [store, uploads] in
             await store.delete(key)
             uploads.add(upload, then: release)

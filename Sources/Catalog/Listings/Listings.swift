@@ -358,7 +358,7 @@ extension Listings {
                 self.pageFactory.pages(of: listing.key, works: works, records: records, isComparison: isComparison)
             }
             var front = FirstPages()
-            front.add(try await pages(!isRequested).page(1), view.rendition, source)
+            front.add(try await pages(!isRequested).page(1), of: facts.order, view.rendition, source)
             return try await readAnew(listing, pages(false), front, isRequested)
         }
         return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing, isRequested)
@@ -415,16 +415,17 @@ extension Listings {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
         let comparison = pageFactory.pages(of: listing.key, isComparison: true)
         var front = FirstPages()
+        let (facts, deadline) = (listing.key.kind.facts, context.shortTimeout.deadline)
         repeat {
             do throws(Failure) {
                 let content = try await comparison.page(front.pages + 1)
                 reportUnreadable(content, listing.key, page: front.pages + 1)
-                front.add(content, view.rendition, source)
+                front.add(content, of: facts.order, view.rendition, source)
             } catch .pastTheEnd where front.pages > 0 {
                 front.last = front.pages
-            }
-        } while front.pages < min(FirstPages.mostAwaitedPages, front.last ?? .max) && table.rowCount > 0
-            && !front.reaches(table)
+            } catch  where front.pages > 0 && !isRequested && error != .cancelled { break }
+        } while front.pages < min(FirstPages.mostAwaited, front.last ?? .max) && table.rowCount > 0
+            && !front.reaches(table) && context.configuration.time.now() < deadline
         let pages = pageFactory.pages(of: listing.key)
         if listing.key.isWork {
             // A work that was uploaded again keeps its entry, as in an author's listing; two entries would have the same name.
@@ -436,7 +437,7 @@ extension Listings {
         }
         let new = front.pictures.count { table.position(of: $0.listed.work.id) == nil }
         let hasLost = listing.key.listsNames && paging.hasEverything && table.entries.count + new > front.total ?? .max
-        let isRenumbered = listing.key.kind.facts.order == .lastFirst && table.isRenumbered(by: front.pictures)
+        let isRenumbered = facts.order == .lastFirst && table.isRenumbered(by: front.pictures)
         let isFar = !front.reaches(table) && table.rowCount > 0 && front.pages < front.last ?? .max
         if hasLost || isRenumbered || isFar {
             let reread = try await readAnew(listing, pages, front, isRequested)
@@ -449,11 +450,15 @@ extension Listings {
     /// The list with what is new before what it has, and uncovered works in their places.
     private func joined(_ listing: Listing, _ front: FirstPages, _ pages: ListingPages) -> Listing {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
-        let next = front.reaches(table) ? paging.next : front.pages + 1
-        let last = front.reaches(table) ? (paging.isComplete ? paging.next - 1 : paging.last) : front.last
+        let new = front.pictures.filter { table.position(of: $0.listed.work.id) == nil }
+        var (next, last) = (front.pages + 1, front.last)
+        if front.reaches(table) {
+            next = paging.next + (paging.isComplete ? 0 : front.shift(by: new.count))
+            if paging.isComplete { last = paging.next - 1 }
+        }
         return replace(
-            listing, front: front.pictures.filter { table.position(of: $0.listed.work.id) == nil }, old: table,
-            uncovered: table.uncovered(by: front.pictures), pages, Paging(window: pages.window, next: next, last: last))
+            listing, front: new, old: table, uncovered: table.uncovered(by: front.pictures), pages,
+            Paging(window: pages.window, next: next, last: last))
     }
 
     /// Rereads a list as far as it was read before, in the background unless a user waits for it, and replaces the old list once all
@@ -471,9 +476,11 @@ extension Listings {
         context.background.run { [self] in
             // A rereading has no waiter: a long one must leave the service to requests with waiters.
             await RequestUrgency.$isBackground.withValue(true) {
-                // Another rereading would begin with the first page again. New followed authors are already shown.
                 do throws(Failure) { _ = try await readOn(listing, pages, front, isRequested: false) } catch {
-                    if !listing.key.listsNames { unfinished.begin(listing.stored, now: now) }
+                    // Another rereading would begin with the first page again.
+                    let isWhole = listing.key.kind.facts.isReplaced || listing.key.kind.facts.order == .lastFirst
+                    if isWhole { unfinished.begin(listing.stored, now: now) }
+                    if !isWhole { unanswered.begin(listing.stored, after: error, now: now) }
                 }
             }
             rereading.withLock { _ = $0.remove(listing.stored) }
@@ -484,22 +491,22 @@ extension Listings {
     private func readOn(
         _ listing: Listing, _ pages: ListingPages, _ front: FirstPages, isRequested: Bool
     ) async throws(Failure) -> Listing {
+        let facts = listing.key.kind.facts
         let (table, hasEverything) = listing.state.withLock { ($0.table, $0.paging.hasEverything) }
-        let rows = hasEverything ? .max : table.rowCount
-        let isJoined =
-            !listing.key.kind.facts.isReplaced && !listing.key.listsNames && listing.key.kind.facts.order != .lastFirst
+        let isJoined = !facts.isReplaced && !listing.key.listsNames && facts.order != .lastFirst
+        let rows = isJoined || hasEverything ? .max : table.rowCount
         var front = front
         while front.pictures.count < rows, !(isJoined && front.reaches(table)),
             front.pages < min(front.last ?? .max, pages.window.lastPage, pages.window.shownPages)
         {
             do throws(Failure) {
-                front.add(try await pages.page(front.pages + 1), view.rendition, source)
+                front.add(try await pages.page(front.pages + 1), of: facts.order, view.rendition, source)
             } catch .pastTheEnd { front.last = front.pages }
         }
         if isJoined { return joined(listing, front, pages) }
         let pictures = front.pictures
         var vanished = EntryTable()
-        if !listing.key.listsNames, !listing.key.kind.facts.isSnapshot {
+        if !listing.key.listsNames, !facts.isSnapshot {
             let rows = listing.state.withLock { $0.table.rows }
             let (compared, present) = (rows.prefix(pictures.count), Set(pictures.map(\.listed.work.id)))
             let isSame = compared.elementsEqual(pictures) { $0.entry.shows($1) }
@@ -510,46 +517,6 @@ extension Listings {
         return replace(
             listing, front: pictures, old: vanished, pages,
             Paging(window: pages.window, next: front.pages + 1, last: front.last))
-    }
-
-    /// Records that a listing was compared with the service's just now and has no new entries.
-    private func touch(_ listing: Listing) -> Listing {
-        let now = now
-        let (header, count) = listing.state.withLock { state in
-            state.fetched = now
-            return (Listing.header(state, pages: listing.pages), state.table.rowCount)
-        }
-        context.outbox.add([.listing(ListingWrite(key: listing.stored, firstPosition: count, rows: [], header: header))]
-        )
-        return listing
-    }
-
-    /// Replaces a listing by one with new pictures before old ones, and uncovered ones in the places of withheld ones.
-    private func replace(
-        _ listing: Listing, front: [ListedPicture], old: EntryTable, uncovered: [WorkID: ListedPicture] = [:],
-        _ pages: ListingPages, _ paging: Paging<PageContent>
-    ) -> Listing {
-        var table = listing.state.withLock { $0.table.renewed() }
-        var rows = table.append(front, of: listing.key, view: view)
-        for row in old.rows {
-            if let picture = uncovered[row.entry.picture.work] {
-                rows += table.append([picture], of: listing.key, view: view)
-                continue
-            }
-            guard let row = table.appendOlder(row) else { continue }
-            rows.append(ListingRow(entry: row.entry, previousRank: nil, work: nil))
-        }
-        // Rows contain the sizes of first pages only.
-        for (entry, size) in zip(old.entries, old.sizes) where size > 0 && entry.picture.page > 0 {
-            table.setSize(size, of: entry.picture)
-        }
-        let state = ListingState(table: table, paging: paging, fetched: now)
-        let header = Listing.header(state, pages: pages)
-        let fresh = Listing(listing.stored, pages: pages, owner: self, state: state)
-        let write = ListingWrite(key: listing.stored, replaces: true, firstPosition: 0, rows: rows, header: header)
-        memory.replace(with: fresh) { context.outbox.add([.listing(write)]) }
-        sizes.learn(of: fresh.entries, in: fresh)
-        return fresh
     }
 }
 

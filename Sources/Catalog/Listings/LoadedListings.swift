@@ -70,13 +70,19 @@ final class LoadedListings: Sendable {
         return kept
     }
 
-    /// Replaces the listing of a key, and runs `body` before any other thread can read the key.
-    func replace(with listing: Listing, _ body: () -> Void) {
-        let dropped = state.withLock { state in
+    /// Replaces a listing if it is the present one of its key, and runs `body` before any other thread can read the key.
+    ///
+    /// - Returns: The present listing of the key afterwards; nil if there is none.
+    func replace(_ old: Listing, with listing: Listing, _ body: () -> Void) -> Listing? {
+        let (present, dropped) = state.withLock { state -> (Listing?, [Listing]) in
+            let present = state.alive[old.stored]?.listing
+            guard present === old else { return (present, []) }
             body()
-            return put(listing, &state)
+            return (listing, put(listing, &state))
         }
+        // Dropped listings are released here, outside the lock.
         _ = dropped
+        return present
     }
 
     /// Runs `body` if the object is the present listing of its key, and keeps it so meanwhile.

@@ -22,7 +22,7 @@ struct PageContent: Sendable {
 struct FirstPages: Sendable {
     /// The pages that a visitor waits for until a known entry joins them to what is stored: several hundred works may come between
     /// two visits.
-    static let mostAwaitedPages = 10
+    static let mostAwaited = 10
 
     private(set) var pictures: [ListedPicture] = []
     /// The number of pages.
@@ -32,16 +32,24 @@ struct FirstPages: Sendable {
     /// The number of entries of all pages, if the newest page contains it.
     private(set) var total: Int?
     private var works: Set<WorkID> = []
+    /// The most entries of one page.
+    private var longest = 0
 
-    /// Appends the next page; one that repeats what came before is behind the end.
-    mutating func add(_ content: PageContent, _ rendition: Rendition, _ source: any RankingSource) {
+    /// Appends the next page; in a list without a sign of its end, one that brings nothing new is behind the end.
+    mutating func add(
+        _ content: PageContent, of order: ListingFacts.Order, _ rendition: Rendition, _ source: any RankingSource
+    ) {
         let (page, before) = (content.pictures(in: rendition, of: source), works.count)
         works.formUnion(page.map(\.listed.work.id))
         pages += 1
         (last, total) = (content.last, content.total)
-        if works.count == before, pages > 1 { last = pages }
+        if order == .newestFirst, !page.isEmpty, works.count == before { last = pages }
+        longest = max(longest, page.count)
         pictures += page
     }
+
+    /// The pages by which so many new entries have moved the older ones at least.
+    func shift(by new: Int) -> Int { longest > 0 ? new / longest : 0 }
 
     /// Whether the pages have come to an entry that a list has.
     func reaches(_ table: EntryTable) -> Bool {

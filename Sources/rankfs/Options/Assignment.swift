@@ -132,6 +132,10 @@ enum ConfigurationFile {
                 continue
             }
             let value = withoutQuotes(trimmed(content.drop { $0 != "=" }.dropFirst()))
+            if value.unicodeScalars.first == "\"", value.unicodeScalars.count(where: { $0 == "\"" }) % 2 == 1 {
+                mistakes.append(place.prefix + "the quote does not end; a # after a blank begins a comment.")
+                continue
+            }
             assignments.append(Assignment(name: String(name), value: String(value), place: place))
         }
         guard mistakes.isEmpty else { throw ProgramError(.configuration, mistakes.joined(separator: "\n")) }

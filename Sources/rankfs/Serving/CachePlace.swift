@@ -115,6 +115,10 @@ struct CachePlace: Hashable, Sendable {
             throw ProgramError(.cannotCreate, "the cache directory \(obstacle)")
         }
         guard let failure = make() else {
+            // Another user may have made it since.
+            if let obstacle = Self.obstacle(in: directory) {
+                throw ProgramError(.cannotCreate, "the cache directory \(obstacle)")
+            }
             // Only now is it certain which of several mounts that began at once was the first.
             if claim() { return self }
             return try CachePlace(Self.look(at: "\(directory)/\(source.rawValue)").path, of: source).prepared(home)
@@ -136,9 +140,11 @@ struct CachePlace: Hashable, Sendable {
             if status.st_mode.isLink {
                 return "\(shown) is a link that is not followed: put a folder in its place, or set cache_dir."
             }
-            guard status.st_uid == geteuid() else {
-                return "\(shown) belongs to user \(status.st_uid): `chown -R` it if it is yours, or set cache_dir."
-            }
+            // Servers of files may show another owner; only the owner may change the mode. Root may change any.
+            if status.st_uid == geteuid() { continue }
+            if geteuid() != 0, unsafe chmod(path, 0o700) == 0 { continue }
+            let remedy = geteuid() == 0 ? "run the command as that user" : "`chown -R` it if it is yours"
+            return "\(shown) belongs to user \(status.st_uid): \(remedy), or set cache_dir."
         }
         return nil
     }

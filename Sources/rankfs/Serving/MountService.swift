@@ -1,4 +1,5 @@
 import Catalog
+import CLinux
 import Fuse
 import Glibc
 import HTTP

@@ -117,6 +117,28 @@ import Testing
         await catalog.close()
     }
 
+    /// What is not shown to this reader may fill a page, which is no sign of the end.
+    @Test func anEmptyPageBetweenOthersEndsNoRefresh() async throws {
+        let key = key(.pool)
+        func page(_ works: ClosedRange<Int>?, hasNext: Bool) -> Result<ListingPage, Failure> {
+            let entries = (works.map(Array.init) ?? []).map {
+                ListedWork(rank: $0, previousRank: nil, work: FakeSource.work(Int64($0), title: "T"))
+            }
+            return .success(ListingPage(entries: entries, hasNext: hasNext))
+        }
+        bench.source.set {
+            $0.pages[key] = [
+                page(1...20, hasNext: true), page(nil, hasNext: true), page(41...60, hasNext: false),
+            ]
+        }
+        let catalog = try bench.open()
+        #expect(try await catalog.listings.open(key).entries(reaching: .max).count == 40)
+        try await catalog.listings.refresh(key)
+        let after = try await catalog.listings.open(key)
+        #expect(after.count == 40 && after.isComplete)
+        await catalog.close()
+    }
+
     // MARK: - Series
 
     private let series = ListingKey(.series, 5)

@@ -109,6 +109,29 @@ import Testing
         await catalog.close()
     }
 
+    @Test(arguments: [ListingKey.search("a"), ListingKey(.bookmarks, 5)])
+    func aListThatWasReadInPartIsReadOnWhereItEnds(key: ListingKey) async throws {
+        func answer(_ works: ClosedRange<Int>) {
+            let pages = stride(from: works.upperBound, to: 0, by: -20).map { first in
+                let entries = (first - 19...first).reversed().map {
+                    ListedWork(rank: nil, previousRank: nil, work: FakeSource.work(Int64($0), title: "T"))
+                }
+                return Result<ListingPage, Failure>.success(ListingPage(entries: entries, hasNext: first > 20))
+            }
+            bench.source.set { $0.pages[key] = pages }
+        }
+        answer(1...60)
+        let catalog = try bench.open()
+        #expect(try await catalog.listings.open(key).count == 20)
+        bench.now += 7200
+        answer(1...120)
+        let after = try await catalog.listings.open(key)
+        #expect(works(after) == (41...120).reversed() && !after.isComplete)
+        #expect(try await after.entries(reaching: .max).count == 120)
+        #expect(works(after) == (1...120).reversed() && after.isComplete)
+        await catalog.close()
+    }
+
     @Test(arguments: [ListingKey.search("a"), ListingKey(.bookmarks, 5)], [false, true])
     func aVisitThatFindsOnlyNewWorksLosesNothing(key: ListingKey, isRequested: Bool) async throws {
         func answer(_ pages: [ClosedRange<Int64>?]) {
@@ -132,6 +155,8 @@ import Testing
             await #expect(throws: Failure.self) { try await catalog.listings.refresh(key) }
         }
         #expect(try await catalog.listings.open(key) === before, "the service does not answer")
+        // What is read in the background fails as well, and rests.
+        while !isRequested, !catalog.listings.unanswered.holds(before.stored, now: bench.now) { await Task.yield() }
         bench.now += 7200
         answer([101...120, 50...100])
         if isRequested { try await catalog.listings.refresh(key) }

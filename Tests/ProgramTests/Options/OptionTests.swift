@@ -168,7 +168,9 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(settings.cacheSize == 1 << 30 && settings.logFile == "/l")
         #expect(settings.userAgent == "\"a\" b", "only quotes around all of it")
         #expect(try load(file: "tags = \"\"a\"\"\n").settings.filter.tags == ["\"a\""])
-        #expect(try load(file: "tags = \"\n").settings.filter.tags == ["\""], "one alone")
+        for open in ["tags = \"", "tags = \"風景 #1\""] {
+            #expect(error { _ = try load(file: open) }?.message.contains("the quote does not end") == true)
+        }
         #expect(error { _ = try load(file: "tags = \"\"") } != nil, "nothing is between them")
     }
 
