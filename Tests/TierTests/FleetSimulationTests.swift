@@ -135,9 +135,15 @@ private final class Simulation: Sendable {
     /// Returns once every task of the simulation sleeps, so that no time passes while one of them computes.
     ///
     /// A task that can go on has a thread that runs, or will run as soon as there is a processor for it: "R" in its status (proc(5)).
+    /// Where other tests hold all threads but this one, tasks have their turns on it, one generation at each yield.
     private func settle() async {
-        repeat { await Task.yield() } while Self.isBusy()
+        repeat {
+            for _ in 0..<Self.generations { await Task.yield() }
+        } while Self.isBusy()
     }
+
+    /// More than the tasks that follow from one another at one moment.
+    private static let generations = 100
 
     /// Whether a thread of this process other than the caller's does not sleep.
     private static func isBusy() -> Bool {
