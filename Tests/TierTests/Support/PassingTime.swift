@@ -2,7 +2,7 @@ import TestSupport
 
 extension ManualClock {
     /// Steps between which everybody who can go on does.
-    private static let turns = 40
+    private static let turns = 100
 
     /// Lets time pass, while somebody waits for that, until some task is done; then it stands still again.
     func passing<Value: Sendable>(
