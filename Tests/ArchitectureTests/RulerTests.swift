@@ -84,7 +84,7 @@ import Testing
             "program: caches of other users and links in them, sessions behind links, what the doctor looks at and does not ask, quotes "
                 + "in the configuration"
         ),
-        (39, "lists: an answer counts for whom it was asked, a list read in part goes on; caches on servers of files"),
+        (43, "lists: an answer counts for whom it was asked, a list read in part goes on; caches on servers of files"),
     ]
 
     /// The same for what is no part of the product.

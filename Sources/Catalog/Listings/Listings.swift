@@ -423,7 +423,11 @@ extension Listings {
                 front.add(content, of: facts.order, view.rendition, source)
             } catch .pastTheEnd where front.pages > 0 {
                 front.last = front.pages
-            } catch  where front.pages > 0 && !isRequested && error != .cancelled { break }
+            } catch {
+                // What has come is read on in the background.
+                guard front.pages > 0, !isRequested, error != .cancelled else { throw error }
+                break
+            }
         } while front.pages < min(FirstPages.mostAwaited, front.last ?? .max) && table.rowCount > 0
             && !front.reaches(table) && context.configuration.time.now() < deadline
         let pages = pageFactory.pages(of: listing.key)
@@ -436,15 +440,13 @@ extension Listings {
                 Paging(window: pages.window, next: front.pages + 1, last: front.last))
         }
         let new = front.pictures.count { table.position(of: $0.listed.work.id) == nil }
-        let hasLost = listing.key.listsNames && paging.hasEverything && table.entries.count + new > front.total ?? .max
         let isRenumbered = facts.order == .lastFirst && table.isRenumbered(by: front.pictures)
         let isFar = !front.reaches(table) && table.rowCount > 0 && front.pages < front.last ?? .max
-        if hasLost || isRenumbered || isFar {
-            let reread = try await readAnew(listing, pages, front, isRequested)
-            if !hasLost || isRequested { return reread }
-        }
-        guard new > 0 || !table.uncovered(by: front.pictures).isEmpty else { return touch(listing) }
-        return joined(listing, front, pages)
+        if isRenumbered || isFar { return try await readAnew(listing, pages, front, isRequested) }
+        let hasNew = new > 0 || !table.uncovered(by: front.pictures).isEmpty
+        let shown = hasNew ? joined(listing, front, pages) : touch(listing)
+        let hasLost = listing.key.listsNames && paging.hasEverything && table.entries.count + new > front.total ?? .max
+        return hasLost ? try await readAnew(shown, pages, front, isRequested) : shown
     }
 
     /// The list with what is new before what it has, and uncovered works in their places.
@@ -479,8 +481,11 @@ extension Listings {
                 do throws(Failure) { _ = try await readOn(listing, pages, front, isRequested: false) } catch {
                     // Another rereading would begin with the first page again.
                     let isWhole = listing.key.kind.facts.isReplaced || listing.key.kind.facts.order == .lastFirst
-                    if isWhole { unfinished.begin(listing.stored, now: now) }
-                    if !isWhole { unanswered.begin(listing.stored, after: error, now: now) }
+                    if isWhole {
+                        unfinished.begin(listing.stored, now: now)
+                    } else {
+                        unanswered.begin(listing.stored, after: error, now: now)
+                    }
                 }
             }
             rereading.withLock { _ = $0.remove(listing.stored) }
