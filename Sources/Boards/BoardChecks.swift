@@ -5,7 +5,7 @@ package import Sourcing
 extension BooruSource: ExaminableSource {
     package func judge(ranking answer: JSON, day: Day?) -> [Assumption] {
         let fields = engine.fields(of: answer)
-        guard let day, let step, let entries = try? engine.entries(in: answer, hosts: hosts) else { return fields }
+        guard let day, let entries = try? engine.entries(in: answer, hosts: hosts) else { return fields }
         let posts = entries.compactMap(\.post)
         let calendar = description.calendar
         let moments = calendar.begins(day)..<calendar.begins(day.advanced(by: 1))
@@ -13,7 +13,7 @@ extension BooruSource: ExaminableSource {
         let unproven = posts.count { $0.withheld == Withholding.unproven }
         let strange = posts.count { $0.withheld == Withholding.elsewhere }
         let hidden = posts.count { $0.withheld != nil } - unproven - strange
-        let fitting = posts.count { post in post.rating.map { $0 <= step.rating } == true }
+        let fitting = posts.count { post in post.rating.map { $0 <= rating } == true }
         let inside = posts.count { post in post.created.map { moments.contains($0) } == true }
         let scores = posts.compactMap(\.score)
         let isFalling = zip(scores, scores.dropFirst()).allSatisfy { $0 >= $1 }
@@ -29,7 +29,7 @@ extension BooruSource: ExaminableSource {
                 "\(posts.count - strange - hidden) on known ones, \(strange) elsewhere, \(hidden) without an address"),
             Assumption(
                 "rating of what was asked for", holds: fitting == posts.count,
-                "\(fitting) of \(posts.count) are \(step.word) as asked for"),
+                "\(fitting) of \(posts.count) are \(engine.scale.steps[rating].word) as asked for"),
             Assumption(
                 "day of the posts", holds: inside == posts.count,
                 "\(inside) of \(posts.count) were made on the day asked for"),

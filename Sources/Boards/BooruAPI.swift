@@ -2,15 +2,10 @@ import HTTP
 package import Rankings
 import Sourcing
 
-/// Sends requests to an engine's API, and interprets every refusal.
-struct BooruAPI: Sendable {
-    let engine: any BooruEngine
-    /// Scheme and host, without a trailing slash.
-    let base: String
-    var api: PacedAPI
-
+/// Requests to an engine's API, and the interpretation of every refusal.
+extension BooruSource {
     /// The headers of every request: the services accept any program that requests JSON, without a cookie or `Referer`.
-    static let headers = ["Accept: application/json"]
+    private static let headers = ["Accept: application/json"]
 
     private var title: String { engine.description.title }
 

@@ -6,17 +6,14 @@ package import Sourcing
 /// ## Concurrency
 ///
 /// A value of immutable parts, or an object that any task may call at any time.
-package protocol BooruEngine: Sendable {
-    /// The facts of the source; the same object each time.
-    var description: SourceDescription { get }
-
+package protocol BooruEngine: SourcePlugIn {
     var scale: RatingScale { get }
 
     /// Posts on a full page.
     var postsPerPage: Int { get }
 
-    /// The address for requests for posts up to a rating: scheme and host, without a trailing slash.
-    func apiURL(upTo step: RatingScale.Step?) -> String
+    /// The address for requests for posts up to a rating, by its place on the scale: scheme and host, without a trailing slash.
+    func apiURL(upTo rating: Int) -> String
 
     /// The term that limits a search to days of the service, the last day as a whole.
     ///
@@ -60,11 +57,11 @@ package protocol BooruEngine: Sendable {
 
     /// The post in the answer to a request for one post.
     ///
-    /// - Returns: The entry, and the fields that only its record has (`WorkDetails.more`).
+    /// - Returns: The entry, and the fields that only its record has, under the service's names in order (`WorkDetails.more`).
     /// - Throws: `.notFound` if the service has no such post.
     func record(
         in answer: JSON, hosts: PictureHosts
-    ) throws(Failure) -> (entry: PostEntry, fields: PostFields)
+    ) throws(Failure) -> (entry: PostEntry, fields: [JSON.Member])
 
     /// Statuses of a server in trouble that mean a refusal here.
     var finalStatuses: Set<Int> { get }
@@ -122,13 +119,6 @@ package struct BooruPool: Hashable, Sendable {
         }
         return pools.first { plain($0.name) == plain(name) } ?? (pools.count == 1 ? pools.first : nil)
     }
-}
-
-/// The fields that only a post's own record has.
-package struct PostFields: Hashable, Sendable {
-    package var comments: Int?
-    /// Further fields under the service's names, in order.
-    package var more: [JSON.Member]
 }
 
 /// An answer that is an error, as far as it can be decoded.

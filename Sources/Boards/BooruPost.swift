@@ -4,8 +4,8 @@ import Sourcing
 /// A post of an image board, in the form shared by both engines.
 package struct BooruPost: Hashable, Sendable {
     package var id: WorkID
-    /// Nil for a letter that the service's scale does not have.
-    package var rating: BooruRating?
+    /// The place of the rating on the service's scale; nil for a letter that the scale does not have.
+    package var rating: Int?
     package var tags = PostTags()
     /// The files; nil if the pictures are not available.
     package var files: PostFiles?
@@ -77,9 +77,21 @@ package struct BooruPost: Hashable, Sendable {
     }
 
     /// The web page that the post states as its origin.
+    ///
+    /// For pixiv's pictures it is the work's page, else a web address; nil for any other text.
     var origin: String? {
-        PostOrigin.page(source: source, pixivWork: pixivWork)
+        if let pixivWork, pixivWork > 0 { return Self.pixivPage(pixivWork) }
+        let source = source.hasPrefix("//") ? "https:" + source : source
+        guard let address = WebAddress(source) else { return nil }
+        // `i.pximg.net/img-original/img/2024/05/01/00/00/00/118322354_p0.png` is refused without a `Referer`.
+        if address.host == "i.pximg.net" || address.host.hasSuffix(".pixiv.net") && address.path.contains("img") {
+            let number = (address.path.last ?? "").prefix { $0.isASCII && $0.isNumber }
+            return WebAddress.work(String(number)).map { Self.pixivPage($0.rawValue) }
+        }
+        return source
     }
+
+    private static func pixivPage(_ work: Int64) -> String { "https://www.pixiv.net/artworks/\(work)" }
 }
 
 /// The reasons why the pictures of a post are not available.
@@ -96,24 +108,6 @@ package enum Withholding {
     package static let unproven = "unproven"
     /// The service states no reason.
     package static let restricted = "restricted"
-}
-
-/// The origins of posts.
-enum PostOrigin {
-    /// The web page of a source: for pixiv's pictures the work's page, else a web address; nil for any other text.
-    static func page(source: String, pixivWork: Int64?) -> String? {
-        if let pixivWork, pixivWork > 0 { return work(String(pixivWork)) }
-        let source = source.hasPrefix("//") ? "https:" + source : source
-        guard let address = WebAddress(source) else { return nil }
-        // `i.pximg.net/img-original/img/2024/05/01/00/00/00/118322354_p0.png` is refused without a `Referer`.
-        if address.host == "i.pximg.net" || address.host.hasSuffix(".pixiv.net") && address.path.contains("img") {
-            let number = (address.path.last ?? "").prefix { $0.isASCII && $0.isNumber }
-            return WebAddress.work(String(number)).flatMap { work(String($0.rawValue)) }
-        }
-        return source
-    }
-
-    private static func work(_ number: String) -> String? { "https://www.pixiv.net/artworks/\(number)" }
 }
 
 /// An entry of a list: each has a rank, whether it is shown or not.

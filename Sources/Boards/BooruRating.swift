@@ -1,15 +1,5 @@
 package import Rankings
 
-/// The audience of a post; each service has its own letters for the ratings.
-package enum BooruRating: Int, Hashable, Comparable, Sendable, CaseIterable {
-    case general
-    case sensitive
-    case questionable
-    case explicit
-
-    package static func < (left: BooruRating, right: BooruRating) -> Bool { left.rawValue < right.rawValue }
-}
-
 /// The names of a service's ratings: the words of the option `rating`, each of which means "up to".
 package struct RatingScale: Sendable {
     /// One rating of the service.
@@ -18,7 +8,6 @@ package struct RatingScale: Sendable {
         package let word: String
         /// The value of `rating` in posts.
         package let letter: String
-        package let rating: BooruRating
         /// The tag that limits a search to the rating; nil for no limit.
         package let tag: String?
     }
@@ -35,15 +24,11 @@ package struct RatingScale: Sendable {
             Self.option, words: steps.map(\.word), help: "the most daring rating that is shown; milder ones are too")
     }
 
-    /// The step of an option's value; the mildest for none, and for a word that is not on the scale.
-    package func step(_ word: String?) -> Step? {
-        steps.first { $0.word == word } ?? steps.first
-    }
+    /// The place on the scale of an option's value; that of the mildest for none, and for a word that is not on it.
+    package func place(ofWord word: String?) -> Int { steps.firstIndex { $0.word == word } ?? 0 }
 
-    /// The step of a post's letter; nil for an unknown letter, which means that the post is to be hidden.
-    package func step(letter: String?) -> Step? {
-        steps.first { $0.letter == letter }
-    }
+    /// The place on the scale of a post's letter; nil for an unknown letter, which means that the post is to be hidden.
+    package func place(ofLetter letter: String?) -> Int? { steps.firstIndex { $0.letter == letter } }
 }
 
 // MARK: - Booru rankings

@@ -8,10 +8,12 @@ package import Sourcing
 /// A value of immutable parts; any task may call any method.
 package struct BooruSource: RankingSource {
     let engine: any BooruEngine
-    let api: BooruAPI
+    let api: PacedAPI
+    /// The API's scheme and host, without a trailing slash.
+    let base: String
     let hosts: PictureHosts
-    /// The most daring rating that is shown.
-    let step: RatingScale.Step?
+    /// The place on the scale of the most daring rating that is shown.
+    let rating: Int
 
     /// Makes the source of a mount.
     ///
@@ -21,10 +23,9 @@ package struct BooruSource: RankingSource {
     package init(_ engine: any BooruEngine, _ means: SourceMeans) {
         self.engine = engine
         let access = engine.description.access
-        step = engine.scale.step(means.choices[RatingScale.option])
-        api = BooruAPI(
-            engine: engine, base: means.apiURL ?? engine.apiURL(upTo: step),
-            api: PacedAPI(send: means.send, service: engine.description.title, wallClock: means.wallClock))
+        rating = engine.scale.place(ofWord: means.choices[RatingScale.option])
+        base = means.apiURL ?? engine.apiURL(upTo: rating)
+        api = PacedAPI(send: means.send, service: engine.description.title, wallClock: means.wallClock)
         hosts = PictureHosts(
             hosts: access.hosts, home: String(access.apiURL.drop { $0 != ":" }.dropFirst(3)),
             replacement: means.imageURL)
@@ -61,6 +62,12 @@ package struct BooruSource: RankingSource {
     package func originalCandidates(of work: Work) -> [String] {
         work.withheld == nil && !work.picture.isEmpty ? [work.picture] : []
     }
+}
+
+extension BooruEngine {
+    package func source(_ means: SourceMeans) -> any RankingSource { BooruSource(self, means) }
+
+    package var vocabulary: Set<String> { BooruLimits.vocabulary }
 }
 
 // MARK: - Lists
@@ -104,7 +111,7 @@ extension BooruSource {
         let days = description.days(of: mode)
         // A relative date would follow the service's own today, which begins and ends at another time than its days.
         let isNewest = listing.ranking == nil
-        let day = listing.ranking?.day ?? days.newest(at: api.api.wallClock())
+        let day = listing.ranking?.day ?? days.newest(at: api.wallClock())
         guard days.contains(day) else { throw .notPublished }
         guard (1...description.paging.most).contains(page) else { throw .pastTheEnd }
         let date = engine.term(for: day..<facts.period.next(day))
@@ -144,7 +151,7 @@ extension BooruSource {
         var terms: [String] = []
         if query.since != nil || query.until != nil {
             // The service's own today may have begun before that of UTC ends.
-            let last = query.until ?? Day.inUTC(atUnixSeconds: api.api.wallClock()).advanced(by: 1)
+            let last = query.until ?? Day.inUTC(atUnixSeconds: api.wallClock()).advanced(by: 1)
             let first = query.since ?? description.days.first
             guard first <= last else { return nil }
             terms.append(engine.term(for: first..<last.advanced(by: 1)))
@@ -171,7 +178,7 @@ extension BooruSource {
     /// Children name a parent that the service no longer has, and are a family without it; so are those of a Flash file.
     private func family(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> ListingPage {
         func field(_ name: String, of post: Record) -> JSON {
-            post.fields.more.first { $0.name == name }?.value ?? .null
+            post.fields.first { $0.name == name }?.value ?? .null
         }
         var eldest = try await record(work, deadline: deadline)
         for _ in 1..<BooruLimits.generations {
@@ -202,7 +209,7 @@ extension BooruSource {
             if case .number(let number) = query { return [BooruPool(id: number)] }
             return []
         }
-        let answer = try await api.answer(path, deadline: deadline).json
+        let answer = try await answer(path, deadline: deadline).json
         switch query {
         case .name, .post: return try BooruPool.all(in: answer)
         case .number(let number), .group(let number):
@@ -256,23 +263,20 @@ extension BooruSource {
             unreadable: unreadable)
     }
 
-    package func record(
-        of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SourceRecord {
-        switch subject {
-        case .details(let work): return .details(try details(await record(work, deadline: deadline)))
-        case .originals(let work):
-            return .originals(originalCandidates(of: try details(await record(work, deadline: deadline)).work))
-        case .animation, .profile: throw .notFound
-        }
+    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
+        try details(await record(work, deadline: deadline))
+    }
+
+    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
+        originalCandidates(of: try await details(of: work, deadline: deadline).work)
     }
 
     /// The record of a post, shown or not.
-    private typealias Record = (id: WorkID, entry: PostEntry, fields: PostFields)
+    private typealias Record = (id: WorkID, entry: PostEntry, fields: [JSON.Member])
 
     private func record(_ work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> Record {
         guard work.rawValue > 0 else { throw .notFound }
-        let answer = try await api.answer(engine.record(of: work), deadline: deadline).json
+        let answer = try await answer(engine.record(of: work), deadline: deadline).json
         let (entry, fields) = try engine.record(in: answer, hosts: hosts)
         guard entry == .unplayable || entry.post?.id == work else {
             throw .unreadable(
@@ -289,8 +293,8 @@ extension BooruSource {
         if admitted(entry) == nil { post.withheld = Withholding.rating }
         return WorkDetails(
             work: post.work, tags: post.tags.all.map { WorkDetails.Tag(name: $0) }, created: post.created,
-            bookmarks: post.favourites, comments: fields.comments,
-            restriction: engine.scale.steps.first { $0.rating == post.rating }?.word ?? "unknown", more: fields.more)
+            bookmarks: post.favourites,
+            restriction: post.rating.map { engine.scale.steps[$0].word } ?? "unknown", more: fields)
     }
 
     // MARK: -
@@ -312,8 +316,8 @@ extension BooruSource {
     private func list(
         _ terms: [String], page: Int, isRated: Bool = true, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> (entries: [PostEntry], moment: Int64?) {
-        let all = isRated ? step?.tag.map { engine.joined(terms) + [$0] } ?? terms : terms
-        let answer = try await api.answer(engine.list(all, page: page), page: page, deadline: deadline)
+        let all = isRated ? engine.scale.steps[rating].tag.map { engine.joined(terms) + [$0] } ?? terms : terms
+        let answer = try await answer(engine.list(all, page: page), page: page, deadline: deadline)
         // A service with longer pages than requested would shift all further ranks.
         let entries = Array(try engine.entries(in: answer.json, hosts: hosts).prefix(engine.postsPerPage))
         let isKnown = entries.contains { $0 == .unreadable || admitted($0) != nil }
@@ -326,7 +330,7 @@ extension BooruSource {
 
     /// The post of an entry if it may be shown: services silently ignore ratings that they do not know.
     private func admitted(_ entry: PostEntry) -> BooruPost? {
-        guard let post = entry.post, let rating = post.rating, let step, rating <= step.rating else { return nil }
+        guard let post = entry.post, let shown = post.rating, shown <= rating else { return nil }
         return post
     }
 

@@ -1,4 +1,5 @@
 import Rankings
+import Sourcing
 
 /// One file of a post: its place, and its facts from the listing.
 package struct PostFile: Hashable, Sendable {
@@ -124,6 +125,15 @@ package struct PictureHosts: Sendable {
         return hosts.contains(String(host)) && path.utf8.count > 1 && text.utf8.count <= BooruLimits.addressBytes
             && path.utf8.allSatisfy(Self.isPathByte)
             && !path.split(separator: "/").contains { $0 == "." || $0 == ".." }
+    }
+
+    /// The file at an address of an answer, in a format that picture viewers show; nil for anything else.
+    func picture(_ address: JSON, _ fileExtension: String? = nil, size: Int64? = nil) -> PostFile? {
+        guard let address = address.words, let place = place(address),
+            let fileExtension = fileExtension ?? PostFormat.ofAddress(address),
+            PostFormat.pictures.contains(fileExtension)
+        else { return nil }
+        return PostFile(place: place, fileExtension: fileExtension, size: size)
     }
 
     /// The address to which a request is sent.

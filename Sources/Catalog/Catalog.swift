@@ -95,10 +95,10 @@ package final class Catalog: Sendable {
     /// Figures for status displays.
     package func status() -> CatalogStatus {
         let loaded = listings.memory.all
-        return CatalogStatus(
-            storedListings: context.stored.listings.count, loadedListings: loaded.count,
-            loadedEntries: loaded.reduce(0) { $0 + $1.count }, knownSizes: context.stored.sizes,
-            originalQuestions: originals.questions)
+        return (
+            context.stored.listings.count, loaded.count, loaded.reduce(0) { $0 + $1.count }, context.stored.sizes,
+            originals.questions
+        )
     }
 
     /// Ends background work and closes the database.

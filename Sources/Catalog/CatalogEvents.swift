@@ -2,14 +2,12 @@ import HTTP
 package import Rankings
 
 /// Figures for status displays.
-package struct CatalogStatus: Sendable {
-    package var storedListings: Int
-    package var loadedListings: Int
-    package var loadedEntries: Int
-    package var knownSizes: Int
-    /// Requests for showing originals since the start: to the image host, and to the service.
-    package var originalQuestions: (host: Int, service: Int)
-}
+///
+/// `originalQuestions` are the requests for showing originals since the start: to the image host, and to the service.
+package typealias CatalogStatus = (
+    storedListings: Int, loadedListings: Int, loadedEntries: Int, knownSizes: Int,
+    originalQuestions: (host: Int, service: Int)
+)
 
 /// An event worth a line of the log that no request reports.
 package enum CatalogEvent: Hashable, Sendable {
@@ -40,20 +38,4 @@ extension Failure {
         default: self
         }
     }
-}
-
-// MARK: - Answer limit
-
-/// The time limit of an answer, and the clock that measures it.
-struct AnswerLimit: Sendable {
-    let duration: Duration
-    private let time: TimeSource
-
-    init(_ duration: Duration, _ time: TimeSource) {
-        self.duration = duration
-        self.time = time
-    }
-
-    /// The moment at which a request that begins now is given up.
-    var deadline: ContinuousClock.Instant { time.now() + duration }
 }

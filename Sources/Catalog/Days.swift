@@ -94,8 +94,8 @@ package final class Days: Sendable {
         let source = context.source
         guard source.has(mode) else { throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound }
         let isKnown = told[mode] != nil || !stored(of: mode).isEmpty
-        let limit = isKnown ? context.shortTimeout : context.timeout
-        let page = try await source.page(of: .ranking(mode, nil), 1, deadline: limit.deadline)
+        let page = try await source.page(
+            of: .ranking(mode, nil), 1, deadline: context.deadline(isComparison: isKnown))
         guard let day = page.day else { throw .unreadable("the newest ranking has no day") }
         told.told(day, of: mode)
         await listings.adopt(page, of: mode, day)

@@ -26,10 +26,8 @@ package final class Records: Sendable {
     /// - Returns: The text, unchanged for as long as the listing of the work is unchanged.
     /// - Throws: The error of the source, if nothing is stored.
     package func details(of work: WorkID, pages: [String]) async throws(Failure) -> StoredText {
-        let source = context.source
-        return try await text(.details(work), seconds: nil) { deadline async throws(Failure) in
-            let details = try await source.details(of: work, deadline: deadline)
-            return details.json(pages: pages, webPage: source.webPage(of: work))
+        try await text(.details(work), seconds: nil) { [source = context.source] deadline async throws(Failure) in
+            try await source.details(of: work, deadline: deadline).json(pages: pages, webPage: source.webPage(of: work))
         }
     }
 
@@ -144,9 +142,9 @@ package final class Records: Sendable {
         try await flights.value(for: key) { [self] in
             let stored = await stored(key).flatMap { accepts($0.text) ? $0 : nil }
             if let stored, holds(stored, key, seconds: seconds) { return .success(stored) }
-            let limit = stored == nil ? context.timeout : context.shortTimeout
             do throws(Failure) {
-                var text = StoredText(try await ask(limit.deadline), now: context.now)
+                let deadline = context.deadline(isComparison: stored != nil)
+                var text = StoredText(try await ask(deadline), now: context.now)
                 unanswered.end(key)
                 context.outbox.add([.text(key, text)])
                 if let stored, stored.text == text.text { text.changed = stored.changed }

@@ -32,7 +32,7 @@ struct HTMLText {
                 index = end + 1
                 continue
             }
-            let (scalar, length) = CharacterReference.read(scalars[index...]) ?? (scalars[index], 1)
+            let (scalar, length) = Self.reference(scalars[index...]) ?? (scalars[index], 1)
             index += length
             if !(isBehindBreak && scalar == "\n"), PlainText.isShown(scalar) { output.append(scalar) }
             if scalar != "\r" { isBehindBreak = false }
@@ -71,7 +71,7 @@ struct HTMLText {
             isBehindBreak = true
         case "a":
             closeLink()
-            link = HTMLText.href(in: tag).flatMap { LinkTarget.shown($0) }.map { ($0, output.count) }
+            link = Self.href(in: tag).flatMap { Self.shown($0) }.map { ($0, output.count) }
         case "/a": closeLink()
         default: break
         }
@@ -116,25 +116,25 @@ struct HTMLText {
         var text = String.UnicodeScalarView()
         var rest = value
         while let first = rest.first {
-            let (scalar, length) = CharacterReference.read(rest) ?? (first, 1)
+            let (scalar, length) = Self.reference(rest) ?? (first, 1)
             text.append(scalar)
             rest = rest.dropFirst(length)
         }
         return String(text)
     }
-}
 
-/// A reader of character references such as `&amp;`, `&#39;` and `&#x27;`.
-private enum CharacterReference {
+    // MARK: - Character references
+
+    /// Character references such as `&amp;`; others are `&#39;` and `&#x27;`.
     private static let names: [String: Unicode.Scalar] = [
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": " ",
     ]
     /// The most scalars from the ampersand to the semicolon; `&#x10FFFF;` has ten.
-    private static let longest = 12
+    private static let longestReference = 12
 
     /// The scalar of the reference that a text begins with, and the reference's length; nil if it begins with none.
-    static func read(_ text: ArraySlice<Unicode.Scalar>) -> (Unicode.Scalar, Int)? {
-        guard text.first == "&", let end = text.prefix(longest).firstIndex(of: ";") else { return nil }
+    private static func reference(_ text: ArraySlice<Unicode.Scalar>) -> (Unicode.Scalar, Int)? {
+        guard text.first == "&", let end = text.prefix(longestReference).firstIndex(of: ";") else { return nil }
         let name = String(String.UnicodeScalarView(text[(text.startIndex + 1)..<end]))
         guard let scalar = names[name] ?? number(name[...]) else { return nil }
         return (scalar, end - text.startIndex + 1)
@@ -151,12 +151,11 @@ private enum CharacterReference {
         }
         return code == 0 ? "\u{FFFD}" : Unicode.Scalar(code) ?? "\u{FFFD}"
     }
-}
 
-/// The target of a link, as shown to the user.
-private enum LinkTarget {
+    // MARK: - Links
+
     /// The address that the service's `jump.php` page leads to; nil for a target that is no web address.
-    static func shown(_ href: String) -> String? {
+    private static func shown(_ href: String) -> String? {
         let text = String(String.UnicodeScalarView(href.unicodeScalars.filter { !$0.properties.isWhitespace }))
         for exit in ["/jump.php?", "https://www.pixiv.net/jump.php?", "//www.pixiv.net/jump.php?"]
         where text.hasPrefix(exit) {

@@ -132,7 +132,7 @@ package struct PicturePath: Hashable, Sendable {
     }
 
     private static func isSizeByte(_ byte: UInt8) -> Bool {
-        byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+        byte.isDigit || byte.isLetter && byte & 0x20 != 0 || byte == UInt8(ascii: "_")
     }
 }
 
@@ -153,9 +153,8 @@ struct ArchivePath: Hashable, Sendable {
     var path: String { "/img-zip-ugoira/img/\(reference)" }
 
     init?(url: String) {
-        guard var parts = PathParts.behindHost(url), parts.popFirst() == "img-zip-ugoira", parts.popFirst() == "img"
-        else { return nil }
-        self.init(reference: parts.joined(separator: "/"))
+        guard let reference = PathParts.reference(below: "img-zip-ugoira", in: url) else { return nil }
+        self.init(reference: reference)
     }
 
     init?(reference: String) {
@@ -196,9 +195,8 @@ struct AvatarPath: Hashable, Sendable {
     var path: String { "/user-profile/img/\(reference)" }
 
     init?(url: String) {
-        guard var parts = PathParts.behindHost(url), parts.popFirst() == "user-profile", parts.popFirst() == "img"
-        else { return nil }
-        self.init(reference: parts.joined(separator: "/"))
+        guard let reference = PathParts.reference(below: "user-profile", in: url) else { return nil }
+        self.init(reference: reference)
     }
 
     init?(reference: String) {
@@ -229,6 +227,12 @@ enum PathParts {
         guard url.utf8.count <= longestURL, url.hasPrefix("https://") || url.hasPrefix("http://") else { return nil }
         // Drops `https:`, the empty part between the slashes, and the host.
         return url.split(separator: "/", omittingEmptySubsequences: false)[...].dropFirst(3)
+    }
+
+    /// The part of a URL's path after `<folder>/img/`; nil for a URL of another folder.
+    static func reference(below folder: String, in url: String) -> String? {
+        guard let parts = behindHost(url), parts.starts(with: [folder[...], "img"]) else { return nil }
+        return parts.dropFirst(2).joined(separator: "/")
     }
 
     /// The parts of the compact form stored in records: six folders and a name.

@@ -11,7 +11,7 @@ package struct PixivPlugIn: SourcePlugIn {
         PixivSource(means, session: SessionKeeper(following: means.sessions))
     }
 
-    package var accounts: (any AccountService)? { PixivAccounts() }
+    package var accounts: (any AccountService)? { self }
 
     package var plainRequest: String { PixivSource.plainRanking }
 
@@ -65,35 +65,35 @@ extension PixivSource {
 }
 
 /// Signing in to pixiv with the cookie of a browser.
-struct PixivAccounts: AccountService {
-    var host: String { PixivSource.apiHost }
+extension PixivPlugIn: AccountService {
+    package var host: String { PixivSource.apiHost }
 
-    var question: String {
+    package var question: String {
         "\(SessionCookie.name) cookie of a browser that is signed in to pixiv (it is not shown): "
     }
 
-    var help: AccountHelp {
+    package var help: AccountHelp {
         (use: "R-18 rankings, bookmarks and followed authors", secret: "the \(SessionCookie.name) cookie")
     }
 
-    func looksLikeSecret(_ word: String) -> Bool { SessionText.looksLikeCookie(word) }
+    package func looksLikeSecret(_ word: String) -> Bool { SessionText.looksLikeCookie(word) }
 
-    func session(in bytes: [UInt8], host: String, now: Int64) throws(Failure) -> any SourceSession {
+    package func session(in bytes: [UInt8], host: String, now: Int64) throws(Failure) -> any SourceSession {
         try SessionText.cookie(in: bytes, host: host, takesBare: true, now: now)
     }
 
-    func session(typed text: String) throws(Failure) -> any SourceSession { try SessionText.bare(text) }
+    package func session(typed text: String) throws(Failure) -> any SourceSession { try SessionText.bare(text) }
 
-    func examine(_ place: SessionPlace, host: String, now: Int64) -> SessionExamination {
+    package func examine(_ place: SessionPlace, host: String, now: Int64) -> SessionExamination {
         SessionFile.examine(place) { place throws(Failure) in
             try SessionCookie.read(place, host: host, now: now).user
         }
     }
 
-    func check(
+    package func check(
         _ session: any SourceSession, _ means: SourceMeans, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SessionCheck {
-        guard let cookie = session as? SessionCookie else { return .refused }
+    ) async throws(Failure) -> Bool {
+        guard let cookie = session as? SessionCookie else { return false }
         return try await PixivSource(means).api.check(cookie, deadline: deadline)
     }
 }

@@ -3,11 +3,7 @@ import Rankings
 /// pixiv's rankings: the modes, and the contents of each.
 enum PixivRankings {
     /// The kinds of works that a ranking can be limited to; the service's `content=`.
-    enum Content: String, Hashable, Sendable, CaseIterable {
-        case illustrations = "illust"
-        case manga
-        case animations = "ugoira"
-    }
+    private static let contents = ["illust", "manga", "ugoira"]
 
     private static let names = [
         "daily", "weekly", "monthly", "male", "female", "rookie", "original", "daily_ai",
@@ -18,10 +14,10 @@ enum PixivRankings {
     private static let generatedNames: Set<String> = ["daily_ai", "daily_r18_ai"]
 
     /// The contents for which the service publishes a mode.
-    private static func contents(of name: String) -> [Content] {
+    private static func contents(of name: String) -> [String] {
         switch name {
-        case "daily", "weekly", "daily_r18", "weekly_r18": Content.allCases
-        case "monthly", "rookie", "male", "female", "male_r18", "female_r18": [.illustrations, .manga]
+        case "daily", "weekly", "daily_r18", "weekly_r18": contents
+        case "monthly", "rookie", "male", "female", "male_r18", "female_r18": Array(contents.prefix(2))
         default: []
         }
     }
@@ -39,14 +35,14 @@ enum PixivRankings {
                 mode, firstDay: isGenerated ? firstGenerated : first, needsSignIn: signedInNames.contains(name),
                 isGenerated: isGenerated, partOf: whole)
         }
-        let limited = contents(of: name).compactMap { RankingMode(rawValue: "\(name)-\($0.rawValue)") }
+        let limited = contents(of: name).compactMap { RankingMode(rawValue: "\(name)-\($0)") }
         return [facts(mode)] + limited.map { facts($0, partOf: mode) }
     }
 
     /// The service's `mode=` and `content=` for a ranking: `daily` and `manga` for `daily-manga`.
-    static func query(of mode: RankingMode) -> (name: String, content: Content?) {
+    static func query(of mode: RankingMode) -> (name: String, content: String?) {
         let parts = mode.rawValue.split(separator: "-", maxSplits: 1)
-        return (parts.first.map(String.init) ?? "", parts.count > 1 ? Content(rawValue: String(parts[1])) : nil)
+        return (parts.first.map(String.init) ?? "", parts.count > 1 ? contents.first { $0 == parts[1] } : nil)
     }
 
     /// The calendar: yesterday's ranking appears at noon in Japan (UTC+9, no summer time) and never changes.

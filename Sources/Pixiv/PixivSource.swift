@@ -17,8 +17,8 @@ package struct PixivSource: RankingSource {
     ///   - means: The means of sending requests; `imageURL` replaces scheme and host of both image hosts.
     ///   - session: The user's session, sent to the API only, never to the image host.
     package init(_ means: SourceMeans, session: SessionKeeper = SessionKeeper(nil)) {
-        api = WebAPI(
-            send: means.send, base: means.apiURL ?? Self.apiURL, session: session, wallClock: means.wallClock)
+        let paced = PacedAPI(send: means.send, service: "pixiv", wallClock: means.wallClock)
+        api = WebAPI(api: paced, base: means.apiURL ?? Self.apiURL, session: session)
         images = means.imageURL ?? Self.imageURL
     }
 
@@ -31,7 +31,7 @@ package struct PixivSource: RankingSource {
     /// File managers that count entries read every directory that they show to its end (Semantics, "Folder manners").
     func api(forPage page: Int) -> WebAPI {
         var api = api
-        api.priority = page > 1 ? .shown : .reader
+        api.api.priority = page > 1 ? .shown : .reader
         return api
     }
 
@@ -93,53 +93,47 @@ extension PixivSource {
         if let number = listing.number, number <= 0 { throw .notFound }
         guard case .number(let page) = part else { return try await works(part, of: listing, deadline: deadline) }
         guard page > 0 else { throw .pastTheEnd }
+        let api = api(forPage: page)
+        func body(_ path: String) async throws(Failure) -> JSON { try await api.body(path, deadline: deadline) }
+        let user = "/ajax/user/\(listing.user.rawValue)"
         switch listing.kind {
         case .ranking: return try await rankingPage(of: listing, page, deadline: deadline)
         case .author:
-            let body = try await api.body("/ajax/user/\(listing.user.rawValue)/profile/all", deadline: deadline)
-            return ListingPage(entries: [], further: try AuthorAnswers.allWorks(body))
+            return ListingPage(entries: [], further: try AuthorAnswers.allWorks(await body("\(user)/profile/all")))
         case .search:
             // A path with no words, or with dots in their place, is another path.
             let query = SearchQuery(listing.words ?? "")
             guard !["", ".", ".."].contains(query.words) else { throw .notFound }
-            let body = try await api(forPage: page).body(PixivRoutes.search(query, page: page), deadline: deadline)
-            return try ListAnswers.search(body, page: page)
+            return try ListAnswers.search(await body(PixivRoutes.search(query, page: page)), page: page)
         case .series:
-            let path = PixivRoutes.series(listing.work, page: page)
-            return try ListAnswers.series(await api(forPage: page).body(path, deadline: deadline), page: page)
+            return try ListAnswers.series(await body(PixivRoutes.series(listing.work, page: page)), page: page)
         case .bookmarks:
-            let path = PixivRoutes.bookmarks(of: listing.user, page: page)
-            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
+            return try ListAnswers.works(await body(PixivRoutes.bookmarks(of: listing.user, page: page)), page: page)
         case .authorTags:
-            let path = "/ajax/user/\(listing.user.rawValue)/illustmanga/tags?all=1"
-            return try ListAnswers.names(await api.body(path, deadline: deadline), "tag", TagName.name)
+            return try ListAnswers.names(await body("\(user)/illustmanga/tags?all=1"), "tag", TagName.name)
         case .authorTag:
             guard let path = PixivRoutes.works(ofAuthorAndTag: listing.words ?? "", page: page) else { throw .notFound }
-            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
+            return try ListAnswers.works(await body(path), page: page)
         case .following:
             let path = PixivRoutes.following(of: listing.user, page: page)
-            return try ListAnswers.following(await api(forPage: page).body(path, deadline: deadline), page: page)
-        case .related:
-            let path = PixivRoutes.related(to: listing.work)
-            return try ListAnswers.related(await api.body(path, deadline: deadline))
+            return try ListAnswers.following(await body(path), page: page)
+        case .related: return try ListAnswers.related(await body(PixivRoutes.related(to: listing.work)))
         case .collection:
             // Numbers of up to 20 digits (`payloads/ajax-collection`).
-            guard let id = listing.words, (1...32).contains(id.utf8.count),
-                id.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
-            else { throw .notFound }
-            return try ListAnswers.collection(await api.body("/ajax/collection/\(id)", deadline: deadline))
+            guard let id = listing.words, (1...32).contains(id.utf8.count), id.utf8.allSatisfy(\.isDigit) else {
+                throw .notFound
+            }
+            return try ListAnswers.collection(await body("/ajax/collection/\(id)"))
         case .bookmarksPrivate, .bookmarkTag, .bookmarkMonth:
-            guard let (user, path) = PixivRoutes.ownBookmarks(listing, page: page) else { throw .notFound }
-            guard user == signIn.user else { throw .needsSignIn }
-            return try ListAnswers.works(await api(forPage: page).body(path, deadline: deadline), page: page)
+            guard let (owner, path) = PixivRoutes.ownBookmarks(listing, page: page) else { throw .notFound }
+            guard owner == signIn.user else { throw .needsSignIn }
+            return try ListAnswers.works(await body(path), page: page)
         case .bookmarkTags, .bookmarkMonths:
             guard listing.user == signIn.user else { throw .needsSignIn }
-            let isTags = listing.kind == .bookmarkTags
-            let route = isTags ? "illusts/bookmark/tags" : "bookmark/periods?rest=show"
-            let body = try await api.body("/ajax/user/\(listing.user.rawValue)/\(route)", deadline: deadline)
-            return try isTags
-                ? ListAnswers.bookmarkTags(body)
-                : ListAnswers.names(body, "period") { BookmarkMonth($0)?.name }
+            if listing.kind == .bookmarkTags {
+                return try ListAnswers.bookmarkTags(await body("\(user)/illusts/bookmark/tags"))
+            }
+            return try ListAnswers.names(await body("\(user)/bookmark/periods?rest=show"), "period", TagName.month)
         case .feed, .feedR18: return try await feedPage(of: listing, page, deadline: deadline)
         default: throw .notFound
         }
@@ -151,7 +145,7 @@ extension PixivSource {
         guard let mode = listing.mode else { throw .notFound }
         let day = listing.ranking?.day
         let (name, kind) = PixivRankings.query(of: mode)
-        let content = kind.map { "&content=\($0.rawValue)" } ?? ""
+        let content = kind.map { "&content=\($0)" } ?? ""
         let date = day.map { "&date=\($0.compact)" } ?? ""
         let path = "/ranking.php?format=json&mode=\(name)\(content)\(date)&p=\(page)"
         let answer = try await api(forPage: page).ask(
@@ -195,7 +189,7 @@ extension PixivSource {
             let path = PixivRoutes.works(rest.prefix(most), of: listing)
             rest = rest.dropFirst(most)
             let list = try AuthorAnswers.works(await api.body(path, deadline: deadline))
-            if list.works.isEmpty, list.unreadable > 0 {
+            if list.entries.isEmpty, list.unreadable > 0 {
                 throw .unreadable("None of \(list.unreadable) works of \(listing.path.text) could be understood.")
             }
             for work in list.works { found[work.id] = work }
@@ -207,23 +201,32 @@ extension PixivSource {
 // MARK: - Records
 
 extension PixivSource {
-    package func record(
-        of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SourceRecord {
-        switch subject {
-        case .details(let work), .animation(let work), .originals(let work):
-            guard work.rawValue > 0 else { throw .notFound }
-        case .profile(let author):
-            guard author.rawValue > 0 else { throw .notFound }
-        }
-        let body = try await api.body(PixivRoutes.record(of: subject), deadline: deadline)
-        return switch subject {
-        case .details(let work): .details(try WorkAnswers.details(body, of: work))
-        case .animation(let work): .animation(try WorkAnswers.animation(body, of: work))
-        case .originals(let work):
-            .originals(try AuthorAnswers.originals(body, of: work).compactMap(\.originalReference))
-        case .profile(let author): .profile(try AuthorAnswers.profile(body, of: author))
-        }
+    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
+        try WorkAnswers.details(await body(of: work, "", deadline), of: work)
+    }
+
+    package func animation(
+        of work: WorkID, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> AnimationRecord {
+        try WorkAnswers.animation(await body(of: work, "/ugoira_meta", deadline), of: work)
+    }
+
+    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
+        try AuthorAnswers.originals(await body(of: work, "/pages", deadline), of: work).compactMap(\.originalReference)
+    }
+
+    package func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile {
+        guard author.rawValue > 0 else { throw .notFound }
+        // `full` adds the author's comment, region and web page.
+        let body = try await api.body("/ajax/user/\(author.rawValue)?full=1", deadline: deadline)
+        return try AuthorAnswers.profile(body, of: author)
+    }
+
+    private func body(
+        of work: WorkID, _ part: String, _ deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> JSON {
+        guard work.rawValue > 0 else { throw .notFound }
+        return try await api.body("/ajax/illust/\(work.rawValue)\(part)", deadline: deadline)
     }
 }
 
@@ -273,8 +276,8 @@ enum PixivRoutes {
         guard let (user, name) = userAndName(listing.words ?? "") else { return nil }
         var filter = "tag=\(PercentCoding.encode(TagName.tag(name)))"
         if listing.kind == .bookmarkMonth {
-            guard let month = BookmarkMonth(name), month.name == name else { return nil }
-            filter = "tag=&bm=\(month.compact)"
+            guard TagName.month(name) == name else { return nil }
+            filter = "tag=&bm=\(name.replacing("-", with: ""))"
         }
         return (user, bookmarks(of: user, page: page, filter: filter, rest: "show"))
     }
@@ -317,16 +320,6 @@ enum PixivRoutes {
     /// The part of a list of a user's.
     private static func range(_ page: Int) -> String {
         "offset=\((page - 1) * PixivLimits.worksPerBookmarksPage)&limit=\(PixivLimits.worksPerBookmarksPage)"
-    }
-
-    static func record(of subject: RecordKey) -> String {
-        switch subject {
-        case .details(let work): "/ajax/illust/\(work.rawValue)"
-        case .animation(let work): "/ajax/illust/\(work.rawValue)/ugoira_meta"
-        case .originals(let work): "/ajax/illust/\(work.rawValue)/pages"
-        // `full` adds the author's comment, region and web page.
-        case .profile(let author): "/ajax/user/\(author.rawValue)?full=1"
-        }
     }
 
     /// The work of a web page in today's form, the English form, or the form before 2019; nil for any other page.

@@ -8,15 +8,10 @@ import Sourcing
 ///
 /// A value of immutable parts; any task may call at any time.
 struct WebAPI: Sendable {
-    /// Sends one request, with the retries of `HTTPClient`.
-    let send: @Sendable (HTTPRequest) async throws(Failure) -> HTTPResponse
+    var api: PacedAPI
     /// Scheme and host, without a trailing slash.
     let base: String
     let session: SessionKeeper
-    /// Returns the current time in Unix seconds, for answers that name a date.
-    let wallClock: @Sendable () -> Int64
-    /// The priority of its requests.
-    var priority = TransferPriority.reader
 
     /// The header that the image host and the API expect from a browser on the service's own pages.
     static let referer = "Referer: https://www.pixiv.net/"
@@ -26,12 +21,15 @@ struct WebAPI: Sendable {
         let status: Int
         /// The JSON; null if the answer is not JSON.
         let json: JSON
+        /// The reason as a sentence why an answer that should be JSON is none.
+        let fault: String?
         /// Whether the service knew the session of the request: it then names the user in every answer (PixivUtil2 10f8f5f).
         let isSignedIn: Bool
 
-        init(_ response: HTTPResponse, _ json: JSON = .null) {
+        init(_ response: HTTPResponse, _ json: JSON = .null, fault: String? = nil) {
             status = response.head.status
             self.json = json
+            self.fault = fault
             isSignedIn = response.head["x-userid"].map { !$0.isEmpty } ?? false
         }
     }
@@ -86,39 +84,31 @@ struct WebAPI: Sendable {
     func askTwice(
         _ path: String, _ cookie: SessionCookie?, forMembers: Bool = false, _ deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Answer {
-        if case .answer(let answer) = try await askOnce(path, cookie, forMembers, deadline) { return answer }
-        switch try await askOnce(path, cookie, forMembers, deadline) {
-        case .answer(let answer): return answer
+        var answer = try await askOnce(path, cookie, forMembers, deadline)
+        if answer.fault != nil { answer = try await askOnce(path, cookie, forMembers, deadline) }
         // For members a page in place of JSON is a refusal.
-        case .garbled(let answer, _) where forMembers && answer.status == 200: return answer
-        case .garbled(_, let reason): throw .unreadable(reason)
-        }
-    }
-
-    private enum Outcome {
-        case answer(Answer)
-        /// An answer that is not JSON, with the reason as a sentence.
-        case garbled(Answer, String)
+        if let fault = answer.fault, !forMembers || answer.status != 200 { throw .unreadable(fault) }
+        return answer
     }
 
     private func askOnce(
         _ path: String, _ cookie: SessionCookie?, _ forMembers: Bool, _ deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> Outcome {
+    ) async throws(Failure) -> Answer {
         let response = try await sendPaced(path, cookie, deadline, forMembers: forMembers)
         if forMembers, response.head.status == 403, !JSONReader.looksLikeObject(response.body) {
-            return .answer(Answer(response))
+            return Answer(response)
         }
         guard JSONReader.looksLikeObject(response.body) else {
             // Only the service itself can report a thing as missing: a page of a proxy or portal cannot.
-            if response.head.status == 404, response.body.isEmpty { return .answer(Answer(response)) }
-            return .garbled(
-                Answer(response),
-                "pixiv answered with something else than JSON (status \(response.head.status)); asking again may help.")
+            if response.head.status == 404, response.body.isEmpty { return Answer(response) }
+            let status = "(status \(response.head.status))"
+            let fault = "pixiv answered with something else than JSON \(status); asking again may help."
+            return Answer(response, fault: fault)
         }
         do {
-            return .answer(Answer(response, try JSONReader.read(response.body)))
+            return Answer(response, try JSONReader.read(response.body))
         } catch {
-            return .garbled(Answer(response), "pixiv's answer is \(error.cause).")
+            return Answer(response, fault: "pixiv's answer is \(error.cause).")
         }
     }
 
@@ -130,8 +120,6 @@ struct WebAPI: Sendable {
         let language = cookie == nil || !path.hasPrefix("/ajax/") ? "" : "\(path.contains("?") ? "&" : "?")lang=en"
         // The cookie goes to the API only: pictures come from another host, and a redirect to another host drops it (RequestRule).
         let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
-        var api = PacedAPI(send: send, service: "pixiv", wallClock: wallClock)
-        api.priority = priority
         let (response, verdict) = try await api.ask(base + path + language, headers: headers, deadline: deadline) {
             self.verdict(on: $0, forMembers: forMembers)
         }
@@ -152,7 +140,7 @@ struct WebAPI: Sendable {
             if response.head.retryAfter.value == nil { return .unknown }
         default: return .fine
         }
-        return .limited(by: response.head, usual: PacedAPI.usualPause, now: wallClock())
+        return .limited(by: response.head, usual: PacedAPI.usualPause, now: api.wallClock())
     }
 }
 
@@ -224,7 +212,7 @@ extension WebAPI {
             answer = try await askTwice(path, cookie, forMembers: isRanking, deadline)
         } catch {
             // The error may come from a redirect to the sign-in page; without an answer another request checks the session.
-            guard case .unreadable = error, try await check(cookie, deadline: deadline) == .refused else { throw error }
+            guard case .unreadable = error, try await !check(cookie, deadline: deadline) else { throw error }
         }
         if let answer, !Self.isRefusal(answer), !Self.isForStrangers(answer) {
             if !answer.json["contents"].elements.isEmpty { session.confirm(cookie) }
@@ -233,26 +221,26 @@ extension WebAPI {
         // A page in place of JSON may be of anything on the way; only then another request checks the session.
         var isRefused = true
         if let answer, answer.json.isNull, !answer.isSignedIn {
-            isRefused = try await check(cookie, deadline: deadline) == .refused
+            isRefused = try await !check(cookie, deadline: deadline)
         }
         if isRefused { try doubt(cookie, after: answer) }
         session.withhold(isRanking ? "R-18 rankings" : "R-18 works of followed authors", from: cookie)
         throw .needsSignIn
     }
 
-    /// Checks a session by a request that only the session's own user gets answered.
-    func check(_ cookie: SessionCookie, deadline: ContinuousClock.Instant) async throws(Failure) -> SessionCheck {
+    /// Returns whether the service accepts a session, by a request that only the session's own user gets answered.
+    func check(_ cookie: SessionCookie, deadline: ContinuousClock.Instant) async throws(Failure) -> Bool {
         let path = "/ajax/user/\(cookie.user.rawValue)/illusts/bookmarks?tag=&offset=0&limit=1&rest=show"
         let answer = try await askTwice(path, cookie, deadline)
-        if answer.isSignedIn { return .valid(cookie.user) }
-        if Self.isRefusal(answer) { return .refused }
+        if answer.isSignedIn { return true }
+        if Self.isRefusal(answer) { return false }
         guard answer.status == 200, Envelope.error(in: answer.json) == nil else {
             let message = Envelope.error(in: answer.json) ?? ""
             throw .unreadable(
                 "pixiv did not tell whether the session is valid: status \(answer.status), \(ForeignText.quoted(message))."
             )
         }
-        return .valid(cookie.user)
+        return true
     }
 
     /// Expires a session that the service did not know when it refused; returns if it knew the session.

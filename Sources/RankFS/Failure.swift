@@ -61,11 +61,6 @@ extension Failure {
         }
     }
 
-    /// Whether the service itself reported trouble.
-    var isServiceTrouble: Bool {
-        if case .troubled = self { true } else { false }
-    }
-
     /// The cause and the remedy as text.
     ///
     /// - Parameter isSecret: Whether the subject is secret; services repeat in their words what they are asked for.

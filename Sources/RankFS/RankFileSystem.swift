@@ -18,13 +18,8 @@ import Synchronization
 ///
 /// Lock order: the inode table's lock before a listing's (to compare identities); no other two locks are ever held together.
 package final class RankFileSystem: FileSystem {
-    /// Figures for status displays.
-    package struct Figures: Sendable {
-        /// The number of inodes that the kernel knows; 1 if it knows only the root.
-        package var inodes: Int
-        /// The number of open files and directories.
-        package var handles: Int
-    }
+    /// The inodes that the kernel knows, 1 if it knows only the root, and the open files and directories: figures for status displays.
+    package typealias Figures = (inodes: Int, handles: Int)
 
     let configuration: MountConfiguration
     let tree: Tree
@@ -48,17 +43,13 @@ package final class RankFileSystem: FileSystem {
             configuration, source: source, catalog: catalog, cache: cache, renderer: renderer,
             helpers: HelperFile.all(configuration))
         sizes = PictureSizes(tree)
-        thumbnails = DirectoryThumbnails(tree)
-        memory = MemoryReturn(later: configuration.later, giveBack: configuration.giveMemoryBack)
-        reporter = Reporter(
-            now: configuration.now, later: configuration.later, say: configuration.report,
-            troubled: configuration.troubled)
+        thumbnails = DirectoryThumbnails(tree: tree)
+        memory = MemoryReturn(configuration)
+        reporter = Reporter(configuration)
     }
 
     /// The present figures of the tables.
-    package var figures: Figures {
-        Figures(inodes: inodes.count, handles: handles.count)
-    }
+    package var figures: Figures { (inodes.count, handles.count) }
 
     /// Reports the failures that were only counted; for the end of the mount.
     package func tellCounts() {
@@ -137,26 +128,19 @@ extension RankFileSystem {
 /// Any thread may call; one atomic records whether a return is already scheduled.
 final class MemoryReturn: Sendable {
     private let isDue = Atomic(false)
-    private let later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void
-    private let giveBack: @Sendable () -> Void
+    private let configuration: MountConfiguration
 
-    /// - Parameters:
-    ///   - later: Runs work after a number of seconds.
-    ///   - giveBack: Returns the memory to the system.
-    init(
-        later: @escaping @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void,
-        giveBack: @escaping @Sendable () -> Void
-    ) {
-        self.later = later
-        self.giveBack = giveBack
+    /// - Parameter configuration: Runs work later, and returns the memory to the system.
+    init(_ configuration: MountConfiguration) {
+        self.configuration = configuration
     }
 
     /// Notes that some work has ended: all work that ends within one interval leads to one return, at the end of the interval.
     func noteWork() {
         guard !isDue.exchange(true, ordering: .relaxed) else { return }
-        later(TreeLimits.memoryInterval) { [self] in
+        configuration.later(TreeLimits.memoryInterval) { [self] in
             isDue.store(false, ordering: .relaxed)
-            giveBack()
+            configuration.giveMemoryBack()
         }
     }
 }

@@ -23,25 +23,11 @@ final class Reporter: Sendable {
 
     /// The reported causes, keyed by the cause without digits: `try again in 58 s` and `in 57 s` are one cause.
     private let said = Mutex<[String: Said]>([:])
-    private let now: @Sendable () -> Int64
-    private let later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void
-    private let say: @Sendable (String) -> Void
-    private let troubled: @Sendable (String) -> Void
+    private let configuration: MountConfiguration
 
-    /// - Parameters:
-    ///   - now: The time in Unix seconds.
-    ///   - later: Runs work after a number of seconds.
-    ///   - say: Receives each sentence.
-    ///   - troubled: Receives the sentence of a service in trouble.
-    init(
-        now: @escaping @Sendable () -> Int64,
-        later: @escaping @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void,
-        say: @escaping @Sendable (String) -> Void, troubled: @escaping @Sendable (String) -> Void = { _ in }
-    ) {
-        self.now = now
-        self.later = later
-        self.say = say
-        self.troubled = troubled
+    /// - Parameter configuration: The clocks, and the receivers of the sentences.
+    init(_ configuration: MountConfiguration) {
+        self.configuration = configuration
     }
 
     /// The number of remembered causes.
@@ -51,10 +37,10 @@ final class Reporter: Sendable {
     func report(_ failure: Failure, subject: @autoclosure () -> String) {
         let path = TreePath(subject())
         guard let cause = failure.explanation(isSecret: path.isSecret) else { return }
-        if failure.isServiceTrouble { troubled(cause) }
+        if case .troubled = failure { configuration.troubled(cause) }
         let key = cause.filter { !$0.isASCII || !$0.isNumber }
         let subject = Failure.printable(path.disclosed)
-        let now = now()
+        let now = configuration.now()
         let (isSaid, isFirstCounted, counts) = said.withLock { said in
             var counts: [String] = []
             if let before = said[key], Self.isOver(before, now: now) {
@@ -68,20 +54,21 @@ final class Reporter: Sendable {
             said[key] = entry
             return (isSaid, !isSaid && entry.suppressed == 1, counts)
         }
-        counts.forEach(say)
-        if isSaid { say("\(subject): \(cause)") }
-        if isFirstCounted { later(TreeLimits.messageInterval) { [weak self] in self?.tellCount(of: key) } }
+        counts.forEach(configuration.report)
+        if isSaid { configuration.report("\(subject): \(cause)") }
+        guard isFirstCounted else { return }
+        configuration.later(TreeLimits.messageInterval) { [weak self] in self?.tellCount(of: key) }
     }
 
     /// Reports the count of a cause at the end of its interval.
     private func tellCount(of key: String) {
-        let now = now()
+        let now = configuration.now()
         let counts = said.withLock { said in
             guard let entry = said[key], Self.isOver(entry, now: now) else { return [String]() }
             said[key] = nil
             return entry.count
         }
-        counts.forEach(say)
+        counts.forEach(configuration.report)
     }
 
     /// Reports all counts now, since no receiver may exist at the end of an interval.
@@ -90,7 +77,7 @@ final class Reporter: Sendable {
             defer { said = [:] }
             return said.values.flatMap(\.count)
         }
-        counts.forEach(say)
+        counts.forEach(configuration.report)
     }
 
     /// Whether the interval of a cause is over; a change of the clock ends it.

@@ -72,7 +72,7 @@ final class Tree: Sendable {
     /// - Throws: The failure reported by the image host or by the download.
     func askedSize(_ listing: Listing, _ index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
         do throws(Failure) {
-            return try await listing.resolveSize(at: index, wholeListing: wholeListing)
+            return try await catalog.sizes.resolve(in: listing, at: index, wholeListing: wholeListing)
         } catch .sizeNotTold {
             let entry = listing.entries[index]
             let request = PictureRequest(

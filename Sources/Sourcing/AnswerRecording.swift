@@ -191,7 +191,7 @@ package struct AnswerRecording: Sendable {
     // MARK: - Words
 
     private static func isWordByte(_ byte: UInt8) -> Bool {
-        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == UInt8(ascii: "_")
+        byte.isDigit || byte.isLetter || byte == UInt8(ascii: "_")
     }
 
     /// The first number that replaces a person's number: above all numbers that services have assigned.

@@ -86,9 +86,7 @@ package struct FieldList: Sendable {
     private static func shown(_ names: Set<String>) -> String {
         let plain = names.filter { name in
             name.utf8.count <= longestName
-                && name.utf8.allSatisfy {
-                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) || $0 == UInt8(ascii: "_")
-                }
+                && name.utf8.allSatisfy { $0.isLetter || $0 == UInt8(ascii: "_") }
         }
         let rest = names.count - min(plain.count, mostNamed)
         return (plain.sorted().prefix(mostNamed) + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: ", ")
@@ -101,12 +99,7 @@ extension JSON {
     /// The text, cut between scalars to at most the length of a title.
     package var shortText: String? {
         guard let text, text.utf8.count > AnswerBounds.titleBytes else { return text }
-        var bytes = 0
-        let scalars = text.unicodeScalars.prefix { scalar in
-            bytes += UTF8.width(scalar)
-            return bytes <= AnswerBounds.titleBytes
-        }
-        return String(scalars)
+        return String(decoding: Array(text.utf8)[...].beginning(ofBytes: AnswerBounds.titleBytes), as: UTF8.self)
     }
 
     /// The same text; nil if it is empty, as it is where the service leaves a value out.
@@ -118,6 +111,9 @@ extension JSON {
     package var count: Int? {
         number(in: AnswerBounds.counts).map { Int($0) }
     }
+
+    /// The pixels of an edge; 0 for a number outside of the plausible range.
+    package var pixels: Int { Int(number(in: AnswerBounds.pixels) ?? 0) }
 
     /// Whether the value is an array, which may be empty.
     package var isArray: Bool {

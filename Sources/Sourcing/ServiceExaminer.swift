@@ -79,7 +79,7 @@ package struct ServiceExaminer: Sendable {
     package func examine() async -> [Assumption] {
         guard let mode = source.description.rankings.first?.mode else { return [] }
         let name = "newest ranking"
-        let first = await page(1, mode, nil)
+        let first = await page(1, of: .ranking(mode, nil))
         let raw = seen.last.withLock { $0 }
         var report: [Assumption] = []
         if let raw { report += multiplexing("protocol of the API", raw.url, raw.response.head) }
@@ -121,12 +121,8 @@ package struct ServiceExaminer: Sendable {
 
     // MARK: - The ranking
 
-    private func page(_ page: Int, _ mode: RankingMode, _ day: Day?) async -> Result<ListingPage, Failure> {
-        seen.last.withLock { $0 = nil }
-        return await self.page(page, of: .ranking(mode, day))
-    }
-
     private func page(_ page: Int, of listing: ListingKey) async -> Result<ListingPage, Failure> {
+        seen.last.withLock { $0 = nil }
         do throws(Failure) {
             return .success(try await source.page(of: listing, page, deadline: deadline))
         } catch {
@@ -160,7 +156,7 @@ package struct ServiceExaminer: Sendable {
                         + (first.hasNext ? "then a further page" : "and no further page"))
             ]
         }
-        let second = await page(2, mode, first.day)
+        let second = await page(2, of: .ranking(mode, first.day))
         let known = Set(first.entries.map(\.work.id))
         return [
             Self.page("second page", second) { page in
@@ -169,7 +165,7 @@ package struct ServiceExaminer: Sendable {
                     ? (false, "\(repeated) of its \(page.entries.count) entries were on the first")
                     : (first.hasNext, "\(page.entries.count) further entries, after \(known.count)")
             },
-            Self.page("page behind the last", await page(paging.most, mode, first.day)) {
+            Self.page("page behind the last", await page(paging.most, of: .ranking(mode, first.day))) {
                 (false, "it has \($0.entries.count) entries")
             },
         ]
@@ -251,7 +247,6 @@ package struct ServiceExaminer: Sendable {
 
     /// Judges the first page of a list, and returns the first of its names, if it has names.
     private func list(_ key: ListingKey, _ name: String) async -> (judged: [Assumption], first: NamedAuthor?) {
-        seen.last.withLock { $0 = nil }
         let page = await page(1, of: key)
         let judged = Self.page(name, page) { page in
             (

@@ -169,14 +169,8 @@ package enum SessionFile {
 ///
 /// A cookies.txt is as extensions of browsers export it (Netscape format); a line is as a browser sends it.
 package enum CookieText {
-    /// A row of a cookies.txt.
-    package struct Cookie: Sendable {
-        package let name: String
-        package let value: String
-        /// Whether the cookie is sent to the host in question.
-        package let isOfHost: Bool
-        package let hasExpired: Bool
-    }
+    /// A row of a cookies.txt: name and value, and whether the cookie is sent to the host in question.
+    package typealias Cookie = (name: String, value: String, isOfHost: Bool, hasExpired: Bool)
 
     /// Returns the lines that are neither empty nor comments; nil for bytes that are not text, or too many.
     package static func lines(of bytes: [UInt8]) -> [String]? {
@@ -197,9 +191,9 @@ package enum CookieText {
         return lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false) }.filter { $0.count == 7 }.map {
             // Some exporters write fractions; 0 and less marks a cookie of the browser's own session.
             let expiry = Int64($0[4].prefix { $0 != "." }) ?? 0
-            return Cookie(
-                name: String($0[5]), value: String($0[6]), isOfHost: covers(host, domain: $0[0].lowercased()),
-                hasExpired: expiry > 0 && expiry <= now)
+            return (
+                String($0[5]), String($0[6]), covers(host, domain: $0[0].lowercased()), expiry > 0 && expiry <= now
+            )
         }
     }
 
@@ -214,10 +208,7 @@ package enum CookieText {
     ///
     /// No such byte can end a header line or a cookie.
     package static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 48...57, 65...90, 97...122: true
-        default: "-_.~%".utf8.contains(byte)
-        }
+        byte.isDigit || byte.isLetter || "-_.~%".utf8.contains(byte)
     }
 
     /// The prefix of lines with cookies that scripts cannot read; every other line that begins with `#` is a comment.

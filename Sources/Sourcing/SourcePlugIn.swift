@@ -94,10 +94,10 @@ package protocol AccountService: Sendable {
     /// Examines a file by the rules of a mount, without keeping its secret.
     func examine(_ place: SessionPlace, host: String, now: Int64) -> SessionExamination
 
-    /// Checks with the service whether it accepts a session.
+    /// Returns whether the service accepts a session.
     func check(
         _ session: any SourceSession, _ means: SourceMeans, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SessionCheck
+    ) async throws(Failure) -> Bool
 }
 
 /// The words of the help on signing in.
@@ -165,12 +165,6 @@ package enum SessionExamination: Hashable, Sendable {
     /// The file is not used for this reason: `is no cookie file; …`.
     case unusable(String)
     case usable(UserID)
-}
-
-/// The result of checking a session.
-package enum SessionCheck: Hashable, Sendable {
-    case valid(UserID)
-    case refused
 }
 
 // MARK: - Examinations

@@ -39,8 +39,7 @@ package struct WebAddress: Hashable, Sendable {
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
-        byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "-")
-            || byte == UInt8(ascii: ".")
+        byte.isDigit || byte.isLetter || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 }
 

@@ -29,10 +29,10 @@ struct DocumentPart: Sendable {
     var value: JSON { (try? JSONReader.read(Array(line.utf8)))?["value"].bounded ?? .null }
 
     /// The answer, if it is a whole number.
-    var number: Int64? { try? value.decoded(as: Int64.self) }
+    var number: Int64? { Int64(coded: value) }
 
     /// Decodes the answer off the caller's actor; nil if it cannot be decoded.
-    @concurrent func decoded<Value: Decodable & Sendable>() async -> Value? { try? value.decoded(as: Value.self) }
+    @concurrent func decoded<Value: JSONCoded>() async -> Value? { Value(coded: value) }
 }
 
 /// The bytes of documents: a line with the kind and name of the document, then a line of JSON for each part.

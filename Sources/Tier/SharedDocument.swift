@@ -112,7 +112,7 @@ actor SharedDocument {
     ///   - ask: Sends the request to the service.
     /// - Returns: The service's answer, to this machine or to another.
     /// - Throws: The service's error.
-    func value<Value: Codable & Sendable>(
+    func value<Value: JSONCoded>(
         _ name: String, isFresh: @Sendable (_ asked: Int64, _ now: Int64) -> Bool,
         isPossible: @Sendable (_ value: Value, _ asked: Int64, _ now: Int64) -> Bool = { _, _, _ in true },
         mayKeep: @Sendable () -> Bool = { true },
@@ -146,7 +146,7 @@ actor SharedDocument {
     }
 
     /// Returns an answer that another machine has stored or stores now; nil if this machine is to request it.
-    private func shared<Value: Decodable & Sendable>(
+    private func shared<Value: JSONCoded>(
         _ name: String, _ isFresh: (Int64, Int64) -> Bool, _ isPossible: (Value, Int64, Int64) -> Bool
     ) async -> Value? {
         let began = store.time.now()
@@ -180,7 +180,7 @@ actor SharedDocument {
     }
 
     /// Returns an answer of the document from the parts already read.
-    private func known<Value: Decodable & Sendable>(
+    private func known<Value: JSONCoded>(
         _ name: String, _ isFresh: (Int64, Int64) -> Bool, _ isPossible: (Value, Int64, Int64) -> Bool
     ) async -> Value? {
         guard !isOfLaterVersion, let part = parts[name], let now = store.now, isFresh(part.asked, now),
@@ -293,7 +293,7 @@ actor SharedDocument {
 
     /// Requests an answer from the service whatever the document has, and replaces it there together with all others of its kind:
     /// the pages of a listing are as old as the one that a user wants anew.
-    private func renewed<Value: Codable & Sendable>(
+    private func renewed<Value: JSONCoded>(
         _ name: String, _ mayKeep: @Sendable () -> Bool, _ ask: @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let value = try await ask()
@@ -369,11 +369,11 @@ actor SharedDocument {
     // MARK: - Writing
 
     /// Adds an answer that came with another request.
-    func offer(_ name: String, _ value: some Codable & Sendable) { keep(name, value) }
+    func offer(_ name: String, _ value: some JSONCoded) { keep(name, value) }
 
-    private func keep(_ name: String, _ value: some Encodable) {
-        guard !isOfLaterVersion, let text = try? JSON(encoding: value) else { return }
-        undated[name] = text
+    private func keep(_ name: String, _ value: some JSONCoded) {
+        guard !isOfLaterVersion else { return }
+        undated[name] = value.coded
         date()
         if writing == nil { writing = Task { await writeAll() } }
     }

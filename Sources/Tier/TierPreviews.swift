@@ -57,21 +57,17 @@ struct TierPreviews: SharedPreviews {
 }
 
 /// A preview as a string in base64.
-private struct PreviewText: Codable, Sendable {
+private struct PreviewText: JSONCoded {
     let bytes: [UInt8]
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let bytes = Base64.bytes(try container.decode(String.self)), !bytes.isEmpty,
+    init?(coded json: JSON) {
+        guard let bytes = String(coded: json).flatMap(Base64.bytes), !bytes.isEmpty,
             bytes.count <= ImageHost.longestPreview
-        else { throw DecodingError.dataCorruptedError(in: container, debugDescription: "no preview") }
+        else { return nil }
         self.bytes = bytes
     }
 
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(Base64.text(bytes))
-    }
+    var coded: JSON { .string(Base64.text(bytes)) }
 }

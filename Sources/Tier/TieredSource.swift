@@ -118,35 +118,33 @@ struct TieredSource: RankingSource {
 
     // MARK: - Records
 
-    func record(
-        of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SourceRecord {
-        switch subject {
-        case .details(let work):
-            var details = try await value("works", work.rawValue, "details", AnswerAge.record, deadline) {
-                (deadline) async throws(Failure) in try await source.details(of: work, deadline: deadline)
-            }
-            details.work = details.work.bounded
-            return .details(details)
-        case .animation(let work):
-            return .animation(
-                try await value("works", work.rawValue, "animation", AnswerAge.record, deadline) {
-                    (deadline) async throws(Failure) in try await source.animation(of: work, deadline: deadline)
-                })
-        case .originals(let work):
-            return .originals(
-                try await value("works", work.rawValue, "originals", AnswerAge.record, deadline) {
-                    (deadline) async throws(Failure) in try await source.originals(of: work, deadline: deadline)
-                })
-        case .profile(let author):
-            return .profile(
-                try await value("authors", author.rawValue, "profile", AnswerAge.profile, deadline) {
-                    (deadline) async throws(Failure) in try await source.profile(of: author, deadline: deadline)
-                })
+    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
+        var details = try await value("works", work.rawValue, "details", AnswerAge.record, deadline) {
+            (deadline) async throws(Failure) in try await source.details(of: work, deadline: deadline)
+        }
+        details.work = details.work.bounded
+        return details
+    }
+
+    func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> AnimationRecord {
+        try await value("works", work.rawValue, "animation", AnswerAge.record, deadline) {
+            (deadline) async throws(Failure) in try await source.animation(of: work, deadline: deadline)
         }
     }
 
-    private func value<Value: Codable & Sendable>(
+    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
+        try await value("works", work.rawValue, "originals", AnswerAge.record, deadline) {
+            (deadline) async throws(Failure) in try await source.originals(of: work, deadline: deadline)
+        }
+    }
+
+    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile {
+        try await value("authors", author.rawValue, "profile", AnswerAge.profile, deadline) {
+            (deadline) async throws(Failure) in try await source.profile(of: author, deadline: deadline)
+        }
+    }
+
+    private func value<Value: JSONCoded>(
         _ kind: String, _ number: Int64, _ part: String, _ seconds: Int64, _ deadline: ContinuousClock.Instant,
         ask: @Sendable (ContinuousClock.Instant) async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -243,7 +241,10 @@ extension TieredSource {
 // MARK: - Answers
 
 /// An answer with a page, or with none for a page after the last one.
-struct PageAnswer: Codable, Sendable {
+struct PageAnswer: JSONRecord {
+    static let blank = PageAnswer()
+    static let members: [JSONField<PageAnswer>] = [.init("page", \.page)]
+
     var page: ListingPage?
 }
 

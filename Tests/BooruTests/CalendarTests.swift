@@ -25,7 +25,7 @@ import Testing
         ("2026-03-08", -5), ("2026-03-09", -4), ("2026-11-01", -4), ("2026-11-02", -5),
     ])
     func summersBeginAndEnd(date: String, hours: Int64) {
-        #expect(EasternTime.secondsAhead(day(date)) == hours * 3600)
+        #expect(DanbooruFacts.secondsAhead(day(date)) == hours * 3600)
     }
 
     @Test func theNewestDayIsYesterday() {

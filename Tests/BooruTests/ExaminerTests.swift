@@ -49,7 +49,7 @@ import Testing
                 : try [text(["posts": [], "pools": [pool]]), text(["posts": [record], "tags": [:]])]
             let board = FakeBoard(
                 answers + [part, whole, sample, small] + further.map { ExaminerTests.answer(200, Array($0.utf8)) })
-            let plugIn: any SourcePlugIn = isDanbooru ? BooruPlugIn.danbooru : BooruPlugIn.yandere
+            let plugIn: any SourcePlugIn = isDanbooru ? DanbooruEngine() : MoebooruEngine(.yandere)
             let examiner = ServiceExaminer(plugIn, board.means(), patience: .seconds(600))
             return (await examiner?.examine() ?? [], board.requests)
         }
@@ -192,7 +192,7 @@ import Testing
     @Test func aBoardThatDoesNotAnswerIsAskedOnce() async throws {
         for (failure, verdict) in [(Failure.timedOut, Assumption.Verdict.unknown), (.redirectRefused("x"), .changed)] {
             let board = FakeBoard([.failure(failure)])
-            let examiner = ServiceExaminer(BooruPlugIn.danbooru, board.means(), patience: .seconds(600))
+            let examiner = ServiceExaminer(DanbooruEngine(), board.means(), patience: .seconds(600))
             let report = await examiner?.examine() ?? []
             #expect(report.map(\.verdict) == [verdict] && board.requests.count == 1)
         }

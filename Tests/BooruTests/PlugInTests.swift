@@ -6,7 +6,7 @@ import Testing
 /// What is true of the sources whoever asks them.
 @Suite struct PlugInTests {
     private static let plugIns: [any SourcePlugIn] = [
-        BooruPlugIn.danbooru, BooruPlugIn.yandere, BooruPlugIn.konachan,
+        DanbooruEngine(), MoebooruEngine(.yandere), MoebooruEngine(.konachan),
     ]
 
     @Test func theyAreWhatTheyAreCalled() {

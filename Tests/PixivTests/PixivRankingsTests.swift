@@ -43,7 +43,7 @@ import TestSupport
     @Test func everyRankingThatTheServicePublishesHasAName() {
         for ranking in facts.rankings {
             let (name, content) = PixivRankings.query(of: ranking.mode)
-            let text = content.map { "\(name)-\($0.rawValue)" } ?? name
+            let text = content.map { "\(name)-\($0)" } ?? name
             #expect(ranking.mode.rawValue == text)
             #expect(facts.whole(of: ranking.mode).rawValue == name)
             let whole = facts[facts.whole(of: ranking.mode)]

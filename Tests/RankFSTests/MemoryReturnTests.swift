@@ -16,11 +16,14 @@ import Testing
 
     @Test func whatEndsWithinAWhileIsOneTurn() throws {
         let timer = Timer()
-        let memory = MemoryReturn(
-            later: { seconds, work in
-                timer.due.withLock { $0.append(work) }
-                timer.seconds.withLock { _ = $0.insert(seconds) }
-            }, giveBack: { timer.returns.withLock { $0 += 1 } })
+        var configuration = MountConfiguration(
+            user: 0, group: 0, status: { _ in [] }, version: "", report: { _ in })
+        configuration.later = { seconds, work in
+            timer.due.withLock { $0.append(work) }
+            timer.seconds.withLock { _ = $0.insert(seconds) }
+        }
+        configuration.giveMemoryBack = { timer.returns.withLock { $0 += 1 } }
+        let memory = MemoryReturn(configuration)
         for _ in 0..<1000 { memory.noteWork() }
         #expect(timer.counts == [1, 0])
         let turn = try #require(timer.due.withLock { $0.first })

@@ -16,10 +16,13 @@ import Testing
 
         let waiting = Mutex<[@Sendable () -> Void]>([])
 
-        func reporter() -> Reporter {
-            Reporter(
-                now: { self.time.withLock { $0 } }, later: { _, work in self.waiting.withLock { $0.append(work) } },
-                say: { line in self.lines.withLock { $0.append(line) } })
+        func reporter(troubled: @escaping @Sendable (String) -> Void = { _ in }) -> Reporter {
+            var configuration = MountConfiguration(
+                user: 0, group: 0, status: { _ in [] }, version: "",
+                report: { line in self.lines.withLock { $0.append(line) } }, now: { self.time.withLock { $0 } })
+            configuration.later = { _, work in self.waiting.withLock { $0.append(work) } }
+            configuration.troubled = troubled
+            return Reporter(configuration)
         }
 
         /// Lets so many seconds go by, at the end of which everything happens that was to happen later.
@@ -47,9 +50,7 @@ import Testing
     @Test func theWordsOfAServiceAboutASecretAreNotSaid() {
         let desk = Desk()
         let troubles = Mutex<[String]>([])
-        let reporter = Reporter(
-            now: { 0 }, later: { _, _ in }, say: { line in desk.lines.withLock { $0.append(line) } },
-            troubled: { text in troubles.withLock { $0.append(text) } })
+        let reporter = desk.reporter { text in troubles.withLock { $0.append(text) } }
         let words = ForeignText.quoted("\u{301}no tag SECRET ” of “ yours; bm=201911")
         let paths = [
             "bookmark-tags/SECRET", "bookmark-tags/SECRET/5-A.jpg", "bookmark-months/2019-11", "bookmark-tags",

@@ -50,9 +50,4 @@ import Testing
         #expect(long.utf8.count <= FileName.longest && long.utf8.count > FileName.longest - 4)
         #expect(FileName.author(UserID(rawValue: -1), name: "a") == "0-a")
     }
-
-    @Test func placesHaveThreeDigitsAtLeast() {
-        #expect(
-            [0, 1, 99, 100, 999, 1000, -5].map(FileName.number) == ["000", "001", "099", "100", "999", "1000", "000"])
-    }
 }

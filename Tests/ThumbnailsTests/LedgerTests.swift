@@ -8,7 +8,11 @@ import Testing
 @Suite final class LedgerTests: Sendable {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: folder.appending(path: "list").path) }
-    private var store: ThumbnailDirectory { ThumbnailDirectory(path: folder.path + "/thumbnails", ledger: ledger) }
+    private var store: HomeThumbnails { store(with: ledger) }
+
+    private func store(with ledger: ThumbnailLedger) -> HomeThumbnails {
+        HomeThumbnails(path: folder.path + "/thumbnails", ledger: ledger, user: geteuid(), mountPoint: "/m")
+    }
 
     init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
 
@@ -23,7 +27,7 @@ import Testing
     }
 
     private func write(_ numbers: Range<Int>, with ledger: ThumbnailLedger? = nil) throws {
-        let store = ThumbnailDirectory(path: folder.path + "/thumbnails", ledger: ledger ?? self.ledger)
+        let store = store(with: ledger ?? self.ledger)
         for number in numbers { #expect(store.store(try bytes(thumbnail(number)), as: thumbnail(number))) }
     }
 
@@ -99,7 +103,7 @@ import Testing
 
     @Test func withoutANoteNothingIsWritten() throws {
         let nowhere = ThumbnailLedger(path: folder.appending(path: "missing/list").path)
-        let store = ThumbnailDirectory(path: self.store.path, ledger: nowhere)
+        let store = store(with: nowhere)
         #expect(!store.store(try bytes(thumbnail(1)), as: thumbnail(1)))
         #expect(!isThere(1))
     }

@@ -44,8 +44,8 @@ import Testing
         let time = TimeSource(clock)
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
-        let shelves = ThumbnailDirectory(path: place ?? directory.path, ledger: ledger)
-        let home = HomeThumbnails(user: 1000, directory: shelves, mountPoint: "/m n")
+        let home = HomeThumbnails(
+            path: place ?? directory.path, ledger: ledger, user: 1000, mountPoint: "/m n")
         let maker = ThumbnailMaker(
             home: home, cache: cache, host: ImageHost(client, time: time), shared: shared,
             renderer: drawing ?? renderer)
@@ -101,7 +101,7 @@ import Testing
             #expect(try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o700)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
         }
-        #expect(seeder.figures == .init(files: 2, bytes: Int64(preview.count)))
+        #expect(seeder.figures == (2, Int64(preview.count)))
     }
 
     @Test func noLineNamesASecret() async {
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test func whatIsValidStaysWhoeverMadeIt() async throws {
-        let directory = ThumbnailDirectory(path: directory.path, ledger: ledger)
+        let directory = HomeThumbnails(path: directory.path, ledger: ledger, user: 1000, mountPoint: "/m n")
         let others = try #require(thumbnail(1).file(of: Pixels(width: 9, height: 9)))
         #expect(directory.store(others, as: thumbnail(1)))
         let stale = Thumbnail(uri: thumbnail(2).uri, size: .large, modified: 77, length: nil)
@@ -443,7 +443,7 @@ import Testing
         #expect(await seeder.file(of: shared(), jobs(1)[0]) == large)
         #expect(transport.requests.count == 1)
         #expect(cache.status().storedPictures == 2)
-        #expect(seeder.figures == .init(files: 2, bytes: Int64(preview.count)))
+        #expect(seeder.figures == (2, Int64(preview.count)))
     }
 
     @Test func whatWasSeededIsSharedWithoutARequest() async throws {

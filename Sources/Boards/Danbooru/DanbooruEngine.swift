@@ -7,13 +7,13 @@ package struct DanbooruEngine: BooruEngine {
 
     package var description: SourceDescription { DanbooruFacts.description }
 
+    package var plainRequest: String { "/posts.json?tags=rating:g&limit=1" }
+
     package var scale: RatingScale { DanbooruFacts.scale }
 
     package var postsPerPage: Int { DanbooruFacts.postsPerPage }
 
-    package func apiURL(upTo step: RatingScale.Step?) -> String {
-        step?.rating ?? .general == .general ? DanbooruFacts.safeURL : DanbooruFacts.wholeURL
-    }
+    package func apiURL(upTo rating: Int) -> String { rating == 0 ? DanbooruFacts.safeURL : DanbooruFacts.wholeURL }
 
     /// Two dates mean their midnights (`range_parser.rb`): two dots would exclude the last day; three exclude the end.
     package func term(for days: Range<Day>) -> String {
@@ -76,7 +76,7 @@ package struct DanbooruEngine: BooruEngine {
 
     package func record(
         in answer: JSON, hosts: PictureHosts
-    ) throws(Failure) -> (entry: PostEntry, fields: PostFields) {
+    ) throws(Failure) -> (entry: PostEntry, fields: [JSON.Member]) {
         (DanbooruPost.entry(answer, hosts: hosts), DanbooruPost.fields(answer))
     }
 
@@ -100,8 +100,4 @@ package struct DanbooruEngine: BooruEngine {
         default: refusal.usual(of: "Danbooru")
         }
     }
-}
-
-extension BooruPlugIn {
-    package static let danbooru = BooruPlugIn(DanbooruEngine(), plainRequest: "/posts.json?tags=rating:g&limit=1")
 }

@@ -39,15 +39,15 @@ package enum DanbooruFacts {
 
     /// The ratings; their letters changed in 2022: posts with the former `s` (safe) now have `g` or `s` (sensitive).
     package static let scale = RatingScale(steps: [
-        RatingScale.Step(word: "general", letter: "g", rating: .general, tag: "rating:g"),
-        RatingScale.Step(word: "sensitive", letter: "s", rating: .sensitive, tag: "rating:g,s"),
-        RatingScale.Step(word: "questionable", letter: "q", rating: .questionable, tag: "rating:g,s,q"),
-        RatingScale.Step(word: "explicit", letter: "e", rating: .explicit, tag: nil),
+        RatingScale.Step(word: "general", letter: "g", tag: "rating:g"),
+        RatingScale.Step(word: "sensitive", letter: "s", tag: "rating:g,s"),
+        RatingScale.Step(word: "questionable", letter: "q", tag: "rating:g,s,q"),
+        RatingScale.Step(word: "explicit", letter: "e", tag: nil),
     ])
 
     /// The calendar: days run from midnight to midnight; votes continue after the day.
     package static let calendar = RankingCalendar(
-        delay: 0, change: .settles(after: 7 * 86_400, then: 30 * 86_400), secondsAhead: EasternTime.secondsAhead)
+        delay: 0, change: .settles(after: 7 * 86_400, then: 30 * 86_400), secondsAhead: secondsAhead)
 
     /// The day of the first post.
     private static let firstDay = Day(year: 2005, month: 5, day: 24) ?? Day(ordinal: 0)
@@ -82,7 +82,7 @@ package enum DanbooruFacts {
 // MARK: - Eastern time
 
 /// Time on the east coast of the United States, by which the service counts days (its configuration's `time_zone`).
-package enum EasternTime {
+extension DanbooruFacts {
     /// Seconds ahead of UTC at the begin of a day: minus five hours, minus four in summer time.
     ///
     /// The value is valid from 1987 on: earlier summers began at other times, and the service has no posts of them.

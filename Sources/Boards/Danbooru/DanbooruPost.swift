@@ -10,10 +10,10 @@ package enum DanbooruPost {
         if fileExtension == PostFormat.flash { return .unplayable }
         var post = BooruPost(id: WorkID(rawValue: id))
         let asset = record["media_asset"]
-        post.rating = DanbooruFacts.scale.step(letter: record["rating"].text)?.rating
+        post.rating = DanbooruFacts.scale.place(ofLetter: record["rating"].text)
         post.tags = tags(of: record)
-        post.width = Int(record["image_width"].number(in: AnswerBounds.pixels) ?? 0)
-        post.height = Int(record["image_height"].number(in: AnswerBounds.pixels) ?? 0)
+        post.width = record["image_width"].pixels
+        post.height = record["image_height"].pixels
         post.fileExtension = fileExtension
         post.created = record["created_at"].moment
         post.uploaded = asset["created_at"].moment ?? post.created ?? 0
@@ -54,11 +54,7 @@ package enum DanbooruPost {
     private static func files(of record: JSON, original: PostFile, hosts: PictureHosts) -> PostFiles? {
         guard var files = PostFiles(original: original, md5: record["md5"].text) else { return nil }
         func file(_ address: JSON, _ fileExtension: String?) -> PostFile? {
-            guard let address = address.words, let place = hosts.place(address), place != original.place,
-                let fileExtension = fileExtension ?? PostFormat.ofAddress(address),
-                PostFormat.pictures.contains(fileExtension)
-            else { return nil }
-            return PostFile(place: place, fileExtension: fileExtension)
+            hosts.picture(address, fileExtension).flatMap { $0.place == original.place ? nil : $0 }
         }
         let variants = record["media_asset"]["variants"].elements
         func variant(_ type: String) -> PostFile? {
@@ -89,7 +85,7 @@ extension JSON {
 
 extension DanbooruPost {
     /// The fields of a post's record that listings lack.
-    package static func fields(_ record: JSON) -> PostFields {
+    package static func fields(_ record: JSON) -> [JSON.Member] {
         let asset = record["media_asset"]
         let flags = ["pending", "flagged", "deleted", "banned"].filter { record["is_\($0)"].flag == true }
         let sizes = asset["variants"].elements.compactMap { variant -> JSON.Member? in
@@ -116,7 +112,7 @@ extension DanbooruPost {
             ("last_commented", record["last_commented_at"].plain), ("renditions", .object(sizes)),
             ("tag_groups", .object(groups)),
         ]
-        return PostFields(more: named.shown)
+        return named.shown
     }
 }
 

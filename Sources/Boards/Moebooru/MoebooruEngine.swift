@@ -11,13 +11,15 @@ package struct MoebooruEngine: BooruEngine {
 
     package var description: SourceDescription { site.description }
 
+    package var plainRequest: String { "/post.json?tags=rating:s&limit=1" }
+
     package var scale: RatingScale { MoebooruSite.scale }
 
     package var postsPerPage: Int { MoebooruSite.postsPerPage }
 
     private var title: String { site.description.title }
 
-    package func apiURL(upTo step: RatingScale.Step?) -> String { site.description.access.apiURL }
+    package func apiURL(upTo rating: Int) -> String { site.description.access.apiURL }
 
     /// Times are compared as dates (`sql_methods.rb`), so a range includes both its days.
     package func term(for days: Range<Day>) -> String {
@@ -79,7 +81,7 @@ package struct MoebooruEngine: BooruEngine {
 
     package func record(
         in answer: JSON, hosts: PictureHosts
-    ) throws(Failure) -> (entry: PostEntry, fields: PostFields) {
+    ) throws(Failure) -> (entry: PostEntry, fields: [JSON.Member]) {
         guard let record = try posts(answer).first else { throw .notFound }
         let reader = MoebooruPost(tagKinds: kinds(answer), hosts: hosts)
         return (reader.entry(record), reader.fields(record))
@@ -122,14 +124,5 @@ package struct MoebooruEngine: BooruEngine {
             return .notTaken("\(title) takes six tags at most\(refusal.reason)")
         }
         return refusal.usual(of: title)
-    }
-}
-
-extension BooruPlugIn {
-    package static let yandere = BooruPlugIn(.yandere)
-    package static let konachan = BooruPlugIn(.konachan)
-
-    private init(_ site: MoebooruSite) {
-        self.init(MoebooruEngine(site), plainRequest: "/post.json?tags=rating:s&limit=1")
     }
 }

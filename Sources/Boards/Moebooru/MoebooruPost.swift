@@ -16,10 +16,10 @@ package struct MoebooruPost {
         let fileExtension = told ?? address.flatMap { PostFormat.ofAddress($0) }
         if fileExtension == PostFormat.flash { return .unplayable }
         var post = BooruPost(id: WorkID(rawValue: id))
-        post.rating = MoebooruSite.scale.step(letter: record["rating"].text)?.rating
+        post.rating = MoebooruSite.scale.place(ofLetter: record["rating"].text)
         post.tags.add(record["tags"].text ?? "") { tagKinds[$0] ?? .general }
-        post.width = Int(record["width"].number(in: AnswerBounds.pixels) ?? 0)
-        post.height = Int(record["height"].number(in: AnswerBounds.pixels) ?? 0)
+        post.width = record["width"].pixels
+        post.height = record["height"].pixels
         post.fileExtension = fileExtension
         post.created = moment(record["created_at"])
         post.uploaded = post.created ?? 0
@@ -30,7 +30,7 @@ package struct MoebooruPost {
         ) { original in
             guard var files = PostFiles(original: original, md5: record["md5"].text) else { return nil }
             files.sample = sample(of: record, original: original)
-            files.small = picture(record["preview_url"], size: nil).flatMap { $0.fileExtension == "jpg" ? $0 : nil }
+            files.small = hosts.picture(record["preview_url"]).flatMap { $0.fileExtension == "jpg" ? $0 : nil }
             return files
         }
     }
@@ -46,19 +46,12 @@ package struct MoebooruPost {
     private func sample(of record: JSON, original: PostFile) -> PostFile? {
         let made = [("sample_url", "sample_file_size"), ("jpeg_url", "jpeg_file_size")]
         for (address, size) in made {
-            guard let bytes = record[size].number, bytes > 0, let file = picture(record[address], size: bytes),
+            guard let bytes = record[size].number, bytes > 0, let file = hosts.picture(record[address], size: bytes),
                 file.place != original.place
             else { continue }
             return file
         }
         return nil
-    }
-
-    private func picture(_ address: JSON, size: Int64?) -> PostFile? {
-        guard let address = address.words, let place = hosts.place(address),
-            let fileExtension = PostFormat.ofAddress(address), PostFormat.pictures.contains(fileExtension)
-        else { return nil }
-        return PostFile(place: place, fileExtension: fileExtension, size: size)
     }
 
     /// Unix seconds, which engines related to this one wrap in an object.
@@ -71,7 +64,7 @@ package struct MoebooruPost {
 
 extension MoebooruPost {
     /// The fields of a post's record that listings lack.
-    package func fields(_ record: JSON) -> PostFields {
+    package func fields(_ record: JSON) -> [JSON.Member] {
         let flags = ["pending", "held"].filter { record["is_\($0)"].flag == true }
         let hidden = record["is_shown_in_index"].flag == false ? ["hidden"] : []
         let status = [record["status"].words].compactMap(\.self) + flags + hidden
@@ -90,7 +83,7 @@ extension MoebooruPost {
             ("last_commented", moment(record["last_commented_at"])), ("renditions", .object(sizes)),
             ("tag_groups", .object(groups(record))),
         ]
-        return PostFields(more: named.shown)
+        return named.shown
     }
 
     /// Pixels and bytes of a rendition; nil for a rendition that was not made.

@@ -3,8 +3,6 @@ import Sourcing
 
 /// A site that runs the engine, with the settings of its operators.
 package struct MoebooruSite: Sendable {
-    /// The hosts of web pages and API, the API's host first.
-    let webHosts: [String]
     /// The site's own numbers of tag types.
     let tagKinds: [Int64: TagKind]
     let description: SourceDescription
@@ -13,7 +11,6 @@ package struct MoebooruSite: Sendable {
         name: String, title: String, webHosts: [String], pictureHosts: [String], imageURL: String, firstDay: Day?,
         tagKinds: [Int64: TagKind], takesClearance: Bool = false
     ) {
-        self.webHosts = webHosts
         self.tagKinds = tagKinds
         description = SourceDescription(
             name: name, title: title, calendar: Self.calendar,
@@ -61,9 +58,9 @@ package struct MoebooruSite: Sendable {
 
     /// The ratings; a rating unknown to the engine limits nothing, which is why answers are filtered once more.
     package static let scale = RatingScale(steps: [
-        RatingScale.Step(word: "safe", letter: "s", rating: .general, tag: "rating:s"),
-        RatingScale.Step(word: "questionable", letter: "q", rating: .questionable, tag: "-rating:e"),
-        RatingScale.Step(word: "explicit", letter: "e", rating: .explicit, tag: nil),
+        RatingScale.Step(word: "safe", letter: "s", tag: "rating:s"),
+        RatingScale.Step(word: "questionable", letter: "q", tag: "-rating:e"),
+        RatingScale.Step(word: "explicit", letter: "e", tag: nil),
     ])
 
     /// The calendar: days of UTC, the engine's time zone; votes continue after the day.

@@ -20,12 +20,10 @@ struct CatalogContext: Sendable {
 
     var view: ListingView { configuration.view }
 
-    /// The time limit of an answer without which nothing can be shown.
-    var timeout: AnswerLimit { AnswerLimit(configuration.timeout, configuration.time) }
-
-    /// The time limit of an answer where something stored can be shown instead.
-    var shortTimeout: AnswerLimit {
-        AnswerLimit(min(configuration.timeout, Self.refreshPatience), configuration.time)
+    /// The moment at which a request that begins now is given up: sooner where something stored can be shown instead.
+    func deadline(isComparison: Bool = false) -> ContinuousClock.Instant {
+        let timeout = configuration.timeout
+        return configuration.time.now() + (isComparison ? min(timeout, Self.refreshPatience) : timeout)
     }
 
     /// The viewers to whom the service shows a listing as it does now.

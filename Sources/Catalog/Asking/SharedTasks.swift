@@ -34,12 +34,6 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    private enum Joined {
-        case closed
-        case running(Urgency?)
-        case new(UInt64)
-    }
-
     private let state = Mutex(State())
 
     /// The keys of the values under way.
@@ -119,21 +113,19 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private func join(
         _ key: Key, waiter: UInt64, _ continuation: Waiter, _ urgency: Urgency?, _ work: @escaping Work
     ) {
-        let joined: Joined = state.withLock { state in
-            guard !state.isClosed else { return .closed }
+        let joined: (urgency: Urgency?, new: UInt64?)? = state.withLock { state in
+            guard !state.isClosed else { return nil }
             if let flight = state.flights[key] {
                 state.flights[key]?.waiters[waiter] = continuation
-                return .running(flight.urgency)
+                return (flight.urgency, nil)
             }
             let id = state.newID()
             state.flights[key] = Flight(id: id, isKept: false, urgency: urgency, waiters: [waiter: continuation])
-            return .new(id)
+            return (urgency, id)
         }
-        switch joined {
-        case .closed: continuation.resume(returning: .failure(.cancelled))
-        case .running(let urgency): if !RequestUrgency.isBackground { urgency?.raise() }
-        case .new(let id): launch(key, id, work)
-        }
+        guard let joined else { return continuation.resume(returning: .failure(.cancelled)) }
+        if let id = joined.new { return launch(key, id, work) }
+        if !RequestUrgency.isBackground { joined.urgency?.raise() }
     }
 
     private func launch(_ key: Key, _ id: UInt64, _ work: @escaping Work) {
@@ -180,33 +172,18 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 // MARK: - Background tasks
 
 /// Tasks without waiters: pages and batches, which end early only at the close.
-///
-/// ## Concurrency
-///
-/// Any thread may call.
-final class BackgroundTasks: Sendable {
-    private let tasks = SharedTasks<UInt64, Void>()
-    /// The number of tasks begun, which is the number of the last one.
-    private let begun = Mutex<UInt64>(0)
+typealias BackgroundTasks = SharedTasks<UInt64, Void>
 
+extension BackgroundTasks {
     /// Runs a task until this object is closed.
     ///
     /// - Returns: Whether the task runs; false once this object is closed.
     @discardableResult
     func run(_ body: @escaping @Sendable () async -> Void) -> Bool {
-        let number = begun.withLock { begun in
-            begun &+= 1
-            return begun
-        }
-        return tasks.start(number) {
+        start(state.withLock { $0.newID() }) {
             // A waiter of the task that began this one does not wait for this one.
             await Urgency.$current.withValue(nil) { await body() }
             return .success(())
         }
-    }
-
-    /// Cancels all tasks and accepts no more.
-    func close() {
-        tasks.close()
     }
 }

@@ -25,24 +25,17 @@ package struct BrowsingOrders: Sendable, Equatable {
             places.append(place)
             if entry.isBrowsed { pictures.append((entry.picture.uploaded, Int32(clamping: index), place)) }
         }
-        pictures.sort {
-            guard $0.uploaded == $1.uploaded else { return $0.uploaded < $1.uploaded }
-            return Self.isNamedBefore(entries[Int($0.index)], entries[Int($1.index)]) ?? ($0.index < $1.index)
+        // Of pictures of one time, names are in the order of a file manager, numbers by their value.
+        func order(_ picture: (uploaded: Int64, index: Int32, place: Int32)) -> (Int64, Int32, Int64, Int, Int32) {
+            let entry = entries[Int(picture.index)]
+            return (picture.uploaded, entry.rank, entry.picture.work.rawValue, entry.picture.page, picture.index)
         }
+        pictures.sort { order($0) < order($1) }
         var timePlaces = [Int32](repeating: 0, count: pictures.count)
         for (place, picture) in pictures.enumerated() { timePlaces[Int(picture.place)] = Int32(clamping: place) }
         self.places = places
         self.timePlaces = timePlaces
         byTime = pictures.map(\.place)
-    }
-
-    /// Whether a name sorts before another in a file manager, numbers by their value; nil if no number decides.
-    private static func isNamedBefore(_ one: ListingEntry, _ other: ListingEntry) -> Bool? {
-        if one.rank != other.rank { return one.rank < other.rank }
-        if one.picture.work != other.picture.work {
-            return one.picture.work.rawValue < other.picture.work.rawValue
-        }
-        return one.picture.page == other.picture.page ? nil : one.picture.page < other.picture.page
     }
 }
 

@@ -21,7 +21,7 @@ struct EntryTable: Sendable {
     init() {}
 
     /// Creates a table from stored rows.
-    init(rows: [StoredRow]) {
+    init(rows: [ListingRow]) {
         entries.reserveCapacity(rows.count)
         for row in rows { append(row) }
         let ranked = rows.lazy.filter { $0.entry.rank > 0 }
@@ -54,21 +54,19 @@ struct EntryTable: Sendable {
                 name: picture.name ?? freeName(for: picture), rank: Int32(clamping: picture.listed.rank ?? 0),
                 picture: picture.id, reference: picture.reference, isWithheld: work.withheld != nil,
                 isHidden: !view.shows(work, in: key) || !view.shows(rank: Int32(clamping: picture.listed.rank ?? 0)))
-            append(
-                StoredRow(
-                    entry: entry, size: picture.size,
-                    pageCount: view.allPages && !key.isSameInEveryView ? work.pageCount : 1))
-            rows.append(
-                ListingRow(
-                    entry: entry, previousRank: picture.listed.previousRank, work: key.listsNames ? nil : work,
-                    size: picture.size))
+            let row = ListingRow(
+                entry: entry, size: picture.size,
+                pageCount: view.allPages && !key.isSameInEveryView ? work.pageCount : 1,
+                previousRank: picture.listed.previousRank, work: key.listsNames ? nil : work)
+            append(row)
+            rows.append(row)
         }
         return rows
     }
 
     /// The rows from which the entries were made, with their sizes.
-    var rows: [StoredRow] {
-        var rows: [StoredRow] = []
+    var rows: [ListingRow] {
+        var rows: [ListingRow] = []
         rows.reserveCapacity(rowCount)
         for (entry, size) in zip(entries, sizes) {
             // Further pages follow their row's own entry.
@@ -77,7 +75,7 @@ struct EntryTable: Sendable {
             {
                 rows[rows.count - 1].pageCount = entry.picture.page + 1
             } else {
-                rows.append(StoredRow(entry: entry, size: size, pageCount: 1))
+                rows.append(ListingRow(entry: entry, size: size))
             }
         }
         return rows
@@ -129,7 +127,7 @@ struct EntryTable: Sendable {
     }
 
     /// Appends a stored row.
-    mutating func append(_ row: StoredRow) {
+    mutating func append(_ row: ListingRow) {
         rowCount += 1
         add(row.entry, size: row.size)
         guard row.pageCount > 1, !row.entry.isWithheld else { return }
@@ -141,7 +139,7 @@ struct EntryTable: Sendable {
     /// Vanished works leave their ranks to other works, and those may have the same title.
     ///
     /// - Returns: The appended row; nil if the other name is taken as well.
-    mutating func appendOlder(_ row: StoredRow) -> StoredRow? {
+    mutating func appendOlder(_ row: ListingRow) -> ListingRow? {
         var row = row
         if position(of: row.entry.name.utf8) != nil { row.entry = row.entry.withNumber }
         guard position(of: row.entry.name.utf8) == nil else { return nil }

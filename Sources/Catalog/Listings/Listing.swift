@@ -85,25 +85,6 @@ package final class Listing: Sendable {
             return state.table.sizes[index]
         }
     }
-
-    /// Finds an entry's size: from the database, by HEAD, or by a one-byte range; coalesced.
-    ///
-    /// - Parameters:
-    ///   - index: The index of the entry.
-    ///   - wholeListing: Whether a walk was recognised, so that the sizes of all entries are requested at once.
-    /// - Returns: The size in bytes.
-    /// - Throws: `.sizeNotTold` if the host declares no length.
-    package func resolveSize(at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
-        try await owner.resolveSize(in: self, at: index, wholeListing: wholeListing)
-    }
-
-    /// Ends a walk over sizes by a program that goes on to copy the pictures: further sizes arrive with their bytes.
-    ///
-    /// Requests for sizes that have no waiter and have not gone to the network are withdrawn.
-    package func endWalk() {
-        let unknown = endedWalk()
-        if !unknown.isEmpty { owner.withdrawSizes(of: unknown) }
-    }
 }
 
 /// The services of a catalog that its listings need.
@@ -125,10 +106,6 @@ protocol ListingOwner: AnyObject, Sendable {
 
     /// Stores the appended rows and sets the known sizes of their entries.
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing)
-
-    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64
-
-    func withdrawSizes(of entries: [ListingEntry])
 }
 
 /// A listing's content and the waiters for more of it.
@@ -136,22 +113,12 @@ struct ListingState: Sendable {
     typealias Outcome = Result<[ListingEntry], Failure>
     typealias Continuation = CheckedContinuation<Outcome, Never>
 
-    struct Waiter: Sendable {
-        /// The index of the awaited entry.
-        let index: Int
-        /// Whether a user waits, and not a program in the background.
-        let isPerson: Bool
-        let continuation: Continuation
-    }
+    /// A waiter for an entry: its index, and whether a user waits, and not a program in the background.
+    typealias Waiter = (index: Int, isPerson: Bool, continuation: Continuation)
 
-    /// The result of a page, to be handed on outside the lock.
-    struct Handover: Sendable {
-        /// Nil if there is nothing new to store.
-        let write: ListingWrite?
-        let entries: [ListingEntry]
-        /// Finished waiters with their outcomes.
-        let resumed: [(Continuation, Outcome)]
-    }
+    /// The result of a page, to be handed on outside the lock: the change to store, nil for none, its entries, and the finished waiters
+    /// with their outcomes.
+    typealias Handover = (write: ListingWrite?, entries: [ListingEntry], resumed: [(Continuation, Outcome)])
 
     var table: EntryTable
     var paging: Paging<PageContent>
@@ -216,14 +183,6 @@ extension Listing {
     /// Requests one page ahead; for a reader that continues after the first page, requests several pages at once, as the window
     /// allows.
     package func entries(reaching index: Int) async throws(Failure) -> [ListingEntry] {
-        let (entries, pages) = state.withLock { state -> ([ListingEntry]?, [Int]) in
-            let known = state.table.entries.count
-            let pages = state.paging.ask(reaching: index, known: known)
-            return (index < known || state.paging.isComplete ? state.table.entries : nil, pages)
-        }
-        ask(pages)
-        if !RequestUrgency.isBackground { hurry() }
-        if let entries { return entries }
         let waiter = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
@@ -287,9 +246,9 @@ extension Listing {
             // An end reported by a page after it must be stored, too; otherwise the listing has no end after the next mount.
             let isNew = state.paging.next != next || state.paging.hasEverything != hadEverything
             state.handovers.append(
-                ListingState.Handover(
-                    write: isNew ? listingWrite(of: rows, in: state) : nil,
-                    entries: Array(state.table.entries[first...]), resumed: satisfied(&state)))
+                (
+                    isNew ? write(of: rows, in: state) : nil, Array(state.table.entries[first...]), satisfied(&state)
+                ))
             return askForRest(&state)
         }
         handOver()
@@ -330,14 +289,6 @@ extension Listing {
         }
     }
 
-    /// The header in its present form for the database.
-    static func header(_ state: ListingState, pages: ListingPages) -> ListingHeader {
-        ListingHeader(
-            isComplete: state.paging.hasEverything, nextPage: state.paging.next, lastPage: state.paging.last,
-            entryCount: state.table.rowCount, fetched: state.fetched,
-            remaining: pages.remaining(from: state.paging.next))
-    }
-
     /// Appends the arrived pages that are next in order.
     ///
     /// The page before once more is the end of a list in which works have one place.
@@ -351,17 +302,26 @@ extension Listing {
             }
             state.pageBegan = first
             if key.ranking == nil { state.table.widen(to: max(content.total ?? 0, content.works.first?.rank ?? 0)) }
-            rows += state.table.append(
-                content.pictures(in: owner.view.rendition, of: owner.source), of: key, view: owner.view)
+            rows += state.table.append(content.pictures, of: key, view: owner.view)
         }
         return rows
     }
 
     /// The last rows and the present header of the listing, as a change of the database.
-    private func listingWrite(of rows: [ListingRow], in state: ListingState) -> ListingWrite {
-        ListingWrite(
-            key: stored, firstPosition: state.table.rowCount - rows.count, rows: rows,
-            header: Self.header(state, pages: pages))
+    ///
+    /// - Parameters:
+    ///   - rows: The rows; none for a header alone.
+    ///   - replaces: Whether the rows stored before are deleted first.
+    ///   - state: The state of the listing.
+    /// - Returns: The change.
+    func write(of rows: [ListingRow], replaces: Bool = false, in state: ListingState) -> ListingWrite {
+        let header = ListingHeader(
+            isComplete: state.paging.hasEverything, nextPage: state.paging.next, lastPage: state.paging.last,
+            entryCount: state.table.rowCount, fetched: state.fetched,
+            remaining: pages.remaining(from: state.paging.next))
+        return ListingWrite(
+            key: stored, replaces: replaces, firstPosition: state.table.rowCount - rows.count, rows: rows,
+            header: header)
     }
 
     /// The waiters that are finished: their entry is there, the end is known, or the next page failed.
@@ -407,11 +367,10 @@ extension Listing {
     ) {
         let (entries, pages) = state.withLock { state -> ([ListingEntry]?, [Int]) in
             let known = state.table.entries.count
-            // The page may have arrived, or failed, since the first check.
-            if index < known || state.paging.isComplete { return (state.table.entries, []) }
-            state.waiters[waiter] = ListingState.Waiter(
-                index: index, isPerson: !RequestUrgency.isBackground, continuation: continuation)
-            return (nil, state.paging.ask(reaching: index, known: known))
+            let pages = state.paging.ask(reaching: index, known: known)
+            if index < known || state.paging.isComplete { return (state.table.entries, pages) }
+            state.waiters[waiter] = (index, !RequestUrgency.isBackground, continuation)
+            return (nil, pages)
         }
         if let entries { continuation.resume(returning: .success(entries)) }
         ask(pages)
@@ -473,7 +432,7 @@ extension Listing {
     var isWalked: Bool { state.withLock { $0.walked != nil } }
 
     /// Records the end of a walk; returns the entries with sizes that it has requested and that are still unknown.
-    private func endedWalk() -> [ListingEntry] {
+    func endedWalk() -> [ListingEntry] {
         state.withLock { state in
             guard state.walked != nil else { return [] }
             state.walked = nil

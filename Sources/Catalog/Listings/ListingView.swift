@@ -67,33 +67,28 @@ struct ListedPicture: Sendable {
     /// The size in bytes; 0 if unknown.
     var size: Int64 = 0
 
+    /// The extension of a picture of unknown format, such as a withheld one.
+    static let unknown = "jpg"
+
+    var id: PictureID {
+        PictureID(work: listed.work.id, page: page, rendition: rendition, uploaded: listed.work.uploaded)
+    }
+}
+
+extension ListedPicture {
     /// Page 0 of a work under the listing's own reference, as the source describes its renditions.
     init(_ listed: ListedWork, rendition: Rendition, of source: any RankingSource) {
         let work = listed.work
         let always = source.description.facts(of: rendition)?.fileExtension
         guard always == nil || source.description.tellsSizes else {
-            self.init(listed, rendition: rendition, reference: work.picture, fileExtension: always ?? Self.unknown)
+            self.init(
+                listed: listed, rendition: rendition, reference: work.picture, fileExtension: always ?? Self.unknown)
             return
         }
         let location = source.location(of: work.id, picture: work.picture, page: 0, rendition: rendition)
         self.init(
-            listed, rendition: rendition, reference: work.picture,
+            listed: listed, rendition: rendition, reference: work.picture,
             fileExtension: always ?? location?.fileExtension ?? Self.unknown)
         size = location?.size ?? 0
-    }
-
-    /// The extension of a picture of unknown format, such as a withheld one.
-    static let unknown = "jpg"
-
-    init(_ listed: ListedWork, page: Int = 0, rendition: Rendition, reference: String, fileExtension: String) {
-        self.listed = listed
-        self.page = page
-        self.rendition = rendition
-        self.reference = reference
-        self.fileExtension = fileExtension
-    }
-
-    var id: PictureID {
-        PictureID(work: listed.work.id, page: page, rendition: rendition, uploaded: listed.work.uploaded)
     }
 }

@@ -130,7 +130,10 @@ package final class Listings: Sendable {
         await context.outbox.flush()
         if let record = context.outbox.unstoredRecord(of: entry, in: listing.stored) { return record }
         do throws(DatabaseError) {
-            if let record = try await context.store.record(of: entry, in: listing.stored) { return record }
+            let found = try await context.store.read { [key = listing.stored, view] connection throws(DatabaseError) in
+                try Rows.record(of: entry, in: key, StoredVariant(view), connection)
+            }
+            if let found { return found }
         } catch { throw .database(error.description) }
         throw .database("the record of work \(entry.picture.work.rawValue) is not stored; refresh the listing")
     }
@@ -210,7 +213,11 @@ extension Listings {
         // A listing with rows on their way to the database enters the set only after they are written.
         guard context.stored.contains(key) else { return nil }
         let found: StoredListing?
-        do throws(DatabaseError) { found = try await context.store.listing(key) } catch { return nil }
+        do throws(DatabaseError) {
+            found = try await context.store.read { [view] connection throws(DatabaseError) in
+                try Rows.listing(key, view: view, in: connection)
+            }
+        } catch { return nil }
         guard let stored = found else {
             context.stored.remove(key)
             return nil
@@ -241,7 +248,7 @@ extension Listings {
         // The day may be opened meanwhile.
         guard !has(key), let (pages, first) = await pageFactory.pages(beginningWith: page, of: mode, day), !has(key)
         else { return }
-        _ = begin(key, pages, first: first, last: nil)
+        _ = begin(key, pages, first: first)
     }
 
     private func has(_ key: StoredKey) -> Bool { memory[key] != nil || context.stored.contains(key) }
@@ -277,17 +284,13 @@ extension Listings {
             if let mode = listing.mode, !source.has(mode) {
                 throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound
             }
-            if listing.kind.facts.isIndexed {
-                let limit = isComparison ? context.shortTimeout : context.timeout
-                let (works, records) = try await index(of: listing, limit)
-                let pages = pageFactory.pages(of: listing, works: works, records: records)
-                let first = works.isEmpty ? nil : try await pages.page(1)
-                return begin(key, pages, first: first, last: works.isEmpty ? 0 : first?.last)
-            }
-            let pages = pageFactory.pages(of: listing)
-            let first = try await pageFactory.pages(of: listing, isComparison: isComparison).page(1)
-            let isEmpty = first.works.isEmpty && first.last == 1
-            return begin(key, pages, first: isEmpty ? nil : first, last: isEmpty ? 0 : nil)
+            let isIndexed = listing.kind.facts.isIndexed
+            var pages = try await pages(of: listing, isComparison: isComparison)
+            var first: PageContent?
+            if !isIndexed || !pages.works.isEmpty { first = try await pages.page(1) }
+            if let page = first, !isIndexed, page.works.isEmpty, page.last == 1 { first = nil }
+            pages.isComparison = false
+            return begin(key, pages, first: first)
         } catch {
             // What another listing names has works, of which this reader is shown none.
             guard error == .absent, let (outer, name) = listing.outer,
@@ -297,29 +300,30 @@ extension Listings {
         }
     }
 
-    /// The works of an indexed listing, each once, and the records that came with them.
-    private func index(
-        of key: ListingKey, _ limit: AnswerLimit
-    ) async throws(Failure) -> (works: [WorkID], records: [WorkID: ListedWork]) {
-        let page = try await source.page(of: key, 1, deadline: limit.deadline)
-        let works = (page.works.map(\.id) + (page.further ?? [])).uniqued(by: \.self)
-        return (works, Dictionary(page.entries.map { ($0.work.id, $0) }) { first, _ in first })
+    /// The pages of a listing; of an indexed one, those of the works that the first answer names, each once.
+    private func pages(of key: ListingKey, isComparison: Bool) async throws(Failure) -> ListingPages {
+        var pages = pageFactory.pages(of: key, isComparison: isComparison)
+        guard key.kind.facts.isIndexed else { return pages }
+        let page = try await source.page(of: key, 1, deadline: context.deadline(isComparison: isComparison))
+        pages.works = (page.works.map(\.id) + (page.further ?? [])).uniqued(by: \.self)
+        pages.known = Dictionary(page.entries.map { ($0.work.id, $0) }) { first, _ in first }
+        return pages
     }
 
-    /// Creates a listing from its first page.
-    private func begin(_ key: StoredKey, _ pages: ListingPages, first: PageContent?, last: Int?) -> Listing {
+    /// Creates a listing from its first page; from none if it is empty.
+    private func begin(_ key: StoredKey, _ pages: ListingPages, first: PageContent?) -> Listing {
         let listing = Listing(
             key, pages: pages, owner: self,
             state: ListingState(
-                table: EntryTable(), paging: Paging(window: pages.window, last: last), fetched: now))
+                table: EntryTable(), paging: Paging(window: pages.window, last: first == nil ? 0 : nil), fetched: now))
         let kept = memory.add(listing)
         guard kept === listing else { return kept }
         if let first {
-            reportUnreadable(first, key.listing, page: 1)
+            reportUnreadable(first.unreadable, key.listing, page: 1)
             listing.arrived(1, .success(first))
         } else {
-            let header = listing.state.withLock { Listing.header($0, pages: pages) }
-            context.outbox.add([.listing(ListingWrite(key: key, firstPosition: 0, rows: [], header: header))])
+            let write = listing.state.withLock { listing.write(of: [], in: $0) }
+            context.outbox.add([.listing(write)])
         }
         return listing
     }
@@ -351,17 +355,14 @@ extension Listings {
     /// - Throws: The error of the service.
     func refreshed(_ listing: Listing, isRequested: Bool = false) async throws(Failure) -> Listing {
         let facts = listing.key.kind.facts
-        if facts.isReplaced || isRequested && facts.order == .lastFirst {
-            let limit = isRequested ? context.timeout : context.shortTimeout
-            let (works, records) = facts.isIndexed ? try await index(of: listing.key, limit) : ([], [:])
-            let pages = { (isComparison: Bool) in
-                self.pageFactory.pages(of: listing.key, works: works, records: records, isComparison: isComparison)
-            }
-            var front = FirstPages()
-            front.add(try await pages(!isRequested).page(1), of: facts.order, view.rendition, source)
-            return try await readAnew(listing, pages(false), front, isRequested)
+        guard facts.isReplaced || isRequested && facts.order == .lastFirst else {
+            if facts.isIndexed { return try await refreshedIndex(listing) }
+            return try await refreshedFirstPage(listing, isRequested)
         }
-        return facts.isIndexed ? try await refreshedIndex(listing) : try await refreshedFirstPage(listing, isRequested)
+        var front = FirstPages(of: try await pages(of: listing.key, isComparison: !isRequested))
+        try await front.readOn()
+        front.source.isComparison = false
+        return try await readAnew(listing, front, isRequested)
     }
 
     /// Requests a listing from the service now, however fresh it is; one with ranks, or a snapshot, is reread as far as it was read.
@@ -387,25 +388,22 @@ extension Listings {
     }
 
     private func refreshedIndex(_ listing: Listing) async throws(Failure) -> Listing {
-        let (works, records) = try await index(of: listing.key, context.shortTimeout)
+        var newPages = try await pages(of: listing.key, isComparison: true)
+        let works = newPages.works
         let (table, remaining) = listing.state.withLock { state in
             (state.table, listing.pages.remaining(from: state.paging.next))
         }
         let awaited = Set(remaining)
         let new = works.filter { table.position(of: $0) == nil && !awaited.contains($0) }
         // Only its record shows whether a withheld work is shown by now: one request is sent for them, and for new works.
-        let sought = new + works.filter(table.withholds)
+        newPages.works = new + works.filter(table.withholds)
         // Of many new works, the rest is requested as it is read, and stored as it arrives.
-        let newPages = pageFactory.pages(of: listing.key, works: sought, records: records, isComparison: true)
-        let pictures = sought.isEmpty ? [] : try await newPages.page(1).pictures(in: view.rendition, of: source)
-        let uncovered = table.uncovered(by: pictures)
-        guard !new.isEmpty || !uncovered.isEmpty else { return touch(listing) }
+        let pictures = newPages.works.isEmpty ? [] : try await newPages.page(1).pictures
+        guard !new.isEmpty || !table.uncovered(by: pictures).isEmpty else { return touch(listing) }
         let present = Set(works)
         let rest = newPages.remaining(from: 2).filter { !table.withholds($0) } + remaining.filter(present.contains)
         let pages = pageFactory.pages(of: listing.key, works: rest)
-        return replace(
-            listing, front: pictures.filter { table.position(of: $0.listed.work.id) == nil }, old: table,
-            uncovered: uncovered, pages, Paging(window: pages.window, last: pages.pageCount))
+        return replace(listing, pictures, before: table, pages, Paging(window: pages.window, last: pages.pageCount))
     }
 
     /// Compares pages up to the first known entry, and puts new entries in front.
@@ -413,54 +411,47 @@ extension Listings {
     /// A list whose numbers in a series have changed, or with more new pages than a visitor can wait for, is reread.
     private func refreshedFirstPage(_ listing: Listing, _ isRequested: Bool) async throws(Failure) -> Listing {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
-        let comparison = pageFactory.pages(of: listing.key, isComparison: true)
-        var front = FirstPages()
-        let (facts, deadline) = (listing.key.kind.facts, context.shortTimeout.deadline)
+        var front = FirstPages(of: pageFactory.pages(of: listing.key, isComparison: true))
+        let deadline = context.deadline(isComparison: true)
         repeat {
             do throws(Failure) {
-                let content = try await comparison.page(front.pages + 1)
-                reportUnreadable(content, listing.key, page: front.pages + 1)
-                front.add(content, of: facts.order, view.rendition, source)
-            } catch .pastTheEnd where front.pages > 0 {
-                front.last = front.pages
+                let unreadable = try await front.readOn()
+                reportUnreadable(unreadable, listing.key, page: front.count)
             } catch {
                 // What has come is read on in the background.
-                guard front.pages > 0, !isRequested, error != .cancelled else { throw error }
+                guard front.count > 0, !isRequested, error != .cancelled else { throw error }
                 break
             }
-        } while front.pages < min(FirstPages.mostAwaited, front.last ?? .max) && table.rowCount > 0
+        } while front.count < min(FirstPages.mostAwaited, front.last ?? .max) && table.rowCount > 0
             && !front.reaches(table) && context.configuration.time.now() < deadline
-        let pages = pageFactory.pages(of: listing.key)
+        front.source.isComparison = false
         if listing.key.isWork {
             // A work that was uploaded again keeps its entry, as in an author's listing; two entries would have the same name.
             let isNew = front.pictures.contains { table.position(of: $0.id) == nil }
             guard isNew || !table.uncovered(by: front.pictures).isEmpty else { return touch(listing) }
-            return replace(
-                listing, front: front.pictures, old: EntryTable(), pages,
-                Paging(window: pages.window, next: front.pages + 1, last: front.last))
+            return replace(listing, front.pictures, before: EntryTable(), front.source, front.paging)
         }
         let new = front.pictures.count { table.position(of: $0.listed.work.id) == nil }
-        let isRenumbered = facts.order == .lastFirst && table.isRenumbered(by: front.pictures)
-        let isFar = !front.reaches(table) && table.rowCount > 0 && front.pages < front.last ?? .max
-        if isRenumbered || isFar { return try await readAnew(listing, pages, front, isRequested) }
+        let isRenumbered = listing.key.kind.facts.order == .lastFirst && table.isRenumbered(by: front.pictures)
+        let isFar = !front.reaches(table) && table.rowCount > 0 && front.count < front.last ?? .max
+        if isRenumbered || isFar { return try await readAnew(listing, front, isRequested) }
         let hasNew = new > 0 || !table.uncovered(by: front.pictures).isEmpty
-        let shown = hasNew ? joined(listing, front, pages) : touch(listing)
+        let shown = hasNew ? joined(listing, front) : touch(listing)
         let hasLost = listing.key.listsNames && paging.hasEverything && table.entries.count + new > front.total ?? .max
-        return hasLost ? try await readAnew(shown, pages, front, isRequested) : shown
+        return hasLost ? try await readAnew(shown, front, isRequested) : shown
     }
 
     /// The list with what is new before what it has, and uncovered works in their places.
-    private func joined(_ listing: Listing, _ front: FirstPages, _ pages: ListingPages) -> Listing {
+    private func joined(_ listing: Listing, _ front: FirstPages) -> Listing {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
-        let new = front.pictures.filter { table.position(of: $0.listed.work.id) == nil }
-        var (next, last) = (front.pages + 1, front.last)
+        var after = front.paging
         if front.reaches(table) {
-            next = paging.next + (paging.isComplete ? 0 : front.shift(by: new.count))
-            if paging.isComplete { last = paging.next - 1 }
+            let new = front.pictures.count { table.position(of: $0.listed.work.id) == nil }
+            after = Paging(
+                window: after.window, next: paging.next + (paging.isComplete ? 0 : front.shift(by: new)),
+                last: paging.isComplete ? paging.next - 1 : after.last)
         }
-        return replace(
-            listing, front: new, old: table, uncovered: table.uncovered(by: front.pictures), pages,
-            Paging(window: pages.window, next: next, last: last))
+        return replace(listing, front.pictures, before: table, front.source, after)
     }
 
     /// Rereads a list as far as it was read before, in the background unless a user waits for it, and replaces the old list once all
@@ -471,14 +462,14 @@ extension Listings {
     ///
     /// - Returns: The present list; the new one if a user waited for it.
     private func readAnew(
-        _ listing: Listing, _ pages: ListingPages, _ front: FirstPages, _ isRequested: Bool
+        _ listing: Listing, _ front: FirstPages, _ isRequested: Bool
     ) async throws(Failure) -> Listing {
-        if isRequested { return try await readOn(listing, pages, front, isRequested: true) }
+        if isRequested { return try await readOn(listing, front, isRequested: true) }
         guard rereading.withLock({ $0.insert(listing.stored).inserted }) else { return listing }
         context.background.run { [self] in
             // A rereading has no waiter: a long one must leave the service to requests with waiters.
             await RequestUrgency.$isBackground.withValue(true) {
-                do throws(Failure) { _ = try await readOn(listing, pages, front, isRequested: false) } catch {
+                do throws(Failure) { _ = try await readOn(listing, front, isRequested: false) } catch {
                     // Another rereading would begin with the first page again.
                     let isWhole = listing.key.kind.facts.isReplaced || listing.key.kind.facts.order == .lastFirst
                     if isWhole {
@@ -494,7 +485,7 @@ extension Listings {
     }
 
     private func readOn(
-        _ listing: Listing, _ pages: ListingPages, _ front: FirstPages, isRequested: Bool
+        _ listing: Listing, _ front: FirstPages, isRequested: Bool
     ) async throws(Failure) -> Listing {
         let facts = listing.key.kind.facts
         let (table, hasEverything) = listing.state.withLock { ($0.table, $0.paging.hasEverything) }
@@ -502,13 +493,11 @@ extension Listings {
         let rows = isJoined || hasEverything ? .max : table.rowCount
         var front = front
         while front.pictures.count < rows, !(isJoined && front.reaches(table)),
-            front.pages < min(front.last ?? .max, pages.window.lastPage, pages.window.shownPages)
+            front.count < min(front.last ?? .max, front.source.window.lastPage, front.source.window.shownPages)
         {
-            do throws(Failure) {
-                front.add(try await pages.page(front.pages + 1), of: facts.order, view.rendition, source)
-            } catch .pastTheEnd { front.last = front.pages }
+            try await front.readOn()
         }
-        if isJoined { return joined(listing, front, pages) }
+        if isJoined { return joined(listing, front) }
         let pictures = front.pictures
         var vanished = EntryTable()
         if !listing.key.listsNames, !facts.isSnapshot {
@@ -519,9 +508,51 @@ extension Listings {
             if isSame, !isRequested, compared.count + kept.count == rows.count { return touch(listing) }
             for row in kept { vanished.append(row) }
         }
-        return replace(
-            listing, front: pictures, old: vanished, pages,
-            Paging(window: pages.window, next: front.pages + 1, last: front.last))
+        return replace(listing, pictures, before: vanished, front.source, front.paging)
+    }
+
+    /// Records that a listing was compared with the service's just now and has no new entries.
+    private func touch(_ listing: Listing) -> Listing {
+        let now = now
+        let write = listing.state.withLock { state in
+            state.fetched = now
+            return listing.write(of: [], in: state)
+        }
+        memory.ifCurrent(listing) { context.outbox.add([.listing(write)]) }
+        return listing
+    }
+
+    /// Replaces a listing by one with pictures before the rows of an older one, which keep their places: those that it lists as
+    /// withheld are uncovered, and its other works are left out of the pictures.
+    private func replace(
+        _ listing: Listing, _ pictures: [ListedPicture], before old: EntryTable, _ pages: ListingPages,
+        _ paging: Paging<PageContent>
+    ) -> Listing {
+        var table = listing.state.withLock { $0.table.renewed() }
+        let uncovered = old.uncovered(by: pictures)
+        let new = pictures.filter { old.position(of: $0.listed.work.id) == nil }
+        var rows = table.append(new, of: listing.key, view: view)
+        for row in old.rows {
+            if let picture = uncovered[row.entry.picture.work] {
+                rows += table.append([picture], of: listing.key, view: view)
+                continue
+            }
+            guard let row = table.appendOlder(row) else { continue }
+            rows.append(ListingRow(entry: row.entry))
+        }
+        // Rows contain the sizes of first pages only.
+        for (entry, size) in zip(old.entries, old.sizes) where size > 0 && entry.picture.page > 0 {
+            table.setSize(size, of: entry.picture)
+        }
+        let state = ListingState(table: table, paging: paging, fetched: now)
+        let fresh = Listing(listing.stored, pages: pages, owner: self, state: state)
+        let write = fresh.write(of: rows, replaces: true, in: state)
+        // The user has signed in or out since, or the listing was forgotten or replaced: the answer is not of what is shown now.
+        guard listing.audience == context.audience(of: listing.key),
+            let present = memory.replace(listing, with: fresh, { context.outbox.add([.listing(write)]) })
+        else { return listing }
+        if present === fresh { sizes.learn(of: fresh.entries, in: fresh) }
+        return present
     }
 }
 
@@ -542,7 +573,7 @@ extension Listings: ListingOwner {
                     return Result<PageContent, Failure>.success(try await listing.pages.page(page))
                 } catch { return .failure(error) }
             }
-            if case .success(let content) = outcome { reportUnreadable(content, listing.key, page: page) }
+            if case .success(let content) = outcome { reportUnreadable(content.unreadable, listing.key, page: page) }
             listing.arrived(page, outcome)
         }
         // Without this outcome the remaining waiters would wait for ever.
@@ -557,14 +588,7 @@ extension Listings: ListingOwner {
         if !entries.isEmpty { sizes.learn(of: entries, in: listing) }
     }
 
-    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
-        try await sizes.resolve(in: listing, at: index, wholeListing: wholeListing)
-    }
-
-    func withdrawSizes(of entries: [ListingEntry]) { sizes.withdraw(entries) }
-
-    func reportUnreadable(_ content: PageContent, _ key: ListingKey, page: Int) {
-        guard content.unreadable > 0 else { return }
-        context.report(.entriesUnreadable(count: content.unreadable, listing: key, page: page))
+    private func reportUnreadable(_ count: Int, _ key: ListingKey, page: Int) {
+        if count > 0 { context.report(.entriesUnreadable(count: count, listing: key, page: page)) }
     }
 }

@@ -7,24 +7,21 @@ import Rankings
 ///
 /// Any thread may call; takes a lock for microseconds, and a listing's lock inside it, never the other way round.
 final class LoadedListings: Sendable {
-    private struct WeakListing {
-        weak var listing: Listing?
-    }
-
-    private struct Recent {
-        let listing: Listing
-        var used: UInt64
+    private struct Slot {
+        /// The listing, for as long as anything refers to it: one object a key, so that all readers see the same pages.
+        weak var alive: Listing?
+        /// The same, while it is one of the last used ones.
+        var kept: Listing?
+        var used: UInt64 = 0
     }
 
     private struct State {
-        /// All listings alive: one object a key, so that all readers see the same pages.
-        var alive: [StoredKey: WeakListing] = [:]
-        var recent: [StoredKey: Recent] = [:]
+        var slots: [StoredKey: Slot] = [:]
         var clock: UInt64 = 0
 
         mutating func keep(_ listing: Listing) {
             clock += 1
-            recent[listing.stored] = Recent(listing: listing, used: clock)
+            slots[listing.stored] = Slot(alive: listing, kept: listing, used: clock)
         }
     }
 
@@ -45,12 +42,7 @@ final class LoadedListings: Sendable {
     /// The listing under a key, if it is alive.
     subscript(key: StoredKey) -> Listing? {
         state.withLock { state in
-            if let recent = state.recent[key] {
-                state.clock += 1
-                state.recent[key]?.used = state.clock
-                return recent.listing
-            }
-            guard let listing = state.alive[key]?.listing else { return nil }
+            guard let listing = state.slots[key]?.alive else { return nil }
             state.keep(listing)
             return listing
         }
@@ -59,7 +51,7 @@ final class LoadedListings: Sendable {
     /// Adds a listing unless its key has one; returns the present listing of the key.
     func add(_ listing: Listing) -> Listing {
         let (kept, dropped) = state.withLock { state -> (Listing, [Listing]) in
-            if let alive = state.alive[listing.stored]?.listing {
+            if let alive = state.slots[listing.stored]?.alive {
                 state.keep(alive)
                 return (alive, [])
             }
@@ -75,7 +67,7 @@ final class LoadedListings: Sendable {
     /// - Returns: The present listing of the key afterwards; nil if there is none.
     func replace(_ old: Listing, with listing: Listing, _ body: () -> Void) -> Listing? {
         let (present, dropped) = state.withLock { state -> (Listing?, [Listing]) in
-            let present = state.alive[old.stored]?.listing
+            let present = state.slots[old.stored]?.alive
             guard present === old else { return (present, []) }
             body()
             return (listing, put(listing, &state))
@@ -88,50 +80,44 @@ final class LoadedListings: Sendable {
     /// Runs `body` if the object is the present listing of its key, and keeps it so meanwhile.
     func ifCurrent(_ listing: Listing, _ body: () -> Void) {
         state.withLock { state in
-            if state.alive[listing.stored]?.listing === listing { body() }
+            if state.slots[listing.stored]?.alive === listing { body() }
         }
     }
 
     /// Releases a listing, so that the next access to its key yields another object.
     func remove(_ key: StoredKey) {
-        let dropped = state.withLock { state in
-            state.alive[key] = nil
-            return state.recent.removeValue(forKey: key)
-        }
+        let dropped = state.withLock { $0.slots.removeValue(forKey: key) }
         _ = dropped
     }
 
     /// Every listing alive.
     var all: [Listing] {
-        state.withLock { state in state.alive.values.compactMap(\.listing) }
+        state.withLock { state in state.slots.values.compactMap(\.alive) }
     }
 
     /// Releases the listings without another reference.
     func drop() {
         let dropped = state.withLock { state in
-            defer { state.recent = [:] }
-            return state.recent
+            defer { for key in state.slots.keys { state.slots[key]?.kept = nil } }
+            return state.slots
         }
         _ = dropped
-        state.withLock { state in state.alive = state.alive.filter { $0.value.listing != nil } }
+        state.withLock { state in state.slots = state.slots.filter { $0.value.alive != nil } }
     }
 
     private func put(_ listing: Listing, _ state: inout State) -> [Listing] {
-        state.alive[listing.stored] = WeakListing(listing: listing)
         state.keep(listing)
-        var total = state.recent.values.reduce(0) { $0 + $1.listing.count + Self.ownWeight }
+        var kept = state.slots.compactMapValues { slot in slot.kept.map { (listing: $0, used: slot.used) } }
+        var total = kept.values.reduce(0) { $0 + $1.listing.count + Self.ownWeight }
         var dropped: [Listing] = []
-        while total > bound, state.recent.count > 1,
-            let oldest = state.recent.min(by: { $0.value.used < $1.value.used })
-        {
+        while total > bound, kept.count > 1, let oldest = kept.min(by: { $0.value.used < $1.value.used }) {
             total -= oldest.value.listing.count + Self.ownWeight
             dropped.append(oldest.value.listing)
-            state.recent[oldest.key] = nil
+            kept[oldest.key] = nil
+            state.slots[oldest.key]?.kept = nil
         }
-        // Boxes of released listings are removed when they are the majority.
-        if state.alive.count > 2 * state.recent.count + 64 {
-            state.alive = state.alive.filter { $0.value.listing != nil }
-        }
+        // Slots of released listings are removed when they are the majority.
+        if state.slots.count > 2 * kept.count + 64 { state.slots = state.slots.filter { $0.value.alive != nil } }
         return dropped
     }
 }

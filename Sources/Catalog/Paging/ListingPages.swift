@@ -3,50 +3,59 @@ package import Rankings
 /// One page of a listing, as the source returns it.
 struct PageContent: Sendable {
     var works: [ListedWork]
-    /// The works' pictures, unless they are page 0 in the listing's rendition.
-    var pictures: [ListedPicture]?
+    /// The pictures to list.
+    var pictures: [ListedPicture]
     /// The number of the last page, if this page contains it.
     var last: Int?
     /// The number of entries of all pages, if this page contains it.
     var total: Int?
     /// The number of entries that could not be decoded.
     var unreadable = 0
-
-    /// The pictures to list.
-    func pictures(in rendition: Rendition, of source: any RankingSource) -> [ListedPicture] {
-        pictures ?? works.map { ListedPicture($0, rendition: rendition, of: source) }
-    }
 }
 
-/// The first pages of another answer for a list, joined.
+/// The first pages of another answer for a list, joined as they come.
 struct FirstPages: Sendable {
     /// The pages that a visitor waits for until a known entry joins them to what is stored: several hundred works may come between
     /// two visits.
     static let mostAwaited = 10
 
+    /// The origin of the pages.
+    var source: ListingPages
     private(set) var pictures: [ListedPicture] = []
     /// The number of pages.
-    private(set) var pages = 0
+    private(set) var count = 0
     /// The number of the last page, if a page contained it or the service has no further one.
-    var last: Int?
+    private(set) var last: Int?
     /// The number of entries of all pages, if the newest page contains it.
     private(set) var total: Int?
     private var works: Set<WorkID> = []
     /// The most entries of one page.
     private var longest = 0
 
-    /// Appends the next page; in a list without a sign of its end, one that brings nothing new is behind the end.
-    mutating func add(
-        _ content: PageContent, of order: ListingFacts.Order, _ rendition: Rendition, _ source: any RankingSource
-    ) {
-        let (page, before) = (content.pictures(in: rendition, of: source), works.count)
-        works.formUnion(page.map(\.listed.work.id))
-        pages += 1
+    init(of source: ListingPages) { self.source = source }
+
+    /// Requests the next page; in a list without a sign of its end, one that brings nothing new is after the end.
+    ///
+    /// - Returns: The number of its entries that could not be decoded.
+    @discardableResult
+    mutating func readOn() async throws(Failure) -> Int {
+        let content: PageContent
+        do throws(Failure) { content = try await source.page(count + 1) } catch .pastTheEnd where count > 0 {
+            last = count
+            return 0
+        }
+        let isNew = content.pictures.contains { !works.contains($0.listed.work.id) }
+        works.formUnion(content.pictures.map(\.listed.work.id))
+        count += 1
         (last, total) = (content.last, content.total)
-        if order == .newestFirst, !page.isEmpty, works.count == before { last = pages }
-        longest = max(longest, page.count)
-        pictures += page
+        if source.key.kind.facts.order == .newestFirst, !content.pictures.isEmpty, !isNew { last = count }
+        longest = max(longest, content.pictures.count)
+        pictures += content.pictures
+        return content.unreadable
     }
+
+    /// The pages of the list after these.
+    var paging: Paging<PageContent> { Paging(window: source.window, next: count + 1, last: last) }
 
     /// The pages by which so many new entries have moved the older ones at least.
     func shift(by new: Int) -> Int { longest > 0 ? new / longest : 0 }
@@ -70,13 +79,12 @@ struct PageFactory: Sendable {
     /// - Parameters:
     ///   - key: The listing.
     ///   - works: The works of an indexed listing that are still to be requested.
-    ///   - records: The records of such works that came with their numbers.
     ///   - isComparison: Whether something stored can be shown instead, so that the time limit is shorter.
     /// - Returns: Pages of the pictures that the mount shows.
     func pages(
-        of key: ListingKey, works: [WorkID] = [], records: [WorkID: ListedWork] = [:], isComparison: Bool = false
+        of key: ListingKey, works: [WorkID] = [], isComparison: Bool = false
     ) -> ListingPages {
-        ListingPages(key: key, works: works, known: records, isComparison: isComparison, means: self)
+        ListingPages(key: key, works: works, isComparison: isComparison, means: self)
     }
 
     /// The pages of a day with the first one, which came with the newest day.
@@ -107,14 +115,15 @@ struct PageFactory: Sendable {
 struct ListingPages: Sendable {
     let key: ListingKey
     /// The works to request of an indexed listing, in its order.
-    let works: [WorkID]
+    var works: [WorkID]
     /// The records that came with the first answer of an indexed listing.
-    let known: [WorkID: ListedWork]
-    let isComparison: Bool
+    var known: [WorkID: ListedWork] = [:]
+    /// Whether something stored can be shown instead.
+    var isComparison: Bool
     let means: PageFactory
 
     private var source: any RankingSource { means.context.source }
-    private var timeout: AnswerLimit { isComparison ? means.context.shortTimeout : means.context.timeout }
+    private var deadline: ContinuousClock.Instant { means.context.deadline(isComparison: isComparison) }
     /// The last rank that is shown; nil for all.
     private var top: Int? { key.ranking == nil ? nil : means.context.view.top }
 
@@ -144,7 +153,7 @@ struct ListingPages: Sendable {
             key.kind.facts.isIndexed
             ? try await indexedPage(number)
             : try self.content(
-                of: try await source.page(of: key, number, deadline: timeout.deadline), number: number)
+                of: try await source.page(of: key, number, deadline: deadline), number: number)
         guard means.context.view.rendition == .original, !key.isSameInEveryView else { return content }
         content.pictures = try await means.originals.originals(of: content.works)
         return content
@@ -164,9 +173,16 @@ struct ListingPages: Sendable {
         // Totals of searches and bookmarks also count works that no page has.
         let pages = day == nil ? page.lastPage ?? (key.listsNames ? told : nil) : told
         let last = page.hasNext ? pages.map { max($0, number + 1) } : number
-        let names = key.listsNames ? page.entries.map { ListedPicture(named: $0, in: key) } : nil
         return PageContent(
-            works: page.entries, pictures: names, last: last, total: page.total, unreadable: page.unreadable)
+            works: page.entries, pictures: pictures(of: page.entries), last: last, total: page.total,
+            unreadable: page.unreadable)
+    }
+
+    private func pictures(of works: [ListedWork]) -> [ListedPicture] {
+        let rendition = means.context.view.rendition
+        return works.map {
+            key.listsNames ? ListedPicture(named: $0, in: key) : ListedPicture($0, rendition: rendition, of: source)
+        }
     }
 
     private func indexedPage(_ number: Int) async throws(Failure) -> PageContent {
@@ -176,10 +192,11 @@ struct ListingPages: Sendable {
         var found = known
         let missing = ids.filter { found[$0] == nil }
         if !missing.isEmpty {
-            let page = try await source.page(of: key, .works(missing), deadline: timeout.deadline)
+            let page = try await source.page(of: key, .works(missing), deadline: deadline)
             for entry in page.entries { found[entry.work.id] = entry }
         }
-        return PageContent(works: ids.compactMap { found[$0] }, last: pageCount)
+        let entries = ids.compactMap { found[$0] }
+        return PageContent(works: entries, pictures: pictures(of: entries), last: pageCount)
     }
 
     /// The works that a listing still needs when `nextPage` is the next to append; empty where pages do not consist of works.
@@ -215,7 +232,7 @@ extension ListingPages {
     /// The single page of a work: the originals of its pages, and the archive of an animation.
     private func workPage(_ number: Int) async throws(Failure) -> PageContent {
         guard number == 1 else { throw .pastTheEnd }
-        let deadline = timeout.deadline
+        let deadline = deadline
         // A listed record of a work may itself be stale: a comparison requests the record again.
         if !isComparison, let summary = await means.records.listedWork(key.work), summary.withheld == nil {
             do throws(Failure) { return try await content(of: summary, deadline: deadline) } catch .notFound {
@@ -225,7 +242,7 @@ extension ListingPages {
         let details = try await source.details(of: key.work, deadline: deadline)
         let content = try await content(of: details.work, deadline: deadline)
         // So `info.json` needs no request of its own.
-        means.records.keep(details, of: key.work, pages: (content.pictures ?? []).compactMap(\.name))
+        means.records.keep(details, of: key.work, pages: content.pictures.compactMap(\.name))
         return content
     }
 
@@ -247,7 +264,7 @@ extension ListingPages {
             let animation = try await source.animation(of: key.work, deadline: deadline)
             means.records.keep(animation, of: key.work)
             var archive = ListedPicture(
-                listed, rendition: .archive, reference: animation.archive, fileExtension: "zip")
+                listed: listed, rendition: .archive, reference: animation.archive, fileExtension: "zip")
             archive.name = "ugoira.zip"
             pictures.append(archive)
         } else {
@@ -262,7 +279,7 @@ extension ListingPages {
 extension ListedPicture {
     /// An author in the place of a work, under the author's number and name; a listing among others under its name.
     init(named listed: ListedWork, in key: ListingKey) {
-        self.init(listed, rendition: .avatar, reference: listed.work.picture, fileExtension: "")
+        self.init(listed: listed, rendition: .avatar, reference: listed.work.picture, fileExtension: "")
         name =
             key.kind.facts.contents == .authors
             ? FileName.author(listed.work.author, name: listed.work.authorName) : listed.work.authorName
@@ -275,7 +292,7 @@ extension ListedPicture {
         let location = source.location(
             of: listed.work.id, picture: file.reference, page: 0, rendition: file.rendition)
         self.init(
-            listed, rendition: file.rendition, reference: file.reference,
+            listed: listed, rendition: file.rendition, reference: file.reference,
             fileExtension: location?.fileExtension ?? Self.unknown)
         size = location?.size ?? 0
         name = "\(file.stem).\(fileExtension)"

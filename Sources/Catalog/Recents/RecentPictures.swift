@@ -2,56 +2,46 @@ package import Rankings
 
 /// A picture that was read, as its path below the mount point, with the time in Unix seconds.
 package struct RecentPicture: Hashable, Sendable {
-    package var path: String
-    package var opened: Int64
-
-    /// The longest name of a file in bytes (path_resolution(7)).
-    private static let longest = 255
-
+    package let path: String
+    package let opened: Int64
     /// The name of the picture among recent ones, for as long as it is remembered, independent of the other pictures.
     ///
     /// `2026-11-21_daily_001-Title.jpg` of a ranking, `77-Title.jpg` of an author or a search, `77_p0.png` of a work,
     /// `5_001-Title.jpg` of a series.
-    package var name: String {
-        let path = TreePath(path)
-        return switch path.parent {
-        case .day(let mode, let day): "\(day)_\(mode.rawValue)_\(path.name)"
-        // Pages of all works have the same names, and so may have first pictures: the name of the directory distinguishes them.
-        case .listing(let kind, let subject) where kind.namesArePlaces:
-            "\(SafeText.cut(subject, toBytes: Self.longest - path.name.utf8.count - 1))_\(path.name)"
-        default: path.name
-        }
+    package let name: String
+
+    /// The number of remembered pictures: those in a few screens of a file manager.
+    static let bound = 100
+    /// The longest name of a file in bytes (path_resolution(7)).
+    private static let longest = 255
+
+    init(path text: String, opened: Int64) {
+        path = text
+        self.opened = opened
+        let path = TreePath(text)
+        name =
+            switch path.parent {
+            case .day(let mode, let day): "\(day)_\(mode.rawValue)_\(path.name)"
+            // Pages of all works have the same names, and so may have first pictures: the name of the directory distinguishes them.
+            case .listing(let kind, let subject) where kind.namesArePlaces:
+                "\(SafeText.cut(subject, toBytes: Self.longest - path.name.utf8.count - 1))_\(path.name)"
+            default: path.name
+            }
     }
 }
 
 /// The pictures that were read last, newest first: each name once, up to a bound.
-struct RecentPictures: Hashable, Sendable {
-    /// The number of pictures in a few screens of a file manager.
-    static let bound = 100
-
-    private(set) var pictures: [RecentPicture]
-    /// The names of the pictures, in the same order: building a name from a path takes longer than comparing it.
-    private var names: [String] = []
-
+extension [RecentPicture] {
     /// - Parameter pictures: Newest first.
-    init(_ pictures: [RecentPicture] = []) {
-        var known: Set<String> = []
-        self.pictures = Array(pictures.filter { !$0.name.isEmpty && known.insert($0.name).inserted }.prefix(Self.bound))
-        names = self.pictures.map(\.name)
+    init(stored pictures: [RecentPicture]) {
+        self.init(pictures.filter { !$0.name.isEmpty }.uniqued(by: \.name).prefix(RecentPicture.bound))
     }
 
     /// Moves or inserts a picture at the front.
     mutating func note(_ picture: RecentPicture) {
-        let name = picture.name
-        if let place = names.firstIndex(of: name) {
-            pictures.remove(at: place)
-            names.remove(at: place)
-        }
-        pictures.insert(picture, at: 0)
-        names.insert(name, at: 0)
-        guard pictures.count > Self.bound else { return }
-        pictures.removeLast()
-        names.removeLast()
+        removeAll { $0.name == picture.name }
+        insert(picture, at: 0)
+        removeLast(Swift.max(0, count - RecentPicture.bound))
     }
 }
 

@@ -10,16 +10,12 @@ package typealias SeenWork = (work: WorkID, author: UserID?)
 ///
 /// Any thread may call. Methods that are not `async` never wait.
 package final class Recents: Sendable {
-    private struct State {
-        var recent: RecentPictures
-        /// The known works of recent pictures, by path.
-        var seen: [String: SeenWork] = [:]
-    }
-
     private let context: CatalogContext
     private let listings: Listings
     private let records: Records
-    private let state: Mutex<State>
+    private let recent: Mutex<[RecentPicture]>
+    /// The known works of recent pictures, by path.
+    private let seen = Mutex<[String: SeenWork]>([:])
 
     /// - Parameters:
     ///   - context: The shared parts of the catalog.
@@ -30,24 +26,22 @@ package final class Recents: Sendable {
         self.context = context
         self.listings = listings
         self.records = records
-        state = Mutex(State(recent: RecentPictures(pictures)))
+        recent = Mutex([RecentPicture](stored: pictures))
     }
 
     /// The pictures that were read last, newest first.
-    package var pictures: [RecentPicture] {
-        state.withLock { $0.recent.pictures }
-    }
+    package var pictures: [RecentPicture] { recent.withLock { $0 } }
 
     /// Records that a picture was read.
     package func note(_ path: String) {
         let picture = RecentPicture(path: path, opened: context.now)
-        state.withLock { $0.recent.note(picture) }
+        recent.withLock { $0.note(picture) }
         context.outbox.add([.recent(picture)], canWait: true)
     }
 
     /// Records that a picture was read once more, if it is among the recent ones.
     package func noteAgain(_ path: String) {
-        guard state.withLock({ $0.recent.pictures.contains { $0.path == path } }) else { return }
+        guard pictures.contains(where: { $0.path == path }) else { return }
         note(path)
     }
 
@@ -78,7 +72,7 @@ package final class Recents: Sendable {
     ///
     /// From memory and the database; sends no request to the service. Works that are no longer in a stored listing are missing.
     package func seenWorks() async -> [SeenWork] {
-        let (paths, remembered) = state.withLock { ($0.recent.pictures.map(\.path), $0.seen) }
+        let (paths, remembered) = (pictures.map(\.path), seen.withLock { $0 })
         var seen: [String: SeenWork] = [:]
         for path in paths {
             if let found = remembered[path] {
@@ -88,7 +82,7 @@ package final class Recents: Sendable {
                 seen[path] = (work, await records.listedWork(work)?.author)
             }
         }
-        state.withLock { [seen] in $0.seen = seen }
+        self.seen.withLock { [seen] in $0 = seen }
         return paths.compactMap { seen[$0] }
     }
 }

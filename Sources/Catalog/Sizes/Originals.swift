@@ -13,18 +13,14 @@ internal import Synchronization
 ///
 /// Any thread may call; takes a lock for microseconds.
 final class Originals: Sendable {
-    private struct State {
-        /// Works reported to have no original.
-        var missing: Set<WorkID> = []
-        var questions = (host: 0, service: 0)
-    }
-
     /// The most works without originals that are remembered; beyond this number a work is reported again.
     static let missingBound = 4096
 
     private let context: CatalogContext
     private let host: ImageHost
-    private let state = Mutex(State())
+    /// Works reported to have no original.
+    private let missing = Mutex<Set<WorkID>>([])
+    private let asked = Mutex((host: 0, service: 0))
 
     init(_ context: CatalogContext, host: ImageHost) {
         self.context = context
@@ -33,7 +29,7 @@ final class Originals: Sendable {
 
     /// The requests for originals since the start: to the image host, and to the service.
     var questions: (host: Int, service: Int) {
-        state.withLock { $0.questions }
+        asked.withLock { $0 }
     }
 
     /// The first page of each work, in the same order.
@@ -52,8 +48,8 @@ final class Originals: Sendable {
         // The name is none of the usual ones.
         let references: [String]
         do throws(Failure) {
-            state.withLock { $0.questions.service += 1 }
-            references = try await context.source.originals(of: listed.work.id, deadline: context.timeout.deadline)
+            asked.withLock { $0.service += 1 }
+            references = try await context.source.originals(of: listed.work.id, deadline: context.deadline())
         } catch .notFound {
             references = []
         } catch .needsSignIn {
@@ -104,8 +100,8 @@ final class Originals: Sendable {
             picture.size = size
             return picture
         }
-        state.withLock { $0.questions.host += 1 }
-        let (answer, status) = await host.head(of: location, within: context.timeout.duration)
+        asked.withLock { $0.host += 1 }
+        let (answer, status) = await host.head(of: location, within: context.configuration.timeout)
         switch answer {
         case .size(let size):
             picture.size = size
@@ -124,7 +120,7 @@ final class Originals: Sendable {
     private func picture(_ reference: String, page: Int, _ listed: ListedWork) -> ListedPicture? {
         context.source.location(of: listed.work.id, picture: reference, page: page, rendition: .original).map {
             ListedPicture(
-                listed, page: page, rendition: .original, reference: reference, fileExtension: $0.fileExtension)
+                listed: listed, page: page, rendition: .original, reference: reference, fileExtension: $0.fileExtension)
         }
     }
 
@@ -161,9 +157,9 @@ final class Originals: Sendable {
     }
 
     private func noteMissing(_ work: WorkID) {
-        let isFirst = state.withLock { state in
-            if state.missing.count >= Self.missingBound { state.missing = [] }
-            return state.missing.insert(work).inserted
+        let isFirst = missing.withLock { missing in
+            if missing.count >= Self.missingBound { missing = [] }
+            return missing.insert(work).inserted
         }
         if isFirst { context.report(.originalMissing(work)) }
     }

@@ -112,7 +112,7 @@ package final class Sizes: Sendable {
     ///   - wholeListing: Whether the sizes of all entries are likely to be needed.
     /// - Returns: The size.
     /// - Throws: `.sizeNotTold` if the host declares no length.
-    func resolve(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
+    package func resolve(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
         if let size = listing.size(at: index) { return size }
         guard let entry = listing.entry(at: index) else { throw .absent }
         if wholeListing {
@@ -175,8 +175,10 @@ package final class Sizes: Sendable {
         }
     }
 
-    /// Withdraws the requests of a walk that have no waiter and have not gone to the network.
-    func withdraw(_ entries: [ListingEntry]) { flights.withdraw(entries.map(\.picture)) }
+    /// Ends a walk over the sizes of a listing by a program that goes on to copy the pictures: further sizes arrive with their bytes.
+    ///
+    /// Requests for sizes that have no waiter and have not gone to the network are withdrawn.
+    package func endWalk(of listing: Listing) { flights.withdraw(listing.endedWalk().map(\.picture)) }
 
     private func ask(
         _ entry: ListingEntry, in listing: Listing, _ glance: Urgency?
@@ -256,14 +258,12 @@ package final class Sizes: Sendable {
     }
 
     private func location(of entry: ListingEntry) throws(Failure) -> PictureLocation {
-        if entry.isWithheld { throw .sizeNotTold }
         let picture = entry.picture
-        if let location = context.source.location(
-            of: picture.work, picture: entry.reference, page: picture.page, rendition: picture.rendition)
-        {
-            return location
-        }
-        throw .sizeNotTold
+        guard !entry.isWithheld,
+            let location = context.source.location(
+                of: picture.work, picture: entry.reference, page: picture.page, rendition: picture.rendition)
+        else { throw .sizeNotTold }
+        return location
     }
 }
 

@@ -58,14 +58,6 @@ actor ListingStore {
         }
     }
 
-    /// A listing with the sizes of its pictures; nil if it is not completely stored.
-    func listing(_ key: StoredKey) throws(DatabaseError) -> StoredListing? {
-        let view = view
-        return try guarded { connection throws(DatabaseError) in
-            try Rows.listing(key, view: view, in: connection)
-        }
-    }
-
     /// The sizes of pictures in bytes, 0 for unknown ones.
     func sizes(of pictures: [PictureID]) throws(DatabaseError) -> [Int64] {
         try guarded { connection throws(DatabaseError) in
@@ -73,14 +65,6 @@ actor ListingStore {
             sizes.reserveCapacity(pictures.count)
             for picture in pictures { sizes.append(try Rows.size(of: picture, in: connection) ?? 0) }
             return sizes
-        }
-    }
-
-    /// The whole record of a listed work.
-    func record(of entry: ListingEntry, in key: StoredKey) throws(DatabaseError) -> ListedWork? {
-        let variant = StoredVariant(view)
-        return try guarded { connection throws(DatabaseError) in
-            try Rows.record(of: entry, in: key, variant, connection)
         }
     }
 

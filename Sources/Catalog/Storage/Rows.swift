@@ -23,7 +23,9 @@ enum Rows {
             .text(variant.text(of: listing.key)), .flag(header.isComplete), .integer(header.nextPage),
             .optional(header.lastPage.map(Int64.init)), .integer(header.entryCount), .integer(header.fetched),
             .blob(bytes(of: header.remaining)))
-        guard let id = try identifier(of: listing.key, variant, in: connection) else { return 0 }
+        let key = variant.text(of: listing.key)
+        guard let id = try connection.first("SELECT id FROM listings WHERE key = ?", .text(key), read: { $0.int64(0) })
+        else { return 0 }
         var newSizes = 0
         for (offset, row) in listing.rows.enumerated() {
             let entry = row.entry
@@ -85,7 +87,7 @@ enum Rows {
                 rendition: row.optionalText(8).flatMap(Rendition.init(rawValue:)) ?? standard, uploaded: row.int64(3))
             let work = view.needsRecords(of: listing) ? judged(row, picture) : nil
             stored.rows.append(
-                StoredRow(
+                ListingRow(
                     entry: ListingEntry(
                         name: row.text(2), rank: Int32(clamping: row.int64(0)), picture: picture,
                         reference: row.text(4), isWithheld: row.int64(5) != 0,
@@ -143,7 +145,9 @@ enum Rows {
             overview.newest[mode] = NewestDay(day: Day(ordinal: row.int(1)), asked: row.int64(2))
         }
         overview.sizes = try connection.first("SELECT count(*) FROM sizes") { $0.int(0) } ?? 0
-        overview.recent = try recentPictures(connection)
+        try connection.rows("SELECT path, opened FROM recent ORDER BY place DESC") { row in
+            overview.recent.append(RecentPicture(path: row.text(0), opened: row.int64(1)))
+        }
         return overview
     }
 
@@ -153,22 +157,10 @@ enum Rows {
             .integer(newest.asked))
     }
 
-    private static func identifier(
-        of key: StoredKey, _ variant: StoredVariant, in connection: Connection
-    ) throws(DatabaseError) -> Int64? {
-        try connection.first("SELECT id FROM listings WHERE key = ?", .text(variant.text(of: key))) { $0.int64(0) }
-    }
-
     // MARK: - Lists of works as bytes
 
     static func bytes(of works: [WorkID]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(works.count * 8)
-        for work in works {
-            let bits = UInt64(bitPattern: work.rawValue)
-            for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: bits >> shift)) }
-        }
-        return bytes
+        works.flatMap { work in (0..<8).map { UInt8(truncatingIfNeeded: work.rawValue >> (8 * $0)) } }
     }
 
     static func works(in bytes: [UInt8]) -> [WorkID] {
@@ -314,16 +306,7 @@ extension Rows {
             """
             DELETE FROM recent WHERE place NOT IN (SELECT place FROM recent ORDER BY place DESC LIMIT ?)
             """,
-            .integer(RecentPictures.bound))
-    }
-
-    /// The recent pictures, newest first.
-    static func recentPictures(_ connection: Connection) throws(DatabaseError) -> [RecentPicture] {
-        var pictures: [RecentPicture] = []
-        try connection.rows("SELECT path, opened FROM recent ORDER BY place DESC") { row in
-            pictures.append(RecentPicture(path: row.text(0), opened: row.int64(1)))
-        }
-        return pictures
+            .integer(RecentPicture.bound))
     }
 
     // MARK: - Where a work is listed

@@ -38,12 +38,14 @@ struct ListingWrite: Sendable {
 
 /// An entry in its stored form.
 struct ListingRow: Sendable {
-    let entry: ListingEntry
-    let previousRank: Int?
-    /// The whole record; nil if it is already stored.
-    let work: Work?
+    var entry: ListingEntry
     /// The picture's size in bytes; 0 if unknown.
     var size: Int64 = 0
+    /// The number of pages of the work that are entries; 1 if only the first page is.
+    var pageCount = 1
+    var previousRank: Int?
+    /// The whole record; nil if it is already stored.
+    var work: Work?
 
     /// The whole record with the entry's ranks; nil if it is already stored.
     var record: ListedWork? {
@@ -65,16 +67,7 @@ struct ListingHeader: Hashable, Sendable {
 }
 
 /// A listing as read from the database.
-typealias StoredListing = (header: ListingHeader, rows: [StoredRow])
-
-/// An entry as read from the database.
-struct StoredRow: Sendable {
-    var entry: ListingEntry
-    /// The size in bytes; 0 if unknown.
-    var size: Int64
-    /// The number of pages of the work that are entries; 1 if only the first page is.
-    var pageCount: Int
-}
+typealias StoredListing = (header: ListingHeader, rows: [ListingRow])
 
 /// The data loaded when the catalog opens.
 struct StoredOverview: Sendable {

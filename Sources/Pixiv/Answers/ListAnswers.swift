@@ -16,24 +16,21 @@ package enum ListAnswers {
         guard !groups.isEmpty else {
             throw .unreadable("pixiv's search has no list of works; pixiv may have changed it.")
         }
-        let list = try readable(WorkList(search: body))
+        var list = try readable(ListingPage(search: body))
         let lastPage = groups.compactMap { $0["lastPage"].number(in: PixivLimits.searchPages) }.max()
         let before = (page - 1) * PixivLimits.worksPerSearchPage
-        if list.works.isEmpty {
-            if page == 1, list.total == 0 {
-                return ListingPage(works: [], total: list.total, hasNext: false, unreadable: 0)
-            }
+        if list.entries.isEmpty {
+            if page == 1, list.total == 0 { return list }
             // A total of 0 after a page that had works is not the end of the list; an end would be stored.
             let isEnd = list.total.map { $0 > 0 && (lastPage.map { page > $0 } ?? false || $0 <= before) } ?? true
             if page > 1, isEnd { throw .pastTheEnd }
             throw .unreadable("pixiv's search shows no works where there should be some; asking again later helps.")
         }
         if let lastPage, page > 1, page > lastPage { throw .pastTheEnd }
-        let hasNext =
+        list.hasNext =
             lastPage.map { page < $0 } ?? list.total.map { $0 > page * PixivLimits.worksPerSearchPage } ?? false
-        return ListingPage(
-            works: list.works, total: list.total, hasNext: hasNext, lastPage: lastPage.map { Int($0) },
-            unreadable: list.unreadable)
+        list.lastPage = lastPage.map { Int($0) }
+        return list
     }
 
     /// Decodes a page of `/ajax/user/<id>/illusts/bookmarks` or `…/illustmanga/tag`.
@@ -45,10 +42,10 @@ package enum ListAnswers {
         guard body["works"].isArray else {
             throw .unreadable("pixiv's list of a user has no works; pixiv may have changed it.")
         }
-        let list = try readable(WorkList(works: body))
-        let hasNext = try hasNext(
-            page: page, of: PixivLimits.worksPerBookmarksPage, total: list.total, isEmpty: list.works.isEmpty)
-        return ListingPage(works: list.works, total: list.total, hasNext: hasNext, unreadable: list.unreadable)
+        var list = try readable(ListingPage(list: body))
+        list.hasNext = try hasNext(
+            page: page, of: PixivLimits.worksPerBookmarksPage, total: list.total, isEmpty: list.entries.isEmpty)
+        return list
     }
 
     /// Decodes a page of `/ajax/series/<id>`: works by their number in the series, the last one first.
@@ -102,7 +99,8 @@ package enum ListAnswers {
             throw noneUnderstood(numbers.elements.count, "works")
         }
         let list = try records(of: numbers.elements, in: body)
-        let works = list.works(numbered: numbers.elements)
+        let known = Dictionary(list.works.map { ($0.id.rawValue, $0) }) { first, _ in first }
+        let works = numbers.elements.compactMap { $0.number.flatMap { known[$0] } }
         let isLast = numbers.elements.isEmpty || body["page"]["isLastPage"].flag == true
         return ListingPage(works: works, hasNext: !isLast, unreadable: list.unreadable)
     }
@@ -112,9 +110,9 @@ package enum ListAnswers {
         guard body["illusts"].isArray, body["nextIds"].isArray || !body["illusts"].elements.isEmpty else {
             throw .unreadable("pixiv's related works have no list; pixiv may have changed them.")
         }
-        let list = try readable(WorkList(entries: body["illusts"].elements))
-        let further = body["nextIds"].elements.compactMap(\.number).filter { $0 > 0 }.map { WorkID(rawValue: $0) }
-        return ListingPage(works: list.works, further: further, unreadable: list.unreadable)
+        var list = try readable(ListingPage(records: body["illusts"].elements))
+        list.further = body["nextIds"].elements.compactMap(\.number).filter { $0 > 0 }.map { WorkID(rawValue: $0) }
+        return list
     }
 
     /// Decodes `/ajax/collection/<id>`: illustrations and manga by their places among the works of the collection.
@@ -207,18 +205,18 @@ package enum ListAnswers {
         return .unreadable("pixiv counts nothing where it counted something; asking again later helps.")
     }
 
-    private static func readable(_ list: WorkList) throws(Failure) -> WorkList {
-        if list.works.isEmpty, list.unreadable > 0 { throw noneUnderstood(list.unreadable, "works") }
+    private static func readable(_ list: ListingPage) throws(Failure) -> ListingPage {
+        if list.entries.isEmpty, list.unreadable > 0 { throw noneUnderstood(list.unreadable, "works") }
         return list
     }
 
     /// The records beside a list that names its works.
-    private static func records(of named: [JSON], in body: JSON) throws(Failure) -> WorkList {
+    private static func records(of named: [JSON], in body: JSON) throws(Failure) -> ListingPage {
         let records = body["thumbnails"]["illust"]
         guard records.isArray || named.isEmpty else {
             throw .unreadable("pixiv's list names works and has no records of them; pixiv may have changed it.")
         }
-        return try readable(WorkList(entries: records.elements))
+        return try readable(ListingPage(records: records.elements))
     }
 
     private static func noneUnderstood(_ count: Int, _ things: String) -> Failure {
@@ -239,6 +237,15 @@ enum TagName {
         return isPlain && ![".", ".."].contains(name) && (1...FileName.longest).contains(name.utf8.count) ? name : nil
     }
 
+    /// The name of a month of bookmarks, `2026-10`; nil for a text that is no month.
+    static func month(_ text: String) -> String? {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let year = Int(parts[0]), let month = Int(parts[1]), (1000...9999).contains(year),
+            (1...12).contains(month)
+        else { return nil }
+        return "\(year)-\(Digits.padded(month, to: 2))"
+    }
+
     /// The tag of a name.
     static func tag(_ name: String) -> String { replacing(slash.name, by: slash.tag, in: name) }
 
@@ -247,25 +254,6 @@ enum TagName {
         for scalar in text.unicodeScalars { scalars.append(scalar == old ? new : scalar) }
         return String(scalars)
     }
-}
-
-/// A month of bookmarks: `2026-10`.
-struct BookmarkMonth {
-    private let year: Int
-    private let month: Int
-
-    init?(_ text: String) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let year = Int(parts[0]), let month = Int(parts[1]), (1000...9999).contains(year),
-            (1...12).contains(month)
-        else { return nil }
-        (self.year, self.month) = (year, month)
-    }
-
-    var name: String { "\(year)-\(month < 10 ? "0" : "")\(month)" }
-
-    /// The month in queries: `202610`.
-    var compact: String { "\(year)\(month < 10 ? "0" : "")\(month)" }
 }
 
 // MARK: - Author answers
@@ -288,11 +276,12 @@ package enum AuthorAnswers {
 
     /// Decodes the records in `/ajax/user/<id>/profile/illusts` and `/ajax/illust/recommend/illusts`; unreadable works are left out
     /// and counted.
-    package static func works(_ body: JSON) throws(Failure) -> WorkList {
+    package static func works(_ body: JSON) throws(Failure) -> ListingPage {
         guard body["works"].isArray || !body["works"].members.isEmpty || body["illusts"].isArray else {
             throw .unreadable("pixiv's answer has no records of works; pixiv may have changed it.")
         }
-        return WorkList(entries: body["works"].members.map(\.value) + body["works"].elements + body["illusts"].elements)
+        return ListingPage(
+            records: body["works"].members.map(\.value) + body["works"].elements + body["illusts"].elements)
     }
 
     /// Decodes the pages in `/ajax/illust/<id>/pages`.
@@ -341,45 +330,27 @@ package enum AuthorAnswers {
     }
 }
 
-// MARK: - Work list
+// MARK: - Works of a list
 
-/// A list of works without ranks: of an author, a search, bookmarks or followed authors.
-package struct WorkList: Hashable, Sendable {
-    /// The works in the order of the answer, each once.
-    package var works: [Work] = []
-    /// The number of works on all pages; nil if the answer does not state it.
-    package var total: Int?
-    /// The number of entries that were left out as unreadable.
-    package var unreadable = 0
-
-    /// Reads entries one by one; advertisement slots and `null` (for works that were not requested) do not count as entries.
-    package init(entries: [JSON]) {
-        var seen: Set<WorkID> = []
-        for entry in entries where entry["isAdContainer"].flag != true && !entry.isNull {
-            guard let work = WorkDecoding.brief(entry) else {
-                unreadable += 1
-                continue
-            }
-            if seen.insert(work.id).inserted { works.append(work) }
-        }
-    }
-
-    /// The works with these numbers, in this order; numbers without a record are left out.
-    func works(numbered numbers: [JSON]) -> [Work] {
-        let works = Dictionary(works.map { ($0.id.rawValue, $0) }) { first, _ in first }
-        return numbers.compactMap { $0.number.flatMap { works[$0] } }
+/// Works without ranks: of an author, a search, bookmarks or followed authors.
+extension ListingPage {
+    /// Reads records one by one; advertisement slots and `null` (for works that were not requested) do not count as entries.
+    package init(records: [JSON]) {
+        let told = records.filter { $0["isAdContainer"].flag != true && !$0.isNull }
+        let works = told.compactMap(WorkDecoding.brief)
+        self.init(works: works.uniqued(by: \.id), unreadable: told.count - works.count)
     }
 
     /// Reads bookmarks (`/ajax/user/<id>/illusts/bookmarks`) and works with a tag (`…/illusts/tag`).
-    package init(works body: JSON) {
-        self.init(entries: body["works"].elements)
+    package init(list body: JSON) {
+        self.init(records: body["works"].elements)
         total = body["total"].count
     }
 
     /// Reads results of a search (`/ajax/search/…`): `illustManga`, or `illust` and `manga` apart.
     package init(search body: JSON) {
         let groups = ["illustManga", "illust", "manga"].map { body[$0] }
-        self.init(entries: groups.flatMap { $0["data"].elements })
+        self.init(records: groups.flatMap { $0["data"].elements })
         let totals = groups.compactMap { $0["total"].count }
         total = totals.isEmpty ? nil : totals.reduce(0, +)
     }

@@ -22,7 +22,7 @@ package enum RankingAnswer {
         // Otherwise works of every kind would be stored permanently under the name of one kind.
         let (name, content) = PixivRankings.query(of: mode)
         let isOther = root["mode"].text.map { $0 != name } ?? false
-        let isOtherContent = root["content"].text.map { $0 != (content?.rawValue ?? "all") } ?? false
+        let isOtherContent = root["content"].text.map { $0 != (content ?? "all") } ?? false
         if isOther || isOtherContent {
             throw PixivSource.facts.needsSignIn(mode)
                 ? .needsSignIn : .unreadable("pixiv answered with another ranking than \(mode.rawValue).")

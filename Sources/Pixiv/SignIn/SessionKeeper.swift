@@ -25,50 +25,18 @@ package final class SessionKeeper: Sendable {
     /// Seconds between two requests with a refused session; the refusal may have been an error of the service.
     private static let recheckInterval: Int64 = 3600
 
-    private let places: [SessionPlace]
-    private let host: String
-    private let now: @Sendable () -> Int64
-    private let report: @Sendable (String) -> Void
-    private let expired: @Sendable () -> Void
+    private let means: SessionMeans?
     private let guarded: Mutex<State>
 
-    /// Follows files.
-    ///
-    /// - Parameters:
-    ///   - places: The possible files; the first that exists is used.
-    ///   - host: The API's host.
-    ///   - now: Returns the current time in Unix seconds.
-    ///   - report: Receives messages for the user, each a sentence; the same message once.
-    ///   - expired: Called when the service stops accepting the session, once until it accepts a session again; must not wait.
-    package init(
-        places: [SessionPlace], host: String, now: @escaping @Sendable () -> Int64,
-        report: @escaping @Sendable (String) -> Void, expired: @escaping @Sendable () -> Void = {}
-    ) {
-        self.places = places
-        self.host = host
-        self.now = now
-        self.report = report
-        self.expired = expired
-        guarded = Mutex(State())
-    }
-
     /// Follows the files that a mount names, if any.
-    convenience init(following means: SessionMeans?) {
-        guard let means else {
-            self.init(nil)
-            return
-        }
-        self.init(
-            places: means.places, host: means.host, now: means.now, report: means.report, expired: means.expired)
+    package init(following means: SessionMeans?) {
+        self.means = means
+        guarded = Mutex(State())
     }
 
     /// Holds one session without a file; nil for no session.
     package init(_ cookie: SessionCookie?) {
-        places = []
-        host = ""
-        now = { 0 }
-        report = { _ in }
-        expired = {}
+        means = nil
         guarded = Mutex(State(cookie: cookie))
     }
 
@@ -86,7 +54,7 @@ package final class SessionKeeper: Sendable {
 
     /// The session for requests that need one; a refused session is returned once an hour.
     func cookieForAccount() -> SessionCookie? {
-        let now = now()
+        let now = means?.now() ?? 0
         return withFiles { state in
             guard state.isExpired else { return state.cookie }
             // A clock set back must not delay the next check for longer.
@@ -110,7 +78,7 @@ package final class SessionKeeper: Sendable {
 
     /// Records that the service refused the session.
     func expire(_ cookie: SessionCookie) {
-        let now = now()
+        let now = means?.now() ?? 0
         let isNews = guarded.withLock { state in
             guard state.cookie == cookie, !state.isExpired else { return false }
             state.isExpired = true
@@ -118,10 +86,10 @@ package final class SessionKeeper: Sendable {
             return true
         }
         guard isNews else { return }
-        report(
+        means?.report(
             "pixiv no longer takes \(cookie): sign in again with `rankfs login`; what is stored and what needs no account "
                 + "works on")
-        expired()
+        means?.expired()
     }
 
     /// Reports that the service accepts the session and still withholds something.
@@ -130,25 +98,26 @@ package final class SessionKeeper: Sendable {
             state.cookie == cookie && state.saidWithheld.insert(what).inserted
         }
         guard isNews else { return }
-        report("pixiv refuses \(what) although it takes \(cookie): switch R-18 on in the settings of the account")
+        means?.report(
+            "pixiv refuses \(what) although it takes \(cookie): switch R-18 on in the settings of the account")
     }
 
     // MARK: Files
 
     private func withFiles<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
         let (value, problem) = guarded.withLock { state in
-            let problem = places.isEmpty ? nil : look(&state)
+            let problem = means.flatMap { look(&state, $0) }
             return (body(&state), problem)
         }
-        if let problem { report(problem) }
+        if let problem { means?.report(problem) }
         return value
     }
 
     /// Reads the state of the files; returns their problem, if it is new.
-    private func look(_ state: inout State) -> String? {
+    private func look(_ state: inout State, _ means: SessionMeans) -> String? {
         var problem: String?
         var found: (place: SessionPlace, stamp: SessionFile.Stamp)?
-        for place in places where found == nil {
+        for place in means.places where found == nil {
             switch SessionFile.stamp(of: place.path) {
             case .success(let stamp): found = (place, stamp)
             case .failure(let error) where place.isExpected:
@@ -160,7 +129,7 @@ package final class SessionKeeper: Sendable {
             state = State(stamp: found?.stamp, problem: state.problem)
             if let found {
                 do {
-                    state.cookie = try SessionCookie.read(found.place, host: host, now: now())
+                    state.cookie = try SessionCookie.read(found.place, host: means.host, now: means.now())
                 } catch {
                     problem = "the session file \(found.place.path) is not used: it \(error.cause)"
                 }

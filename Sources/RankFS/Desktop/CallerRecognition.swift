@@ -21,15 +21,10 @@ final class CallerRecognition: Sendable {
         var isUnknown: Bool
     }
 
-    private struct State {
-        var callers = Callers()
-        /// The waiters to resume when a program visits a directory, by its path.
-        var waiters: [String: [CheckedContinuation<Void, Never>]] = [:]
-    }
-
     let processes: Processes
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let state = Mutex(State())
+    /// The facts, and the waiters to resume when a program visits a directory, by its path.
+    private let state = Mutex((callers: Callers(), waiters: [String: [CheckedContinuation<Void, Never>]]()))
 
     /// - Parameters:
     ///   - processes: The queries about calling programs.

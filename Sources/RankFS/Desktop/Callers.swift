@@ -83,7 +83,7 @@ struct Callers: Sendable {
         /// The directory last opened for no glance, and whether a person went there.
         var place: (path: String, isVisit: Bool)?
         /// The directories with glances, visits and watches, by path.
-        var stays: RecentTable<String, Stay>
+        var stays = RecentTable<String, Stay>(most: Callers.most)
         /// The time at which it last opened or closed an unknown listing.
         var discovery: Instant?
     }
@@ -128,17 +128,18 @@ struct Callers: Sendable {
     /// The sizes that a copy requests one after the other: more of them show that no preload brings them.
     static let mostRequestsOfACopy = 3
 
-    /// The maximum number of values in each table.
-    private let most: Int
-    private var programs: RecentTable<CallingProgram, Facts>
+    /// The maximum number of programs, and of values in each other table but `ways`.
+    static let most = 1000
+
+    private var programs = RecentTable<CallingProgram, Facts>(most: most)
     /// The rounds of glances at children, by the path of the parent.
-    private var rounds: RecentTable<String, Round>
+    private var rounds = RecentTable<String, Round>(most: most)
     /// The times at which the last visit or watch of any program ends, by path.
-    private var attended: RecentTable<String, Instant>
+    private var attended = RecentTable<String, Instant>(most: most)
     /// The pictures recently refused to thumbnailers, with the programs that started those, by path.
-    private var refusals: RecentTable<String, (program: CallingProgram, time: Instant)>
+    private var refusals = RecentTable<String, (program: CallingProgram, time: Instant)>(most: most)
     /// The picture that each thread last found by a further name.
-    private var finds: RecentTable<Int32, (picture: String, name: FurtherName)>
+    private var finds = RecentTable<Int32, (picture: String, name: FurtherName)>(most: most)
     /// The times at which links of `by-date/` to days were last read: file managers then know the pictures by that path.
     private var ways = RecentTable<ListingKey, Instant>(most: mostWays)
     /// The numbers of open directory handles that were read from, by listing.
@@ -146,20 +147,9 @@ struct Callers: Sendable {
     /// The directory of the last size that had to be requested, and the thread that waited for it.
     private var lastSize: (directory: ListingKey, thread: Int32)?
     /// The directories in which threads copy pictures.
-    private var copies: RecentTable<Int32, Copy>
+    private var copies = RecentTable<Int32, Copy>(most: most)
     /// Whether any program identified itself as a file manager.
     private(set) var hasDesktops = false
-
-    /// - Parameter most: The maximum number of programs, and of values in each other table but `ways`.
-    init(most: Int = 1000) {
-        self.most = most
-        programs = RecentTable(most: most)
-        rounds = RecentTable(most: most)
-        attended = RecentTable(most: most)
-        refusals = RecentTable(most: most)
-        finds = RecentTable(most: most)
-        copies = RecentTable(most: most)
-    }
 
     // MARK: - Opened directories
 
@@ -194,7 +184,7 @@ struct Callers: Sendable {
         {
             if glance == .count {
                 round.counting = path
-                if round.counted.count >= most { round.counted = [] }
+                if round.counted.count >= Self.most { round.counted = [] }
                 round.counted.insert(path)
             }
             round.last = now
@@ -438,7 +428,7 @@ struct Callers: Sendable {
     // MARK: -
 
     private func facts(of program: CallingProgram) -> Facts {
-        programs[program] ?? Facts(stays: RecentTable(most: most))
+        programs[program] ?? Facts()
     }
 
     /// The glance for which a program opens a directory that is not watched, during a round of glances.

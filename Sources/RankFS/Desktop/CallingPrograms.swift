@@ -14,7 +14,7 @@ struct Processes: Sendable {
 
     /// The queries of this machine.
     static let system = Processes(
-        program: program(of:), watches: { Watches.contain($1, of: $0) }, arguments: arguments(of:),
+        program: program(of:), watches: { watches($1, of: $0) }, arguments: arguments(of:),
         starters: starters(of:))
 
     /// The maximum number of programs between a file manager and the program it starts: sandboxes, each of which forks.
@@ -167,7 +167,7 @@ enum Thumbnailer: Hashable, Sendable {
 // MARK: - Watches
 
 /// The inodes that a process watches with inotify(7), as listed by proc(5).
-enum Watches {
+extension Processes {
     /// The maximum number of bytes read of one list of watches: enough for an editor that watches ten thousand directories.
     private static let longest = 1 << 20
 
@@ -179,7 +179,7 @@ enum Watches {
     ///   - inode: The inode number, as in stat(2).
     ///   - process: The process that owns the descriptors; only root may inspect the processes of other users.
     /// - Returns: Whether the process watches it.
-    static func contain(_ inode: UInt64, of process: Int32) -> Bool {
+    static func watches(_ inode: UInt64, of process: Int32) -> Bool {
         inotifyDescriptors(of: process).contains { descriptor in
             tells(of: inode, (try? FileBytes.read("/proc/\(process)/fdinfo/\(descriptor)", upTo: longest)) ?? [])
         }

@@ -29,12 +29,8 @@ enum ThumbnailViewer: Sendable {
 /// ## Concurrency
 ///
 /// Any thread may call; the only state is the seeder's.
-final class DirectoryThumbnails: Sendable {
+struct DirectoryThumbnails: Sendable {
     let tree: Tree
-
-    init(_ tree: Tree) {
-        self.tree = tree
-    }
 
     /// The seeder for a caller; nil if no thumbnails are made, or only for another user.
     func seeder(for caller: Caller) -> ThumbnailSeeder? {

@@ -5,12 +5,8 @@ import System
 ///
 /// The first query makes the digests of a whole listing: three thousand for a day, a millisecond or two.
 struct SharedThumbnailNames: Sendable {
-    private struct Names {
-        var listing: Listing
-        /// The number of entries of the listing that were known.
-        var count: Int
-        var indices: [String: Int]
-    }
+    /// A listing, the number of its entries that were known, and their indices by digest.
+    private typealias Names = (listing: Listing, count: Int, indices: [String: Int])
 
     /// The number of listings with kept digests: a person views one directory, and came from another.
     private static let mostListings = 4
@@ -21,7 +17,7 @@ struct SharedThumbnailNames: Sendable {
     mutating func find(_ digest: String, in listing: Listing) -> (index: Int, address: String)? {
         let entries = listing.entries
         // A kept listing keeps its identity.
-        var names = kept[ObjectIdentifier(listing), default: Names(listing: listing, count: 0, indices: [:])]
+        var names = kept[ObjectIdentifier(listing), default: (listing, 0, [:])]
         if names.count != entries.count {
             names.count = entries.count
             names.indices = [:]

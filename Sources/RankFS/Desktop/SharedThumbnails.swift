@@ -55,7 +55,8 @@ struct SharedThumbnailsDirectory: TreeDirectory {
         // Without the picture's length, which may become known between two lookups.
         let thumbnail = Thumbnail(uri: address, size: size, modified: picture.uploaded, length: nil)
         guard let bytes = await tree.bytes(of: thumbnail, listing, index) else { return .absent(.zero) }
-        return .node(.file(SharedThumbnail(listing, index, thumbnail, length: bytes.count)))
+        return .node(
+            .file(SharedThumbnail(listing: listing, index: index, thumbnail: thumbnail, length: bytes.count)))
     }
 
     func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, TreeLimits.frozen) }
@@ -65,20 +66,13 @@ struct SharedThumbnailsDirectory: TreeDirectory {
 }
 
 /// A thumbnail in a directory's shared thumbnails, made for a lookup by name.
-final class SharedThumbnail: TreeFile {
-    private let listing: Listing
+struct SharedThumbnail: TreeFile {
+    let listing: Listing
     /// The index of its picture in the listing.
-    private let index: Int
-    private let thumbnail: Thumbnail
+    let index: Int
+    let thumbnail: Thumbnail
     /// The length of its file, in bytes.
-    private let length: Int
-
-    init(_ listing: Listing, _ index: Int, _ thumbnail: Thumbnail, length: Int) {
-        self.listing = listing
-        self.index = index
-        self.thumbnail = thumbnail
-        self.length = length
-    }
+    let length: Int
 
     var path: TreePath {
         thumbnail.path.split(separator: "/").reduce(.sharedThumbnails(listing.key.path)) { .entry($0, String($1)) }
@@ -86,7 +80,6 @@ final class SharedThumbnail: TreeFile {
 
     func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, TreeLimits.frozen) }
     func knownSize(in tree: Tree) -> SizeAndTime? { (Int64(length), thumbnail.modified) }
-    func size(in tree: Tree) async throws(Failure) -> SizeAndTime { (Int64(length), thumbnail.modified) }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
         guard let bytes = await tree.bytes(of: thumbnail, listing, index) else { throw .absent }

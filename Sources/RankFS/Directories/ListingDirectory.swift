@@ -53,7 +53,7 @@ extension ListingDirectory {
 
     func isCertain(in tree: Tree) -> Bool { key?.kind.facts.mayBeAbsent != true || isStored(in: tree) }
     func opens(in tree: Tree) async -> Bool { isStored(in: tree) }
-    var isRefreshable: Bool { showsPictures }
+    var isRefreshable: Bool { true }
 
     func refresh(in tree: Tree) async throws(Failure) {
         guard let key = try await currentKey(in: tree) else { return }

@@ -37,7 +37,7 @@ struct FolderDirectory: TreeDirectory {
         return kind.facts.mayBeAbsent ? tree.findListing(directory.listed) { _ in directory } : .directory(directory)
     }
 
-    var listsSeen: Bool { kind.facts.seen != nil }
+    var listsSeen: Bool { kind.facts.listsSeen }
 
     /// Returns its names together with the recently seen authors or works.
     ///
@@ -46,11 +46,9 @@ struct FolderDirectory: TreeDirectory {
     func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
         let works = await tree.catalog.recents.seenWorks()
         let seen: Set<ListingKey> =
-            switch kind.facts.seen {
-            case .author: Set(works.compactMap(\.author).filter { $0.rawValue > 0 }.map { .author($0) })
-            case .work: Set(works.map { .work($0.work) })
-            case nil: []
-            }
+            kind == .author
+            ? Set(works.compactMap(\.author).filter { $0.rawValue > 0 }.map { .author($0) })
+            : Set(works.map { .work($0.work) })
         let listed = Set(names.map(\.name))
         let further = seen.filter { !listed.contains($0.path.name) && !tree.catalog.listings.isKnownAbsent($0) }
         return inOrder(names + further.map { $0.directory().named })
@@ -69,28 +67,8 @@ struct KindDirectory: ListingDirectory {
     let path: TreePath
     let listed: ListingKey
 
-    /// The directory of a listing under the normal spelling of its name.
-    init(_ key: ListingKey) {
-        path = key.path
-        listed = key
-    }
-
-    private init(_ path: TreePath, _ key: ListingKey) {
-        self.path = path
-        listed = key
-    }
-
-    /// The directory of a listing under a spelling of its name; nil for a name that no listing of the kind has.
-    init?(_ kind: ListingKind, _ name: String) {
-        path = .listing(kind, name)
-        guard let key = ListingKey(of: path) else { return nil }
-        listed = key
-    }
-
-    private var facts: ListingFacts { listed.kind.facts }
     var key: ListingKey? { listed }
     var showsPictures: Bool { listed.kind.showsPictures }
-    var isRefreshable: Bool { true }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let inner = listed.kind.among else { return tree.findPicture(name, listed, leastDigits: 1) }
@@ -99,12 +77,23 @@ struct KindDirectory: ListingDirectory {
         guard let words = isNamed ? String(validating: name, as: UTF8.self) : EntryName.searchWords(name),
             let key = ListingKey(of: .listing(inner, "\(listed.subject.text)/\(words)"))
         else { return .absent(TreeLimits.changing) }
-        let directory = KindDirectory(path.child(words), key)
+        let directory = KindDirectory(path: path.child(words), listed: key)
         return tree.findListing(key) { _ in directory }
     }
 
-    func refusal(in tree: Tree) -> Failure? { facts.audience == .session ? tree.refusalOfSession : nil }
-    func audience(in tree: Tree) -> Audience { facts.audience }
+    func audience(in tree: Tree) -> Audience { listed.kind.facts.audience }
+}
+
+extension KindDirectory {
+    /// The directory of a listing under the normal spelling of its name.
+    init(_ key: ListingKey) { self.init(path: key.path, listed: key) }
+
+    /// The directory of a listing under a spelling of its name; nil for a name that no listing of the kind has.
+    init?(_ kind: ListingKind, _ name: String) {
+        let path = TreePath.listing(kind, name)
+        guard let key = ListingKey(of: path) else { return nil }
+        self.init(path: path, listed: key)
+    }
 }
 
 /// A directory in the root that shows a listing of the signed-in user, `bookmarks/` and `following/`, or the only one of its kind.
@@ -116,7 +105,6 @@ struct SessionDirectory: ListingDirectory {
     var path: TreePath { .own(kind) }
     var key: ListingKey? { nil }
     var showsPictures: Bool { kind.showsPictures }
-    var isRefreshable: Bool { true }
     var isSecret: Bool { kind.facts.isSecret }
     func isThere(in tree: Tree) -> Bool {
         let isAbsent =
@@ -155,12 +143,7 @@ extension Tree {
 struct AuthorDirectory: ListingDirectory {
     let author: UserID
     /// The time of its listing's last change, in Unix seconds, if known.
-    private let modified: Int64?
-
-    init(_ author: UserID, modified: Int64? = nil) {
-        self.author = author
-        self.modified = modified
-    }
+    let modified: Int64?
 
     var path: TreePath { .author(author) }
     var key: ListingKey? { .author(author) }
@@ -187,7 +170,7 @@ struct AuthorDirectory: ListingDirectory {
 
     /// The files made from the service's data about an author.
     private func files(in tree: Tree) -> [any TreeFile] {
-        tree.source.can(.profiles) ? [ProfileFile(author: author), AvatarFile(author: author)] : []
+        tree.source.can(.profiles) ? [RecordFile.profile(of: author), AvatarFile(author: author)] : []
     }
 
     func modified(in tree: Tree) -> Int64 {
@@ -208,16 +191,16 @@ struct WorkDirectory: ListingDirectory {
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         if let bridge = findBridge(name, in: tree) { return bridge }
-        let isMade = WorkFiles.of(work, isAnimation: tree.source.can(.animations)).contains {
+        let isMade = tree.files(of: work, isAnimation: tree.source.can(.animations)).contains {
             $0.name.utf8.elementsEqual(name)
         }
         guard isMade || EntryName.mayBeInWork(name, extensions: tree.source.description.fileExtensions) else {
             return .absent(TreeLimits.frozen)
         }
-        if let listing = tree.catalog.listings.loaded(.work(work)) { return find(name, isMade: isMade, in: listing) }
+        if let listing = tree.catalog.listings.loaded(.work(work)) { return find(name, isMade, in: listing, tree) }
         return .unknown { () async throws(Failure) in
             guard let listing = try await tree.listing(.work(work)) else { return .absent(TreeLimits.changing) }
-            return find(name, isMade: isMade, in: listing)
+            return find(name, isMade, in: listing, tree)
         }
     }
 
@@ -237,9 +220,10 @@ struct WorkDirectory: ListingDirectory {
         }
     }
 
-    private func find(_ name: [UInt8], isMade: Bool, in listing: Listing) -> LookupResult {
+    private func find(_ name: [UInt8], _ isMade: Bool, in listing: Listing, _ tree: Tree) -> LookupResult {
         if isMade {
-            let file = WorkFiles.of(work, isAnimation: listing.isAnimation).first { $0.name.utf8.elementsEqual(name) }
+            let files = tree.files(of: work, isAnimation: listing.isAnimation)
+            let file = files.first { $0.name.utf8.elementsEqual(name) }
             return file.map { .node(.file($0)) } ?? .absent(TreeLimits.changing)
         }
         return listing.index(named: name).map { .node(.picture(listing, Int32($0))) } ?? .absent(TreeLimits.changing)
@@ -249,7 +233,7 @@ struct WorkDirectory: ListingDirectory {
     func learnExtras(in tree: Tree) async { await tree.learnBridge(of: work) }
 
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] {
-        let files: [NamedNode] = WorkFiles.of(work, isAnimation: listing.isAnimation).map { ($0.name, .file($0)) }
+        let files: [NamedNode] = tree.files(of: work, isAnimation: listing.isAnimation).map { ($0.name, .file($0)) }
         return files + (tree.bridge(of: work).map { [($0.name, .link(.bridge(work, $0)))] } ?? [])
     }
 }
@@ -272,7 +256,7 @@ extension ListingKey {
         if let (mode, day) = ranking { return DayDirectory(mode, day) }
         if let mode { return LatestDirectory(mode: mode) }
         return switch kind {
-        case .author: AuthorDirectory(user, modified: modified)
+        case .author: AuthorDirectory(author: user, modified: modified)
         case .work: WorkDirectory(work: work)
         case _ where kind.facts.place == .root: SessionDirectory(kind: kind)
         default: KindDirectory(self)

@@ -106,22 +106,14 @@ struct DatesDirectory: TreeDirectory {
             return tree.published(mode).contains(day)
                 ? .node(.link(.dated(mode, day))) : .absent(TreeLimits.unpublished)
         case .dates(let found):
-            return isPublished(found, in: tree)
+            return Self.newest(below: found, in: tree) != nil
                 ? .directory(DatesDirectory(folder: found)) : .absent(TreeLimits.unpublished)
         default: return .absent(TreeLimits.frozen)
         }
     }
 
-    private func isPublished(_ folder: DateFolder, in tree: Tree) -> Bool {
-        switch folder {
-        case .all, .mode: true
-        case .year(let mode, let year): tree.published(mode).years.contains(year)
-        case .month(let mode, let year, let month): tree.published(mode).newest(of: year, month) != nil
-        }
-    }
-
-    /// The newest day reached through the directory; nil if there is none, and for the directory of all rankings.
-    private func newest(in tree: Tree) -> Day? {
+    /// The newest day reached through a directory; nil if there is none, and for the directory of all rankings.
+    private static func newest(below folder: DateFolder, in tree: Tree) -> Day? {
         switch folder {
         case .all: nil
         case .mode(let mode): tree.catalog.days.newestListed(of: mode)
@@ -133,8 +125,8 @@ struct DatesDirectory: TreeDirectory {
 
     /// The time at which its newest day appeared: stable for past periods.
     func modified(in tree: Tree) -> Int64 {
-        guard let day = newest(in: tree), let mode = folder.mode else { return tree.newestPublication }
-        return tree.publication(of: day, in: mode)
+        let day = Self.newest(below: folder, in: tree)
+        return day.flatMap { day in folder.mode.map { tree.publication(of: day, in: $0) } } ?? tree.newestPublication
     }
 
     func lifetime(in tree: Tree) -> Lifetime {
@@ -154,8 +146,6 @@ struct DatesDirectory: TreeDirectory {
         case .month(let mode, _, _): days.contains { DateFolder(of: mode, $0) == folder }
         }
     }
-
-    var isSearchedLast: Bool { true }
 
     func mayHold(_ number: UInt64) -> Bool {
         guard case .month = folder else { return true }
@@ -178,10 +168,7 @@ struct DayDirectory: ListingDirectory {
     let mode: RankingMode
     let shown: Day
 
-    init(_ mode: RankingMode, _ day: Day) {
-        self.mode = mode
-        shown = day
-    }
+    init(_ mode: RankingMode, _ day: Day) { (self.mode, shown) = (mode, day) }
 
     var path: TreePath { .day(mode, shown) }
     var order: InodeOrder? { .day(shown) }

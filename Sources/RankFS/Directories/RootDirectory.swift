@@ -96,6 +96,9 @@ enum DirectoryKinds {
         + [.directory(RecentDirectory()), .file(RandomPicture())]
         + ListingKind.allCases.filter { $0.facts.ownName != nil }.map { .directory(SessionDirectory(kind: $0)) }
 
+    /// The directory that a search for a number visits last, because it has many entries below it.
+    static let searchedLast = Node.directory(DatesDirectory(folder: .all))
+
     /// The directory with a path; nil for a path that no directory has by its form.
     static func directory(at path: TreePath) -> (any TreeDirectory)? {
         switch path {

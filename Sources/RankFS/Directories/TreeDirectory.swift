@@ -41,8 +41,6 @@ protocol TreeDirectory: TreeEntry {
     func refresh(in tree: Tree) async throws(Failure)
     /// Returns the directories that the kernel must drop as well when this one has changed.
     func changing(with tree: Tree) -> [any TreeDirectory]
-    /// Whether a search for a number visits it last, because it has many entries below it.
-    var isSearchedLast: Bool { get }
     /// Whether one of its entries may have an inode number.
     func mayHold(_ number: UInt64) -> Bool
 }
@@ -60,7 +58,6 @@ extension TreeDirectory {
     var isRefreshable: Bool { false }
     func refresh(in tree: Tree) async throws(Failure) {}
     func changing(with tree: Tree) -> [any TreeDirectory] { [] }
-    var isSearchedLast: Bool { false }
     func mayHold(_ number: UInt64) -> Bool { true }
 }
 

@@ -114,16 +114,12 @@ final class AnimationFile: Sendable {
             guard case .file(let file, let place, let length, _) = found, length > 0 else {
                 throw .damaged("the archive ends before its announced length")
             }
-            bytes += try copy(file, place, length)
-        }
-        return bytes
-    }
-
-    private static func copy(_ file: StoredFile, _ place: Int64, _ count: Int) throws(Failure) -> [UInt8] {
-        let file = try file.picture()
-        defer { withExtendedLifetime(file) {} }
-        guard let bytes = try? FileBytes.read(file.descriptor, at: place, count: count), bytes.count == count else {
-            throw .unusable("a stored archive cannot be read; check the disk")
+            let open = try file.picture()
+            defer { withExtendedLifetime(open) {} }
+            guard let part = try? FileBytes.read(open.descriptor, at: place, count: length), part.count == length else {
+                throw .unusable("a stored archive cannot be read; check the disk")
+            }
+            bytes += part
         }
         return bytes
     }

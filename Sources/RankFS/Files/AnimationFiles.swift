@@ -11,19 +11,17 @@ import System
 ///
 /// Any task may call. The renderer encodes one animation at a time, and continues after its caller has left.
 struct AnimationFiles: Sendable {
-    private let tree: Tree
+    let tree: Tree
 
     /// The renditions in which frames are encoded.
     static let encoded: [Rendition] = [.webp, .gif]
     /// The maximum size of an animation, in bytes; the largest archives served have some 40 MB.
     private static let bound = 64 << 20
 
-    init(_ tree: Tree) {
-        self.tree = tree
+    /// The path of an animation in a rendition.
+    static func path(of work: WorkID, _ rendition: Rendition) -> TreePath {
+        .entry(.work(work), "ugoira.\(rendition == .matroska ? "mkv" : rendition.rawValue)")
     }
-
-    /// The path of an animation's frames as Matroska.
-    static func matroskaPath(of work: WorkID) -> TreePath { .entry(.work(work), "ugoira.mkv") }
 
     /// The identity of a rendition made from a work's animation; nil if the listing has no animation.
     static func picture(_ rendition: Rendition, in listing: Listing) -> PictureID? {
@@ -39,12 +37,12 @@ struct AnimationFiles: Sendable {
         }
         let entry = listing.entries[index]
         let work = entry.picture.work
-        let record = try await record(of: work)
+        let record = try await tree.catalog.records.animation(of: work)
         let length = try await tree.askedSize(listing, index, wholeListing: false)
         let archive: OpenPicture
         let request = PictureRequest(
             id: entry.picture, location: try tree.location(of: entry), size: length,
-            isPrivate: tree.configuration.isPrivate(listing.key), path: { Self.matroskaPath(of: work).text })
+            isPrivate: tree.configuration.isPrivate(listing.key), path: { Self.path(of: work, .matroska).text })
         archive = try tree.cache.open(request, neighbours: nil)
         let title = await tree.catalog.records.listedWork(work)?.title ?? ""
         let file: AnimationFile
@@ -61,22 +59,10 @@ struct AnimationFiles: Sendable {
         return file
     }
 
-    private func record(of work: WorkID) async throws(Failure) -> AnimationRecord {
-        try await tree.catalog.records.animation(of: work)
-    }
-
-    /// The length of the Matroska file at its last layout, in bytes; nil if it was never laid out.
-    func storedMatroskaSize(of listing: Listing) async -> Int64? {
-        guard let picture = Self.picture(.matroska, in: listing) else { return nil }
+    /// The length of a film when it was last made or laid out, in bytes; nil if it never was.
+    func storedSize(_ rendition: Rendition, of listing: Listing) async -> Int64? {
+        guard let picture = Self.picture(rendition, in: listing) else { return nil }
         return await tree.catalog.sizes.stored(of: picture)
-    }
-
-    /// The length of the Matroska file in bytes.
-    func matroskaSize(of listing: Listing) async throws(Failure) -> Int64 {
-        if let size = await storedMatroskaSize(of: listing) { return size }
-        let file = try await matroska(of: listing)
-        defer { file.close() }
-        return file.layout.length
     }
 
     /// Opens an encoded file if it is stored; nil if it must be made.
@@ -116,7 +102,7 @@ struct AnimationFiles: Sendable {
         do throws(Failure) {
             let file = try await matroska(of: listing)
             defer { file.close() }
-            let record = try await record(of: picture.work)
+            let record = try await tree.catalog.records.animation(of: picture.work)
             // The frames make up nearly all of the file.
             guard file.layout.length <= Self.bound else { throw .unusable(MediaError.tooLarge(bound: Self.bound).text) }
             let bytes: [UInt8]

@@ -38,17 +38,8 @@ extension HelperFile: TreeFile {
         return (Int64(length), tree.newestPublication)
     }
 
-    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
-        guard let size = knownSize(in: tree) else { throw .absent }
-        return size
-    }
-
     func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile? {
         .text(text(toOwner: toOwner, in: tree), isLive: isLive)
-    }
-
-    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        .text(text(toOwner: false, in: tree), isLive: isLive)
     }
 
     private func text(toOwner: Bool, in tree: Tree) -> [UInt8] {

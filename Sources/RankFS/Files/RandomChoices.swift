@@ -23,15 +23,7 @@ struct RandomChoices: Sendable {
     /// The maximum number of remembered programs.
     static let most = 1000
 
-    private struct Held {
-        var choice: Choice
-        let chosen: ContinuousClock.Instant
-        var looked: ContinuousClock.Instant
-
-        func isOver(_ now: ContinuousClock.Instant) -> Bool {
-            looked.duration(to: now) > RandomChoices.pause || chosen.duration(to: now) > RandomChoices.longest
-        }
-    }
+    private typealias Held = (choice: Choice, chosen: ContinuousClock.Instant, looked: ContinuousClock.Instant)
 
     private var held = RecentTable<Int32, Held>(most: most)
     /// The last chosen picture, for any program.
@@ -44,14 +36,18 @@ struct RandomChoices: Sendable {
     ///   - now: The present time.
     /// - Returns: The choice, or nil.
     mutating func choice(for processes: [Int32], now: ContinuousClock.Instant) -> Choice? {
-        guard let process = processes.first(where: { held[$0]?.isOver(now) == false }) else { return nil }
+        guard let process = processes.first(where: { holds(held[$0], now) }) else { return nil }
         held[process]?.looked = now
         return held[process]?.choice
     }
 
+    private func holds(_ held: Held?, _ now: ContinuousClock.Instant) -> Bool {
+        held.map { $0.looked.duration(to: now) <= Self.pause && $0.chosen.duration(to: now) <= Self.longest } ?? false
+    }
+
     /// Holds a choice for a program.
     mutating func hold(_ choice: Choice, for process: Int32, now: ContinuousClock.Instant) {
-        held[process] = Held(choice: choice, chosen: now, looked: now)
+        held[process] = (choice, now, now)
         last = choice.picture
     }
 }

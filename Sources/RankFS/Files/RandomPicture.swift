@@ -7,8 +7,6 @@ import Synchronization
 /// `random.jpg` as the root lists it: a stored picture, chosen at the lookup by a program.
 struct RandomPicture: TreeFile {
     var path: TreePath { .random }
-    func size(in tree: Tree) async throws(Failure) -> SizeAndTime { throw .absent }
-    func opened(in tree: Tree) async throws(Failure) -> OpenedFile { throw .absent }
 }
 
 extension Tree {

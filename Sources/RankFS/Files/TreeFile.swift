@@ -62,7 +62,13 @@ extension TreeFile {
     func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.changing, TreeLimits.changing) }
     func knownSize(in tree: Tree) -> SizeAndTime? { nil }
     func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile? { nil }
+    func opened(in tree: Tree) async throws(Failure) -> OpenedFile { throw .absent }
     var encoded: (work: WorkID, rendition: Rendition)? { nil }
+
+    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
+        guard let size = knownSize(in: tree) else { throw .absent }
+        return size
+    }
 }
 
 // MARK: - Stand in

@@ -4,104 +4,91 @@ import ImageCache
 import Rankings
 import Render
 
-/// The files made from the service's data about a work, beside its pages.
-enum WorkFiles {
-    static func of(_ work: WorkID, isAnimation: Bool) -> [any TreeFile] {
-        isAnimation
-            ? [InfoFile(work: work), MatroskaFile(work: work)]
-                + AnimationFiles.encoded.map { EncodedFile(work: work, rendition: $0) }
-            : [InfoFile(work: work)]
+extension Tree {
+    /// The files made from the service's data about a work, beside its pages.
+    func files(of work: WorkID, isAnimation: Bool) -> [any TreeFile] {
+        let films = isAnimation ? [.matroska] + AnimationFiles.encoded : []
+        return [RecordFile.info(of: work)] + films.map { FilmFile(work: work, rendition: $0) }
     }
 }
 
 /// A file whose text is a record of the catalogue.
-protocol RecordFile: TreeFile {
-    /// The record, stored or requested.
-    func text(in tree: Tree) async throws(Failure) -> StoredText
-}
+struct RecordFile: TreeFile {
+    let path: TreePath
+    /// Returns the record, stored or requested.
+    private let text: @Sendable (Tree) async throws(Failure) -> StoredText
+    /// Returns whether the record is known without a request.
+    private let isStored: @Sendable (Tree) async -> Bool
 
-extension RecordFile {
+    /// `info.json`: the full record of a work.
+    static func info(of work: WorkID) -> RecordFile {
+        RecordFile(path: .entry(.work(work), "info.json")) { tree throws(Failure) in
+            let pages = try await tree.listing(ofWork: work).entries.map(\.name)
+            return try await tree.catalog.records.details(of: work, pages: pages)
+        } isStored: {
+            await $0.catalog.records.hasDetails(of: work)
+        }
+    }
+
+    /// `profile.json`: the profile of an author.
+    static func profile(of author: UserID) -> RecordFile {
+        RecordFile(path: .entry(.author(author), "profile.json")) { tree throws(Failure) in
+            try await tree.catalog.records.profile(of: author)
+        } isStored: {
+            (try? await $0.catalog.records.profile(of: author)) != nil
+        }
+    }
+
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
-        let text = try await text(in: tree)
+        let text = try await text(tree)
         return (Int64(text.text.utf8.count), text.changed)
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
         // The length cached by the kernel may be shorter than the new text.
-        .text(Array(try await text(in: tree).text.utf8), isLive: true)
+        .text(Array(try await text(tree).text.utf8), isLive: true)
     }
+
+    func opens(in tree: Tree) async -> Bool { await isStored(tree) }
 }
 
-/// `info.json`: the full record of a work.
-struct InfoFile: RecordFile {
+/// An animation as a film: `ugoira.mkv` has its frames without new encoding, `ugoira.webp` and `ugoira.gif` are one moving picture.
+struct FilmFile: TreeFile {
     let work: WorkID
-
-    var path: TreePath { .entry(.work(work), "info.json") }
-
-    func text(in tree: Tree) async throws(Failure) -> StoredText {
-        let pages = try await tree.listing(ofWork: work).entries.map(\.name)
-        return try await tree.catalog.records.details(of: work, pages: pages)
-    }
-
-    func opens(in tree: Tree) async -> Bool { await tree.catalog.records.hasDetails(of: work) }
-}
-
-/// `ugoira.mkv`: an animation's frames as Matroska, without new encoding.
-struct MatroskaFile: TreeFile {
-    let work: WorkID
-
-    var path: TreePath { AnimationFiles.matroskaPath(of: work) }
-
-    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
-        let listing = try await tree.listing(ofWork: work)
-        return (try await AnimationFiles(tree).matroskaSize(of: listing), listing.modified)
-    }
-
-    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        let listing = try await tree.listing(ofWork: work)
-        let told = await AnimationFiles(tree).storedMatroskaSize(of: listing)
-        let animation = try await AnimationFiles(tree).matroska(of: listing)
-        return .animation(animation, isAsTold: told == nil || told == animation.layout.length)
-    }
-
-    func opens(in tree: Tree) async -> Bool {
-        guard let listing = await tree.catalog.listings.stored(.work(work)) else { return false }
-        return await tree.hasFrames(listing, of: work)
-    }
-}
-
-/// `ugoira.webp`, `ugoira.gif`: an animation as one moving picture.
-struct EncodedFile: TreeFile {
-    let work: WorkID
-    /// One of `AnimationFiles.encoded`.
+    /// Matroska, or one of `AnimationFiles.encoded`.
     let rendition: Rendition
 
-    var path: TreePath { .entry(.work(work), "ugoira.\(rendition.rawValue)") }
-    var encoded: (work: WorkID, rendition: Rendition)? { (work, rendition) }
+    var path: TreePath { AnimationFiles.path(of: work, rendition) }
+    var encoded: (work: WorkID, rendition: Rendition)? { rendition == .matroska ? nil : (work, rendition) }
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
-        let listing = try await tree.listing(ofWork: work)
-        if let picture = AnimationFiles.picture(rendition, in: listing),
-            let size = await tree.catalog.sizes.stored(of: picture)
-        {
-            return (size, listing.modified)
+        let (films, listing) = (AnimationFiles(tree: tree), try await tree.listing(ofWork: work))
+        if let size = await films.storedSize(rendition, of: listing) { return (size, listing.modified) }
+        guard rendition == .matroska else {
+            return (Int64(try await films.encoded(rendition, of: listing).count), listing.modified)
         }
-        return (Int64(try await AnimationFiles(tree).encoded(rendition, of: listing).count), listing.modified)
+        let film = try await films.matroska(of: listing)
+        defer { film.close() }
+        return (film.layout.length, listing.modified)
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        let listing = try await tree.listing(ofWork: work)
-        if let stored = try AnimationFiles(tree).stored(rendition, of: listing) {
+        let (films, listing) = (AnimationFiles(tree: tree), try await tree.listing(ofWork: work))
+        if rendition == .matroska {
+            let told = await films.storedSize(rendition, of: listing)
+            let film = try await films.matroska(of: listing)
+            return .animation(film, isAsTold: told == nil || told == film.layout.length)
+        }
+        if let stored = try films.stored(rendition, of: listing) {
             return .picture(stored.picture, size: stored.size)
         }
-        return .text(try await AnimationFiles(tree).encoded(rendition, of: listing), isLive: false)
+        return .text(try await films.encoded(rendition, of: listing), isLive: false)
     }
 
     func opens(in tree: Tree) async -> Bool {
         guard let listing = await tree.catalog.listings.stored(.work(work)) else { return false }
-        if let made = AnimationFiles.picture(rendition, in: listing), tree.cache.storedSize(of: made) != nil {
-            return true
-        }
+        let made = AnimationFiles.picture(rendition, in: listing)
+        if made.flatMap(tree.cache.storedSize) != nil { return true }
         return await tree.hasFrames(listing, of: work)
     }
 }
@@ -121,19 +108,6 @@ extension Tree {
 }
 
 // MARK: - Author files
-
-/// `profile.json`: the profile of an author.
-struct ProfileFile: RecordFile {
-    let author: UserID
-
-    var path: TreePath { .entry(.author(author), "profile.json") }
-
-    func text(in tree: Tree) async throws(Failure) -> StoredText {
-        try await tree.catalog.records.profile(of: author)
-    }
-
-    func opens(in tree: Tree) async -> Bool { (try? await tree.catalog.records.profile(of: author)) != nil }
-}
 
 /// `avatar.jpg`: the picture of an author, or a drawn one.
 struct AvatarFile: TreeFile {

@@ -4,29 +4,28 @@ import ImageCache
 import Rankings
 import Synchronization
 
-/// An open picture, and the way it was opened.
-final class PictureHandle: Sendable {
+/// A picture that is open in the cache.
+struct OpenedPicture: Sendable {
     let picture: OpenPicture
     let node: Node
-    /// The size that `stat` showed when it was opened, in bytes.
-    let size: Int64
-    /// Whether a download in progress only announced that size: the picture may then end before or after it.
-    let isAnnounced: Bool
+    /// The size that `stat` showed when it was opened; the picture may end before or after one that a download only announced.
+    let size: KnownSize
+    /// Whether reading it moves it to the front of `recent/`.
+    var isNoted = false
+}
+
+/// A picture that a program has open, and the way it was opened.
+final class PictureHandle: Sendable {
+    let opened: OpenedPicture
     /// Whether its reads bypass the kernel's pages, except for reads of a mapping.
     let isDirect: Bool
-    /// Whether reading it moves it to the front of `recent/`.
-    let isNoted: Bool
     private let wasAsked = Atomic(false)
     /// The era of ``PageVersions`` in which its settled version was admitted to the kernel's pages; 0 for none.
     private let admittedIn = Atomic<UInt64>(0)
 
-    init(_ picture: OpenPicture, node: Node, size: Int64, isAnnounced: Bool, isDirect: Bool, isNoted: Bool) {
-        self.picture = picture
-        self.node = node
-        self.size = size
-        self.isAnnounced = isAnnounced
+    init(_ opened: OpenedPicture, isDirect: Bool) {
+        self.opened = opened
         self.isDirect = isDirect
-        self.isNoted = isNoted
     }
 
     /// Whether no read has arrived: the reader got all bytes from the kernel's pages.
@@ -49,8 +48,8 @@ final class PictureHandle: Sendable {
     /// announced, the picture itself knows its end: it may lie after the size, and the kernel then queries the size again.
     func count(at offset: Int64, wanted: Int) -> Int? {
         guard offset >= 0, wanted > 0 else { return nil }
-        if isAnnounced { return wanted }
-        return offset < size ? Int(min(Int64(wanted), size - offset)) : nil
+        if opened.size.isAnnounced { return wanted }
+        return offset < opened.size.bytes ? Int(min(Int64(wanted), opened.size.bytes - offset)) : nil
     }
 
     /// Records that bytes of it were sent.
@@ -137,35 +136,31 @@ final class DirectoryView: Sendable {
     let directory: any TreeDirectory
     /// The role and the program of the open.
     let opening: CallerRecognition.Opening
-    /// The state of a glance.
+    /// The state of the handle.
     ///
-    /// `from` is the directory in which the glancing program saw this one, nil once reported; `ends` counts the reports to the
-    /// reader that there are no more entries.
-    private let glance: Mutex<(from: String?, ends: Int)>
-    private let shown: Mutex<Content>
-    private let isRead = Mutex(false)
-    private let lastViewer = Mutex(ThumbnailViewer.none)
+    /// Of a glance, `from` is the directory in which the glancing program saw this one, nil once reported; `ends` counts the reports to
+    /// the reader that there are no more entries.
+    private let state: Mutex<(content: Content, viewer: ThumbnailViewer, wasRead: Bool, from: String?, ends: Int)>
 
     init(_ directory: any TreeDirectory, _ content: Content, _ opening: CallerRecognition.Opening) {
         self.directory = directory
         self.opening = opening
-        shown = Mutex(content)
-        glance = Mutex((opening.role.isGlance ? opening.parent : nil, 0))
+        state = Mutex((content, .none, false, opening.role.isGlance ? opening.parent : nil, 0))
     }
 
     /// The origin of its entries; replaced when it is rewound.
     var content: Content {
-        get { shown.withLock { $0 } }
-        set { shown.withLock { $0 = newValue } }
+        get { state.withLock { $0.content } }
+        set { state.withLock { $0.content = newValue } }
     }
 
     /// Whether it has been read from.
-    var wasRead: Bool { isRead.withLock { $0 } }
+    var wasRead: Bool { state.withLock { $0.wasRead } }
 
     /// The kind of its present reader.
     var viewer: ThumbnailViewer {
-        get { lastViewer.withLock { $0 } }
-        set { lastViewer.withLock { $0 = newValue } }
+        get { state.withLock { $0.viewer } }
+        set { state.withLock { $0.viewer = newValue } }
     }
 
     /// Records that a reader reached the end or closed the directory.
@@ -173,19 +168,19 @@ final class DirectoryView: Sendable {
     /// Returns the directory in which the reader saw this one, if the glance is over now. GIO comes to the end twice: it reads up
     /// to a thousand names, then all their attributes, then the rest (glocalfileenumerator.c).
     func endGlance(isClosed: Bool) -> String? {
-        glance.withLock { glance in
-            glance.ends += isClosed ? 2 : 1
-            guard glance.ends > 1 else { return nil }
-            defer { glance.from = nil }
-            return glance.from
+        state.withLock { state in
+            state.ends += isClosed ? 2 : 1
+            guard state.ends > 1 else { return nil }
+            defer { state.from = nil }
+            return state.from
         }
     }
 
     /// Records a read; true for the first one.
     func noteRead() -> Bool {
-        isRead.withLock { isRead in
-            defer { isRead = true }
-            return !isRead
+        state.withLock { state in
+            defer { state.wasRead = true }
+            return !state.wasRead
         }
     }
 }

@@ -16,11 +16,8 @@ final class InodeTable: Sendable {
     /// No inode: for attributes that are determined before the inode is counted.
     static let none: UInt64 = 0
 
-    struct Slot {
-        var node: Node
-        /// The number of replies that named this inode and were not yet taken back by FORGET.
-        var lookups: UInt64
-    }
+    /// A node, and the number of replies that named it and were not yet taken back by FORGET.
+    typealias Slot = (node: Node, lookups: UInt64)
 
     fileprivate struct State {
         var slots: [UInt64: Slot] = [:]
@@ -34,7 +31,7 @@ final class InodeTable: Sendable {
     /// - Parameter ownNumber: Returns the number of a node; differs from the default only in tests.
     init(ownNumber: @escaping @Sendable (Node) -> UInt64 = { $0.inodeNumber }) {
         self.ownNumber = ownNumber
-        state.withLock { $0.slots[Self.root] = Slot(node: .root, lookups: 1) }
+        state.withLock { $0.slots[Self.root] = (.root, 1) }
     }
 
     /// The number of inodes that the kernel knows, including the root.
@@ -54,15 +51,15 @@ final class InodeTable: Sendable {
         return state.withLock { $0.number(node, own: own) }
     }
 
-    /// Counts one more reply that names the node, and returns its number.
+    /// Counts one more reply that names the node.
     ///
     /// Call it before replying: the kernel may forget the inode before the reply returns.
-    func adopt(_ node: Node) -> UInt64 {
-        adopt(node, number: nil)
-    }
-
-    /// As ``adopt(_:)``, with the node's own number if that is known already.
-    func adopt(_ node: Node, number: UInt64?) -> UInt64 {
+    ///
+    /// - Parameters:
+    ///   - node: The node.
+    ///   - number: The node's own number if that is known already.
+    /// - Returns: The number of the node.
+    func adopt(_ node: Node, number: UInt64? = nil) -> UInt64 {
         if node.isRoot { return Self.root }
         let own = number ?? ownNumber(node)
         return state.withLock { state in
@@ -72,7 +69,7 @@ final class InodeTable: Sendable {
                 slot.lookups += 1
                 state.slots[number] = slot
             } else {
-                state.slots[number] = Slot(node: node, lookups: 1)
+                state.slots[number] = (node, 1)
             }
             return number
         }

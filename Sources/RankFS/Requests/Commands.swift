@@ -19,11 +19,11 @@ extension RankFileSystem {
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
             let count =
                 switch command {
-                case .pin, .lacking: await self.perform(command, on: try await self.pictures(of: node), openers: 0)
-                case .unpin, .evict:
-                    await self.perform(
-                        command, on: await self.knownPictures(of: node), openers: !isNamed && node.kind == .file ? 1 : 0
-                    )
+                case .pin: self.pin(try await self.pictures(of: node))
+                case .lacking: await self.tree.cache.lacking(try await self.pictures(of: node))
+                case .unpin: await self.knownPictures(of: node).count { self.tree.cache.setPinned(false, $0) }
+                case .evict:
+                    self.evict(await self.knownPictures(of: node), openers: !isNamed && node.kind == .file ? 1 : 0)
                 case .refresh: try await self.refresh(node, inode: inode)
                 case .forget: self.forget(node, inode: inode)
                 case .unshare: try await self.unshare(node, inode: inode)
@@ -62,15 +62,13 @@ extension RankFileSystem {
         }
     }
 
-    private func perform(_ command: MountCommand, on pictures: [PictureID], openers: Int) async -> Int {
-        switch command {
-        case .pin: pictures.forEach { tree.cache.setPinned(true, $0) }
-        case .unpin: return pictures.count { tree.cache.setPinned(false, $0) }
-        case .evict: return pictures.count { tree.cache.evict($0, openers: openers) }
-        case .lacking: return await tree.cache.lacking(pictures)
-        case .refresh, .forget, .unshare: break
-        }
+    private func pin(_ pictures: [PictureID]) -> Int {
+        for picture in pictures { tree.cache.setPinned(true, picture) }
         return pictures.count
+    }
+
+    private func evict(_ pictures: [PictureID], openers: Int) -> Int {
+        pictures.count { tree.cache.evict($0, openers: openers) }
     }
 
     // MARK: - Listings
@@ -111,7 +109,7 @@ extension RankFileSystem {
         if case .picture = node {
             let pictures = try await pictures(of: node)
             let removed = try await tier.forgetPictures(pictures)
-            _ = await perform(.evict, on: pictures, openers: 1)
+            _ = evict(pictures, openers: 1)
             return removed
         }
         guard let key = try await pictureListing(of: node)?.currentKey(in: tree) else { return 0 }
@@ -122,10 +120,7 @@ extension RankFileSystem {
 
     /// The node as a directory of pictures; nil if it is none.
     private func pictureListing(of node: Node) -> (any ListingDirectory)? {
-        guard case .directory(let directory) = node, let listing = directory.listing, listing.showsPictures else {
-            return nil
-        }
-        return listing
+        node.directory?.listing.flatMap { $0.showsPictures ? $0 : nil }
     }
 
     /// Makes the kernel drop a directory, also under its other name.

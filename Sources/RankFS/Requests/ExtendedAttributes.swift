@@ -153,11 +153,7 @@ extension RankFileSystem {
 
     /// Answers with a value, cut at a character to the length that Linux accepts.
     private static func give(_ value: String, _ reply: ExtendedAttributeReply) {
-        let bytes = Array(value.utf8.prefix(TreeLimits.longestAttribute + 1))
-        guard bytes.count > TreeLimits.longestAttribute else { return reply.value(bytes) }
-        var end = TreeLimits.longestAttribute
-        // A byte 10xxxxxx continues the character before it.
-        while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
-        reply.value(Array(bytes[..<end]))
+        let bytes = Array(value.utf8.prefix(TreeLimits.longestAttribute + 1))[...]
+        reply.value(Array(bytes.beginning(ofBytes: TreeLimits.longestAttribute)))
     }
 }

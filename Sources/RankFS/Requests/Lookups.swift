@@ -84,7 +84,7 @@ extension RankFileSystem {
         attributes.inode = inodes.adopt(node)
         sizes.watchAnnouncement(shown, attributes.inode)
         reply.entry(
-            attributes, entryTimeout: min(shown.entryTimeout, longest), attributesTimeout: shown.attributesTimeout)
+            attributes, entryTimeout: min(shown.lifetime.entry, longest), attributesTimeout: shown.lifetime.attributes)
     }
 }
 
@@ -140,12 +140,12 @@ extension RankFileSystem {
         guard let node = node(request.inode, or: reply) else { return }
         if let shown = known(node, number: request.inode) {
             sizes.watchAnnouncement(shown, request.inode)
-            return reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
+            return reply.attributes(shown.attributes, timeout: shown.lifetime.attributes)
         }
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
             let shown = try await self.shown(node, number: request.inode, for: request.caller)
             self.sizes.watchAnnouncement(shown, request.inode)
-            reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
+            reply.attributes(shown.attributes, timeout: shown.lifetime.attributes)
         }
     }
 }
@@ -170,11 +170,13 @@ extension RankFileSystem {
         case .link(let link):
             known = attributes(number, .link, size: Int64(link.target.utf8.count), modified: link.modified(in: tree))
         }
-        guard let known else { return nil }
-        let lifetime = announced == nil ? node.lifetime(in: tree) : (.zero, .zero)
-        return Shown(
-            attributes: tree.narrowed(known, of: node), entryTimeout: lifetime.entry,
-            attributesTimeout: lifetime.attributes, announced: announced)
+        return known.map { shown(node, $0, announced: announced) }
+    }
+
+    private func shown(_ node: Node, _ attributes: Attributes, announced: PictureID? = nil) -> Shown {
+        Shown(
+            attributes: tree.narrowed(attributes, of: node),
+            lifetime: announced == nil ? node.lifetime(in: tree) : (.zero, .zero), announced: announced)
     }
 
     /// Returns the attributes, with a request if needed, also for a program that only glances at the directory.
@@ -193,10 +195,7 @@ extension RankFileSystem {
         case .directory, .link: throw .forgottenInode
         }
         if let shown = known(node, number: number) { return shown }
-        let lifetime = node.lifetime(in: tree)
-        return Shown(
-            attributes: tree.narrowed(asked, of: node), entryTimeout: lifetime.entry,
-            attributesTimeout: lifetime.attributes)
+        return shown(node, asked)
     }
 
     /// The attributes of a picture.
@@ -262,20 +261,17 @@ extension RankFileSystem {
 
     /// Finds the node that has a number, as far as the mount lists it without a request to the service.
     private func node(numbered number: UInt64) async -> Node? {
-        var (directories, last): ([any TreeDirectory], [any TreeDirectory]) = ([], [])
-        if let found = node(numbered: number, below: .root, &directories, searchedLast: &last) { return found }
-        for directory in directories where directory.listsSeen && configuration.notesRecent {
+        var (searched, last): ([any TreeDirectory], [any TreeDirectory]) = ([], [])
+        let start = [Node.root, .directory(HelpersDirectory())]
+        if let found = node(numbered: number, below: start, without: DirectoryKinds.searchedLast, &searched) {
+            return found
+        }
+        for directory in searched where directory.listsSeen && configuration.notesRecent {
             let seen = await directory.withSeen([], in: tree)
             if let found = seen.first(where: { inodes.number(of: $0.node) == number }) { return found.node }
         }
         if let found = await listed(numbered: number) { return found }
-        for directory in last {
-            var (none, others): ([any TreeDirectory], [any TreeDirectory]) = ([], [])
-            if let found = node(numbered: number, below: .directory(directory), &none, searchedLast: &others) {
-                return found
-            }
-        }
-        return nil
+        return node(numbered: number, below: [DirectoryKinds.searchedLast], without: nil, &last)
     }
 
     /// Searches stored listings: the loaded ones, and some of the others.
@@ -291,28 +287,21 @@ extension RankFileSystem {
         return nil
     }
 
-    /// Searches a directory and the directories below it that show no listing.
+    /// Searches nodes, and the directories below them that show no listing.
     ///
     /// - Parameters:
     ///   - number: The inode number.
-    ///   - start: The directory.
+    ///   - start: The nodes.
+    ///   - passed: A directory that is not searched.
     ///   - searched: Collects the directories that were searched.
-    ///   - last: Collects the directories below it that are searched last.
     /// - Returns: The node; nil if none of them holds it.
     private func node(
-        numbered number: UInt64, below start: Node, _ searched: inout [any TreeDirectory],
-        searchedLast last: inout [any TreeDirectory]
+        numbered number: UInt64, below start: [Node], without passed: Node?, _ searched: inout [any TreeDirectory]
     ) -> Node? {
-        // A directory that is searched last has its own kind below it.
-        let isLast = if case .directory(let directory) = start { directory.isSearchedLast } else { false }
-        var open = isLast ? [start] : [start, .directory(HelpersDirectory())]
+        var open = start
         while let node = open.popLast() {
             if inodes.number(of: node) == number { return node }
-            guard case .directory(let directory) = node else { continue }
-            guard isLast || !directory.isSearchedLast else {
-                last.append(directory)
-                continue
-            }
+            guard let directory = node.directory, directory.path != passed?.path else { continue }
             searched.append(directory)
             guard directory.mayHold(number) else { continue }
             open += (directory.names(in: tree) ?? []).map(\.node)

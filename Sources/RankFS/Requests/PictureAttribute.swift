@@ -43,7 +43,8 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .title: return work.title
         case .creator: return work.authorName
         case .tags: return Self.list(work.tags)
-        case .type: return Self.name(of: work.kind)
+        // It alone distinguishes the still of an animation from other pictures.
+        case .type: return "\(work.kind)"
         case .user: return work.author.rawValue > 0 ? String(work.author.rawValue) : nil
         case .previousRank: return record.previousRank.map(String.init)
         case .width: return String(work.width)
@@ -64,15 +65,6 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .previousRank: entry.rank > 0
         case .withheld: entry.isWithheld
         case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept, .pools: false
-        }
-    }
-
-    /// The name of a work's kind, which alone distinguishes the still of an animation from other pictures.
-    private static func name(of kind: WorkKind) -> String {
-        switch kind {
-        case .illustration: "illustration"
-        case .manga: "manga"
-        case .animation: "animation"
         }
     }
 

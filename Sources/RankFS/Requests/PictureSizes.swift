@@ -10,8 +10,7 @@ typealias KnownSize = (bytes: Int64, isAnnounced: Bool)
 /// Attributes in the form sent to the kernel, and how long it may keep the name and the attributes.
 struct Shown: Sendable {
     var attributes: Attributes
-    var entryTimeout: Duration
-    var attributesTimeout: Duration
+    var lifetime: Lifetime
     /// The picture with a size that is only announced to a download in progress; the kernel keeps neither name nor attributes.
     var announced: PictureID?
 }

@@ -161,8 +161,8 @@ extension RankFileSystem {
         let shown = known(entry.node, number: number)
         let attributes = shown.map {
             (
-                attributes: $0.attributes, entryTimeout: min($0.entryTimeout, view.directory.longestName),
-                attributesTimeout: $0.attributesTimeout
+                attributes: $0.attributes, entryTimeout: min($0.lifetime.entry, view.directory.longestName),
+                attributesTimeout: $0.lifetime.attributes
             )
         }
         let added = reply.add(name, inode: number, kind: kind, nextOffset: Int64(next), attributes: attributes)

@@ -40,7 +40,7 @@ extension RankFileSystem {
                     request.isBulk && callers.beganCopying(from: listing.key, by: request.caller.process)
                 )
             }
-            if endsWalk { listing.endWalk() }
+            if endsWalk { tree.catalog.sizes.endWalk(of: listing) }
             // The thumbnail made from the preview would belong to the name in the listing.
             if name == nil, let reading = thumbnails.reading(listing, Int(index), node.path.text, request.caller) {
                 return later(reply, subject: { node.path.text }) { () async throws(Failure) in
@@ -72,7 +72,7 @@ extension RankFileSystem {
         later(reply, subject: { file.path.text }) { () async throws(Failure) in
             let opened = try await file.opened(in: self.tree)
             if case .picture(let picture, let size) = opened {
-                let found = Opened(picture: picture, node: .file(file), size: (size, false))
+                let found = OpenedPicture(picture: picture, node: .file(file), size: (size, false))
                 return await self.serveLater(found, request, reply)
             }
             self.serve(opened, as: .file(file), request, reply)
@@ -90,17 +90,8 @@ extension RankFileSystem {
             let handle = handles.insert(.animation(animation, node))
             reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
         case .picture(let picture, let size):
-            serve(Opened(picture: picture, node: node, size: (size, false)), request, reply)
+            serve(OpenedPicture(picture: picture, node: node, size: (size, false)), request, reply)
         }
-    }
-
-    /// A picture that is open in the cache and ready for the caller.
-    private struct Opened {
-        let picture: OpenPicture
-        let node: Node
-        let size: KnownSize
-        /// Whether reading it moves it to the front of `recent/`.
-        var isNoted = false
     }
 
     /// Opens a picture after a request for its size.
@@ -119,7 +110,7 @@ extension RankFileSystem {
         _ listing: Listing, _ index: Int, as name: Callers.FurtherName?, isAlone: Bool = false,
         _ location: PictureLocation,
         _ size: KnownSize, _ request: OpenRequest
-    ) throws(Failure) -> Opened {
+    ) throws(Failure) -> OpenedPicture {
         let node = Node.picture(listing, Int32(clamping: index))
         let picture = PictureRequest(
             id: listing.entries[index].picture, location: location, size: size.isAnnounced ? nil : size.bytes,
@@ -133,11 +124,11 @@ extension RankFileSystem {
         let opened = try tree.cache.open(
             picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
             onRead: isNoted ? note : nil)
-        return Opened(picture: opened, node: node, size: size, isNoted: isNoted)
+        return OpenedPicture(picture: opened, node: node, size: size, isNoted: isNoted)
     }
 
     /// Answers with an open picture.
-    private func serve(_ opened: Opened, _ request: OpenRequest, _ reply: OpenReply) {
+    private func serve(_ opened: OpenedPicture, _ request: OpenRequest, _ reply: OpenReply) {
         let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
         guard case .dropping = opening else { return serve(opened, opening, reply) }
         later(reply, subject: { opened.node.path.text }) { () async throws(Failure) in
@@ -147,19 +138,15 @@ extension RankFileSystem {
     }
 
     /// Answers with an open picture, from a task of the reply.
-    private func serveLater(_ opened: Opened, _ request: OpenRequest, _ reply: OpenReply) async {
+    private func serveLater(_ opened: OpenedPicture, _ request: OpenRequest, _ reply: OpenReply) async {
         let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
         await drop(request.inode, opening)
         serve(opened, opening, reply)
     }
 
-    private func serve(_ opened: Opened, _ opening: PageVersions.Opening, _ reply: OpenReply) {
+    private func serve(_ opened: OpenedPicture, _ opening: PageVersions.Opening, _ reply: OpenReply) {
         let isDirect = opening == .direct
-        let handle = handles.insert(
-            .picture(
-                PictureHandle(
-                    opened.picture, node: opened.node, size: opened.size.bytes, isAnnounced: opened.size.isAnnounced,
-                    isDirect: isDirect, isNoted: opened.isNoted)))
+        let handle = handles.insert(.picture(PictureHandle(opened, isDirect: isDirect)))
         // Pages are always kept: the kernel would drop them during the open and wait for pages that other readers wait for, and
         // no signal would interrupt that. Invalid pages have been dropped before.
         reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
@@ -182,10 +169,10 @@ extension RankFileSystem {
         memory.noteWork()
         switch handles.remove(request.handle) {
         case .picture(let handle):
-            handle.picture.close()
+            handle.opened.picture.close()
             if !handle.isDirect { pages.closed(request.inode) }
             // The picture was read before, and now without a request: the kernel had its pages.
-            if handle.isUnread, handle.isNoted { tree.catalog.recents.noteAgain(handle.node.path.text) }
+            if handle.isUnread, handle.opened.isNoted { tree.catalog.recents.noteAgain(handle.opened.node.path.text) }
         case .animation(let file, _): file.close()
         case .directory(let view): closed(view)
         case .text, nil: break
@@ -200,7 +187,7 @@ extension RankFileSystem {
         guard case .picture(let handle) = handles[request.handle],
             let count = handle.count(at: request.offset, wanted: request.size)
         else { return nil }
-        guard let (file, version) = handle.picture.settledBytes(offset: request.offset, count: count),
+        guard let (file, version) = handle.opened.picture.settledBytes(offset: request.offset, count: count),
             handle.isAdmitted(version, for: request, by: pages), let open = try? file.opened()
         else { return nil }
         return FilePart(of: open, descriptor: open.descriptor, offset: request.offset, count: count)
@@ -234,7 +221,7 @@ extension RankFileSystem {
     private func read(
         _ handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
     ) {
-        let (picture, node, offset) = (handle.picture, handle.node, request.offset)
+        let (picture, node, offset) = (handle.opened.picture, handle.opened.node, request.offset)
         guard let count = handle.count(at: offset, wanted: request.size) else { return reply.bytes([]) }
         let pending: PendingBytes
         do throws(Failure) {
@@ -264,9 +251,9 @@ extension RankFileSystem {
     private func give(
         _ bytes: PictureBytes, _ count: Int, of handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
     ) throws(Failure) {
-        guard case .file(let file, let place, let given, let version) = bytes, given == count || handle.isAnnounced
-        else {
-            if handle.isAnnounced { return reply.bytes([]) }
+        let isAnnounced = handle.opened.size.isAnnounced
+        guard case .file(let file, let place, let given, let version) = bytes, given == count || isAnnounced else {
+            if isAnnounced { return reply.bytes([]) }
             throw .damaged("the picture ends before its announced length")
         }
         let goesPastPages = handle.isDirect && !request.isForPages

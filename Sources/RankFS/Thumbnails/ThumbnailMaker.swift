@@ -16,7 +16,7 @@ import Synchronization
 /// Any task may call. Reading and writing run on a queue of their own; decoding and scaling are the renderer's.
 package final class ThumbnailMaker: Sendable {
     /// The result for a picture.
-    enum Outcome: Hashable, Sendable {
+    enum Outcome: Error, Hashable {
         /// Every thumbnail exists and is valid.
         case present
         /// The number of files written, and the bytes of the preview; 0 bytes if none was requested.
@@ -85,9 +85,7 @@ package final class ThumbnailMaker: Sendable {
             images = await self.images { size in await onQueue { home.ownFile(of: job, size) } }
         }
         if images == nil {
-            let asked = await ask(job, priority)
-            guard let made = asked.images else { return asked.outcome }
-            (images, received) = (made, asked.received)
+            do throws(Outcome) { (images, received) = try await ask(job, priority) } catch { return error }
         }
         guard let images else { return .failed }
         let files = await onQueue { self.store(missing, of: images, in: home) }
@@ -100,10 +98,11 @@ package final class ThumbnailMaker: Sendable {
 
     /// Makes the thumbnails of one picture for any user, and keeps them in the cache.
     func makeShared(_ job: ThumbnailJob) async -> Outcome {
-        let asked = await ask(job, .shown)
-        guard let images = asked.images else { return asked.outcome }
-        await keep(images, job)
-        return .made(files: images.count, bytes: asked.received)
+        do throws(Outcome) {
+            let (images, received) = try await ask(job, .shown)
+            await keep(images, job)
+            return .made(files: images.count, bytes: received)
+        } catch { return error }
     }
 
     /// Returns the file of a thumbnail for a shared store, made of a stored image; nil if there is none.
@@ -121,16 +120,14 @@ package final class ThumbnailMaker: Sendable {
 
     // MARK: - Requests
 
-    private struct Asked {
-        var images: Images?
-        var received = 0
-        /// The result if there are no images.
-        var outcome = Outcome.failed
-    }
+    /// The images of a preview, and its bytes.
+    private typealias Asked = (images: Images, received: Int)
 
     /// Requests the preview and makes the images; stores nothing.
-    private func ask(_ job: ThumbnailJob, _ priority: TransferPriority) async -> Asked {
-        guard !known.withLock({ $0.useless.contains(job.preview.url) }) else { return Asked(outcome: .useless) }
+    ///
+    /// - Throws: The result if there are no images.
+    private func ask(_ job: ThumbnailJob, _ priority: TransferPriority) async throws(Outcome) -> Asked {
+        guard !known.withLock({ $0.useless.contains(job.preview.url) }) else { throw .useless }
         let isTold = Atomic(false)
         let ask = { @Sendable [host] () async -> ImageHost.Preview in
             isTold.store(true, ordering: .relaxed)
@@ -140,31 +137,32 @@ package final class ThumbnailMaker: Sendable {
         if let shared, let listing = job.listing {
             found = await shared.preview(of: job.picture, rank: job.rank, in: listing, isWrong: false, ask: ask)
             if !isTold.load(ordering: .relaxed), case .bytes(let preview) = found {
-                if let asked = await asked(job, preview) { return asked }
+                if let asked = try await asked(job, preview) { return asked }
                 found = await shared.preview(of: job.picture, rank: job.rank, in: listing, isWrong: true, ask: ask)
             }
         } else {
             found = await ask()
         }
         switch found {
-        case .failed: return Asked()
-        case .useless: return Asked(outcome: refuse(job))
-        case .bytes(let preview): return await asked(job, preview) ?? Asked(outcome: refuse(job))
+        case .failed: throw .failed
+        case .useless: throw refuse(job)
+        case .bytes(let preview):
+            guard let asked = try await asked(job, preview) else { throw refuse(job) }
+            return asked
         }
     }
 
     /// Makes the images of a preview; nil for a preview that is at fault.
-    private func asked(_ job: ThumbnailJob, _ preview: [UInt8]) async -> Asked? {
+    private func asked(_ job: ThumbnailJob, _ preview: [UInt8]) async throws(Outcome) -> Asked? {
         do throws(MediaError) {
-            return Asked(images: try await images(of: preview), received: preview.count)
+            return (try await images(of: preview), preview.count)
         } catch {
             switch error {
-            case .unavailable, .cancelled: return Asked()
+            case .unavailable, .cancelled: throw .failed
             // The process may have been killed for another reason; a preview that ends it twice is at fault.
-            case .lost where isFirstLoss(of: job):
-                return Asked(outcome: .made(files: 0, bytes: preview.count))
+            case .lost where isFirstLoss(of: job): throw .made(files: 0, bytes: preview.count)
             // The image host's would need as much.
-            case .noMemory: return Asked(outcome: refuse(job))
+            case .noMemory: throw refuse(job)
             case .lost, .archive, .picture, .animation, .tooLarge: return nil
             }
         }
@@ -208,8 +206,8 @@ package final class ThumbnailMaker: Sendable {
 
     private func missing(_ job: ThumbnailJob, in home: HomeThumbnails) -> [Thumbnail] {
         home.thumbnails(of: job).filter { thumbnail in
-            if known.withLock({ $0.valid.contains(thumbnail) }), home.directory.exists(thumbnail) { return false }
-            guard home.directory.holds(thumbnail) else { return true }
+            if known.withLock({ $0.valid.contains(thumbnail) }), home.exists(thumbnail) { return false }
+            guard home.holds(thumbnail) else { return true }
             remember(thumbnail)
             return false
         }
@@ -219,7 +217,7 @@ package final class ThumbnailMaker: Sendable {
     private func store(_ missing: [Thumbnail], of images: Images, in home: HomeThumbnails) -> Int {
         missing.count { thumbnail in
             guard let file = images[thumbnail.size].flatMap(thumbnail.file),
-                home.directory.store(file, as: thumbnail)
+                home.store(file, as: thumbnail)
             else { return false }
             remember(thumbnail)
             return true

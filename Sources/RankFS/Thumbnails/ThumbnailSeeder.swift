@@ -11,13 +11,8 @@ import Synchronization
 ///
 /// An actor; its waits run in tasks of their own, so that a caller may stop waiting.
 package actor ThumbnailSeeder {
-    /// Figures for status displays, since the start.
-    package struct Figures: Hashable, Sendable {
-        /// The thumbnail files written.
-        package var files = 0
-        /// The bytes of previews received for them.
-        package var bytes: Int64 = 0
-    }
+    /// The thumbnail files written since the start, and the bytes of previews received for them: figures for status displays.
+    package typealias Figures = (files: Int, bytes: Int64)
 
     /// A directory that is being seeded.
     private struct Work {
@@ -60,7 +55,7 @@ package actor ThumbnailSeeder {
     private let time: TimeSource
     private let mayAsk: @Sendable () -> Bool
     private let report: @Sendable (String) -> Void
-    private nonisolated let counted = Mutex(Figures())
+    private nonisolated let counted = Mutex<Figures>((0, 0))
     private nonisolated let turns = ThumbnailTurns()
     /// The directories in progress; the one opened last is at the end, and goes first.
     private var works: [Work] = []
@@ -343,17 +338,10 @@ package actor ThumbnailSeeder {
 ///
 /// Any thread may call; waiters are resumed outside the lock.
 final class ThumbnailTurns: Sendable {
-    /// A directory that is reported listing page by listing page.
-    private struct Pages {
-        /// The number of readers that follow its listing.
-        var looks = 0
-        /// The number of entries that were reported.
-        var count = 0
-    }
-
     /// The waiters for each expected picture, by the address of its preview.
     private let waiters = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
-    private let pages = Mutex<[String: Pages]>([:])
+    /// The directories that are reported listing page by listing page: the readers that follow the listing, and the entries reported.
+    private let pages = Mutex<[String: (readers: Int, count: Int)]>([:])
 
     /// Adds pictures to be tried.
     func expect(_ jobs: some Sequence<ThumbnailJob>) {
@@ -374,7 +362,7 @@ final class ThumbnailTurns: Sendable {
 
     /// Begins the reports of a directory's entries for one reader, with the number of known entries.
     func begin(_ directory: String, _ count: Int) {
-        pages.withLock { $0[directory, default: Pages()].looks += 1 }
+        pages.withLock { $0[directory, default: (0, 0)].readers += 1 }
         goOn(directory, count)
     }
 
@@ -386,8 +374,8 @@ final class ThumbnailTurns: Sendable {
     /// Ends the reports for one reader.
     func end(_ directory: String) {
         pages.withLock { pages in
-            pages[directory]?.looks -= 1
-            if pages[directory]?.looks == 0 { pages[directory] = nil }
+            pages[directory]?.readers -= 1
+            if pages[directory]?.readers == 0 { pages[directory] = nil }
         }
     }
 

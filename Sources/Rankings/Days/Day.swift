@@ -36,11 +36,8 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     /// Parses `20240501`.
     package init?(compact text: String) {
-        let bytes = Array(text.utf8.prefix(9))
-        guard bytes.count == 8, let year = Digits.number(bytes[0..<4]), let month = Digits.number(bytes[4..<6]),
-            let day = Digits.number(bytes[6..<8])
-        else { return nil }
-        self.init(year: year, month: month, day: day)
+        guard text.utf8.count == 8, text.utf8.allSatisfy(\.isDigit) else { return nil }
+        self.init("\(text.prefix(4))-\(text.dropFirst(4).prefix(2))-\(text.suffix(2))")
     }
 
     /// The day as `2024-05-01`.
@@ -50,10 +47,7 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 
     /// The day as `20240501`.
-    package var compact: String {
-        let (year, month, day) = civil
-        return Digits.padded(year, to: 4) + Digits.padded(month, to: 2) + Digits.padded(day, to: 2)
-    }
+    package var compact: String { description.filter { $0 != "-" } }
 
     /// Year, month (1 to 12) and day of the month (from 1).
     package var civil: (year: Int, month: Int, day: Int) {
@@ -134,6 +128,9 @@ extension UInt8 {
     /// Whether it is a decimal digit of ASCII.
     package var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
+    /// Whether it is a letter of ASCII.
+    package var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+
     /// Whether it is a hexadecimal digit of ASCII, in lower case.
     package var isHexDigit: Bool { isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self) }
 }
@@ -157,24 +154,19 @@ package enum Timestamp {
             let sign = halves[1].firstIndex(where: { $0 == "Z" || $0 == "+" || $0 == "-" }),
             let offset = offset(halves[1][sign...]), let time = time(halves[1][..<sign])
         else { return nil }
-        return Int64(day.ordinal) * secondsPerDay + Int64(time - offset)
+        return day.beginsInUTC + Int64(time - offset)
     }
 
     /// `2018-03-14T09:00:00Z`; nil outside of the years 1 to 9999.
     package static func text(_ seconds: Int64) -> String? {
-        var (ordinal, second) = seconds.quotientAndRemainder(dividingBy: secondsPerDay)
-        if second < 0 {
-            ordinal -= 1
-            second += secondsPerDay
-        }
-        guard days.contains(ordinal) else { return nil }
+        let day = Day.inUTC(atUnixSeconds: seconds)
+        let (second, overflows) = seconds.subtractingReportingOverflow(day.beginsInUTC)
+        guard !overflows, (0..<secondsPerDay).contains(second) else { return nil }
         let clock = [second / 3600, second / 60 % 60, second % 60].map { Digits.padded(Int($0), to: 2) }
-        return "\(Day(ordinal: Int(ordinal)))T\(clock.joined(separator: ":"))Z"
+        return "\(day)T\(clock.joined(separator: ":"))Z"
     }
 
     private static let secondsPerDay: Int64 = 86_400
-    /// From 0001-01-01 to 9999-12-31: years of four digits.
-    private static let days: ClosedRange<Int64> = -719_162...2_932_896
     /// The longest accepted text, in bytes; the longest form with a fraction of nine digits has 35.
     private static let longest = 40
 

@@ -16,31 +16,21 @@ package enum FileName {
     /// The least digits of a rank or place.
     package static let digits = 3
 
-    /// The name of an entry with a rank: `001-Title.jpg`, for further pages `001-Title_p1.jpg`.
+    /// The name of an entry with a rank: `001-Title.jpg`.
     ///
     /// - Parameters:
     ///   - rank: The place in the ranking, from 1.
     ///   - digits: The least digits of the rank.
     ///   - title: The title from the service, of any content and length.
-    ///   - page: The page of the work, from 0; page 0 has no suffix.
     ///   - fileExtension: Letters and digits, without a dot.
-    /// - Returns: The name, at most `longest` bytes.
-    package static func ranked(
-        _ rank: Int, digits: Int = digits, title: String, page: Int = 0, fileExtension: String
-    ) -> String {
-        name(prefix: Digits.padded(max(rank, 0), to: digits), title: title, page: page, fileExtension: fileExtension)
+    /// - Returns: The name, at most `longest` bytes, also with the suffix of a page.
+    package static func ranked(_ rank: Int, digits: Int = digits, title: String, fileExtension: String) -> String {
+        name(prefix: Digits.padded(max(rank, 0), to: digits), title: title, fileExtension: fileExtension)
     }
 
-    /// The name of an entry without a rank: `12345678-Title.jpg`, for further pages `12345678-Title_p1.jpg`.
-    ///
-    /// Parameters are those of `ranked(_:title:page:fileExtension:)`.
-    package static func work(_ id: WorkID, title: String, page: Int = 0, fileExtension: String) -> String {
-        name(prefix: String(max(id.rawValue, 0)), title: title, page: page, fileExtension: fileExtension)
-    }
-
-    /// A rank or place as the beginning of a name: at least three digits, so that every sort order is the order of places.
-    package static func number(_ place: Int) -> String {
-        Digits.padded(max(place, 0), to: digits)
+    /// The name of an entry without a rank: `12345678-Title.jpg`; parameters are those of `ranked(_:digits:title:fileExtension:)`.
+    package static func work(_ id: WorkID, title: String, fileExtension: String) -> String {
+        name(prefix: String(max(id.rawValue, 0)), title: title, fileExtension: fileExtension)
     }
 
     /// The name of an author's entry, without a dot or extension: `42-Name`.
@@ -49,12 +39,9 @@ package enum FileName {
         return "\(prefix)-\(stem(name, room: longest - prefix.utf8.count - 1))"
     }
 
-    private static func name(prefix: String, title: String, page: Int, fileExtension: String) -> String {
-        let suffix = page > 0 ? "_p\(page)" : ""
-        let room =
-            longest - prefix.utf8.count - fileExtension.utf8.count - max(suffix.utf8.count, pageRoom)
-            - "-.".utf8.count
-        return "\(prefix)-\(stem(title, room: room))\(suffix).\(fileExtension)"
+    private static func name(prefix: String, title: String, fileExtension: String) -> String {
+        let room = longest - prefix.utf8.count - fileExtension.utf8.count - pageRoom - "-.".utf8.count
+        return "\(prefix)-\(stem(title, room: room)).\(fileExtension)"
     }
 
     /// The title as part of a name: safe, not empty, at most `room` bytes.

@@ -7,7 +7,7 @@ package enum ListingPart: Hashable, Sendable {
 }
 
 /// One part of a listing, as the source returned it.
-package struct ListingPage: Hashable, Codable, Sendable {
+package struct ListingPage: Hashable, Sendable {
     /// In the order of the listing, gaps left out; authors in the place of works where the listing has authors.
     package var entries: [ListedWork]
     /// Works of an indexed listing without a record among the entries; nil for other kinds.
@@ -22,11 +22,6 @@ package struct ListingPage: Hashable, Codable, Sendable {
     package var lastPage: Int?
     /// The number of entries that could not be decoded and were left out.
     package var unreadable: Int
-
-    /// The day is not stored: it is that of the listing.
-    private enum CodingKeys: CodingKey {
-        case entries, further, total, hasNext, lastPage, unreadable
-    }
 
     package init(
         entries: [ListedWork], further: [WorkID]? = nil, day: Day? = nil, total: Int? = nil, hasNext: Bool = false,
@@ -60,31 +55,6 @@ package struct ListingPage: Hashable, Codable, Sendable {
 
     /// The authors of a page of authors.
     package var authors: [NamedAuthor] { entries.map { NamedAuthor(id: $0.work.author, name: $0.work.authorName) } }
-}
-
-// MARK: - Records
-
-/// The subject of a record of the service.
-package enum RecordKey: Hashable, Sendable {
-    /// The full record of a work.
-    case details(WorkID)
-    /// The frames of an animation.
-    case animation(WorkID)
-    /// References to the originals of all pages of a work.
-    case originals(WorkID)
-    /// The profile of an author.
-    case profile(UserID)
-}
-
-/// A record of the service, of the form that its key names.
-package enum SourceRecord: Hashable, Sendable {
-    case details(WorkDetails)
-    case animation(AnimationRecord)
-    case originals([String])
-    case profile(AuthorProfile)
-
-    /// The reason for which a record of another form than the requested one is of no use.
-    static let other = "the source returned a record of another kind"
 }
 
 // MARK: - Locations

@@ -7,9 +7,8 @@ package struct RankingMode: RawRepresentable, Hashable, Sendable {
 
     /// Creates a mode from its name; nil for anything but lower-case letters, digits, `_` and `-`.
     package init?(rawValue: String) {
-        guard (1...Self.longest).contains(rawValue.utf8.count), rawValue.utf8.allSatisfy(Self.isAllowed) else {
-            return nil
-        }
+        guard (1...Self.longest).contains(rawValue.utf8.count), rawValue.utf8.allSatisfy(Self.isAllowed)
+        else { return nil }
         self.rawValue = rawValue
     }
 
@@ -17,12 +16,7 @@ package struct RankingMode: RawRepresentable, Hashable, Sendable {
     private static let longest = 32
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"),
-            UInt8(ascii: "-"):
-            true
-        default: false
-        }
+        byte.isDigit || byte.isLetter && byte & 0x20 != 0 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
     }
 }
 

@@ -1,6 +1,6 @@
 /// An origin of rankings: a service, an archive, or the embedded origin.
 ///
-/// Two methods send requests: one for a part of a listing, one for a record. All others are pure.
+/// Five methods send requests: one for a part of a listing, and one for each kind of record. All others are pure.
 ///
 /// ## Concurrency
 ///
@@ -25,8 +25,17 @@ package protocol RankingSource: Sendable {
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage
 
-    /// The record of a work or an author.
-    func record(of subject: RecordKey, deadline: ContinuousClock.Instant) async throws(Failure) -> SourceRecord
+    /// The full record of a work.
+    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails
+
+    /// The frames of an animation.
+    func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> AnimationRecord
+
+    /// References to the originals of all pages, in page order, for `location` with the rendition `original`.
+    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String]
+
+    /// The profile of an author, as the service reports it.
+    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile
 
     /// The files of a work's directory, where its record names them all: the original, and the files made of it.
     ///
@@ -59,9 +68,19 @@ package protocol RankingSource: Sendable {
 extension RankingSource {
     package var signIn: SignIn { .signedOut }
 
-    package func record(
-        of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SourceRecord {
+    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
+        throw .notFound
+    }
+
+    package func animation(
+        of work: WorkID, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> AnimationRecord { throw .notFound }
+
+    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
+        throw .notFound
+    }
+
+    package func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile {
         throw .notFound
     }
 
@@ -91,53 +110,11 @@ extension RankingSource {
 
     /// The web page of a work, for people.
     package func webPage(of work: WorkID) -> String { description.webPage(work) }
-}
 
-// MARK: - Records by kind
-
-extension RankingSource {
     /// One page of a listing, from 1.
     package func page(
         of listing: ListingKey, _ number: Int, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
         try await page(of: listing, .number(number), deadline: deadline)
-    }
-
-    /// The full record of a work.
-    package func details(
-        of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> WorkDetails {
-        guard case .details(let details) = try await record(of: .details(work), deadline: deadline) else {
-            throw .unreadable(SourceRecord.other)
-        }
-        return details
-    }
-
-    /// The frames of an animation.
-    package func animation(
-        of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> AnimationRecord {
-        guard case .animation(let animation) = try await record(of: .animation(work), deadline: deadline) else {
-            throw .unreadable(SourceRecord.other)
-        }
-        return animation
-    }
-
-    /// References to the originals of all pages, in page order, for `location` with the rendition `original`.
-    package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
-        guard case .originals(let references) = try await record(of: .originals(work), deadline: deadline) else {
-            throw .unreadable(SourceRecord.other)
-        }
-        return references
-    }
-
-    /// The profile of an author, as the service reports it.
-    package func profile(
-        of author: UserID, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> AuthorProfile {
-        guard case .profile(let profile) = try await record(of: .profile(author), deadline: deadline) else {
-            throw .unreadable(SourceRecord.other)
-        }
-        return profile
     }
 }

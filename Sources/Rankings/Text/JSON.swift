@@ -12,7 +12,7 @@ package enum JSON: Sendable, Hashable {
     case object([Member])
 
     /// A name in an object with its value.
-    package struct Member: Sendable, Hashable, Codable {
+    package struct Member: Sendable, Hashable {
         package let name: String
         package let value: JSON
 

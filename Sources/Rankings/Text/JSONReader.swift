@@ -133,8 +133,7 @@ package struct JSONReader {
     }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {
-        isNumberByte(byte) || byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
-            || byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+        isNumberByte(byte) || byte.isLetter
     }
 
     private mutating func string() throws(Failure) -> String {
@@ -165,10 +164,7 @@ package struct JSONReader {
 
     /// The text cut between scalars to the longest length.
     private static func cut(_ slice: ArraySlice<UInt8>) -> String {
-        guard slice.count > longestString else { return String(decoding: slice, as: UTF8.self) }
-        var end = slice.startIndex + longestString
-        while end > slice.startIndex, slice[end] & 0xC0 == 0x80 { end -= 1 }
-        return String(decoding: slice[..<end], as: UTF8.self)
+        String(decoding: slice.beginning(ofBytes: longestString), as: UTF8.self)
     }
 
     /// Reads one escape after its backslash; an unknown escape stands for its own character.

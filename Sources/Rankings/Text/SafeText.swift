@@ -36,12 +36,7 @@ package enum SafeText {
             return bytes <= limit
         }
         guard characters.isEmpty else { return String(characters) }
-        bytes = 0
-        let scalars = text.unicodeScalars.prefix { scalar in
-            bytes += UTF8.width(scalar)
-            return bytes <= limit
-        }
-        return String(scalars)
+        return String(decoding: Array(text.utf8)[...].beginning(ofBytes: limit), as: UTF8.self)
     }
 
     /// The characters that Windows and Samba refuse, and the separator of paths, with twins of the same appearance.
@@ -113,6 +108,19 @@ package enum SafeText {
     /// Letters of a flag's name, written after a black flag.
     private static let tags: ClosedRange<UInt32> = 0xE0020...0xE007F
     private static let blackFlag: Unicode.Scalar = "\u{1F3F4}"
+}
+
+// MARK: - Bytes of UTF-8
+
+extension ArraySlice<UInt8> {
+    /// The longest beginning of at most so many bytes that ends between two scalars of UTF-8.
+    package func beginning(ofBytes most: Int) -> ArraySlice<UInt8> {
+        guard count > most else { return self }
+        var end = startIndex + most
+        // A byte 10xxxxxx continues the scalar before it.
+        while end > startIndex, self[end] & 0xC0 == 0x80 { end -= 1 }
+        return self[..<end]
+    }
 }
 
 // MARK: - Path text

@@ -1,26 +1,18 @@
 /// The number of a work in the service's own numbering.
-package struct WorkID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
+package struct WorkID: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
     package init(rawValue: Int64) {
         self.rawValue = rawValue
-    }
-
-    package static func < (left: WorkID, right: WorkID) -> Bool {
-        left.rawValue < right.rawValue
     }
 }
 
 /// The number of an author in the service's own numbering.
-package struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
+package struct UserID: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
     package init(rawValue: Int64) {
         self.rawValue = rawValue
-    }
-
-    package static func < (left: UserID, right: UserID) -> Bool {
-        left.rawValue < right.rawValue
     }
 }
 

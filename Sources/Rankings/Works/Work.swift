@@ -1,12 +1,12 @@
 /// The kind of a work.
-package enum WorkKind: Int, Hashable, Codable, Sendable {
+package enum WorkKind: Int, Hashable, Sendable {
     case illustration = 0
     case manga = 1
     case animation = 2
 }
 
 /// A work as a listing describes it.
-package struct Work: Hashable, Codable, Sendable {
+package struct Work: Hashable, Sendable {
     package var id: WorkID
     package var title: String
     package var author: UserID
@@ -58,7 +58,7 @@ package struct Work: Hashable, Codable, Sendable {
 }
 
 /// A work with its place in a listing.
-package struct ListedWork: Hashable, Codable, Sendable {
+package struct ListedWork: Hashable, Sendable {
     /// The place in the ranking, from 1; nil where the listing has no ranks.
     package var rank: Int?
     /// The place the day before; nil for a new entry.

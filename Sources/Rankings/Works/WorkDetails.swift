@@ -1,7 +1,7 @@
 /// The full record of a work, as its page on the service shows it.
-package struct WorkDetails: Hashable, Codable, Sendable {
+package struct WorkDetails: Hashable, Sendable {
     /// A tag with its translations from the service.
-    package struct Tag: Hashable, Codable, Sendable {
+    package struct Tag: Hashable, Sendable {
         package var name: String
         /// English, where the service has a translation.
         package var translation: String?
@@ -48,9 +48,9 @@ package struct WorkDetails: Hashable, Codable, Sendable {
 }
 
 /// The frames of an animation.
-package struct AnimationRecord: Hashable, Codable, Sendable {
+package struct AnimationRecord: Hashable, Sendable {
     /// A JPEG in the archive and how long it is shown, in milliseconds.
-    package struct Frame: Hashable, Codable, Sendable {
+    package struct Frame: Hashable, Sendable {
         package var file: String
         package var delay: Int
 
@@ -71,7 +71,7 @@ package struct AnimationRecord: Hashable, Codable, Sendable {
 }
 
 /// The profile of an author, as the service reports it.
-package struct AuthorProfile: Hashable, Codable, Sendable {
+package struct AuthorProfile: Hashable, Sendable {
     package var id: UserID
     package var name: String
     /// The source's reference to the author's picture, for `avatar`; nil if there is none.
@@ -97,7 +97,7 @@ package struct AuthorProfile: Hashable, Codable, Sendable {
 }
 
 /// An author with a name.
-package struct NamedAuthor: Hashable, Codable, Sendable {
+package struct NamedAuthor: Hashable, Sendable {
     package var id: UserID
     package var name: String
 
@@ -147,10 +147,10 @@ extension WorkDetails {
             ("pages", .array(pages.map { .string($0) })),
             ("created", JSON(moment: created)),
             ("uploaded", JSON(moment: work.uploaded > 0 ? work.uploaded : nil)),
-            ("views", JSON(count: work.views)),
-            ("likes", JSON(count: work.ratings)),
-            ("bookmarks", JSON(count: bookmarks)),
-            ("comments", JSON(count: comments)),
+            ("views", work.views?.coded),
+            ("likes", work.ratings?.coded),
+            ("bookmarks", bookmarks?.coded),
+            ("comments", comments?.coded),
             ("restriction", .string(restriction)),
             ("ai", work.isAI.map { .bool($0) }),
             ("series", JSON(told: series)),
@@ -191,7 +191,7 @@ extension AuthorProfile {
             ("id", .integer(id.rawValue)),
             ("name", .string(name)),
             ("comment", .string(comment)),
-            ("following", JSON(count: following)),
+            ("following", following?.coded),
             ("web_page", JSON(told: self.webPage)),
             ("region", JSON(told: region)),
             ("url", JSON(told: webPage)),
@@ -203,11 +203,6 @@ extension JSON {
     fileprivate init?(told text: String?) {
         guard let text, !text.isEmpty else { return nil }
         self = .string(text)
-    }
-
-    fileprivate init?(count: Int?) {
-        guard let count else { return nil }
-        self = .integer(Int64(count))
     }
 
     /// A number of pixels; nil for 0, which stands for an unknown number.

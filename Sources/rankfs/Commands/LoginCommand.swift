@@ -154,22 +154,21 @@ struct LoginCommand: Command {
         let means = SourceMeans(
             send: { request throws(Failure) in try await client.send(request) }, apiURL: settings.apiURL?.text,
             imageURL: settings.imageURL?.text, wallClock: WallClock.now)
-        let outcome: SessionCheck
+        let isAccepted: Bool
         do throws(Failure) {
-            outcome = try BlockingCall.wait { () async throws(Failure) in
+            isAccepted = try BlockingCall.wait { () async throws(Failure) in
                 try await accounts.check(session, means, deadline: MonotonicClock.now.advanced(by: patience))
             }
         } catch {
             throw ProgramError(.unavailable, sentence(on: error, closedUntil: queue.service.closedUntil))
         }
-        switch outcome {
-        case .valid(let user): return user
-        case .refused:
+        guard isAccepted else {
             throw ProgramError(
                 .refused,
                 "the service refuses the session of user \(session.user.rawValue), nothing was stored; sign in with a "
                     + "browser again and take its new cookie.")
         }
+        return session.user
     }
 
     private static func sentence(on error: Failure, closedUntil: Int64?) -> String {

@@ -366,8 +366,7 @@ extension ThumbnailSeeder {
         guard settings.makesThumbnails, settings.decoding != .off else { return nil }
         let store = home.thumbnailDirectory.map { directory in
             HomeThumbnails(
-                user: geteuid(),
-                directory: ThumbnailDirectory(path: directory, ledger: ThumbnailLedger(path: place.thumbnails)),
+                path: directory, ledger: ThumbnailLedger(path: place.thumbnails), user: geteuid(),
                 mountPoint: mountPoint)
         }
         self.init(

@@ -8,9 +8,9 @@ enum SourceRegistry {
     /// All sources in the order of help; the first one is mounted if none is named.
     static let all: [any SourcePlugIn] = [
         PixivPlugIn(),
-        BooruPlugIn.danbooru,
-        BooruPlugIn.yandere,
-        BooruPlugIn.konachan,
+        DanbooruEngine(),
+        MoebooruEngine(.yandere),
+        MoebooruEngine(.konachan),
     ]
 
     static var standard: any SourcePlugIn { all[0] }

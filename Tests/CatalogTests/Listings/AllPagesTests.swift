@@ -144,11 +144,11 @@ import Testing
         let listed = ListedWork(rank: nil, previousRank: nil, work: FakeSource.work(1, title: "A"))
         var pictures = (0..<3).map { page in
             var picture = ListedPicture(
-                listed, page: page, rendition: .original, reference: "a.png", fileExtension: "png")
+                listed: listed, page: page, rendition: .original, reference: "a.png", fileExtension: "png")
             picture.name = "p\(page).png"
             return picture
         }
-        var archive = ListedPicture(listed, rendition: .archive, reference: "a.zip", fileExtension: "zip")
+        var archive = ListedPicture(listed: listed, rendition: .archive, reference: "a.zip", fileExtension: "zip")
         archive.name = "ugoira.zip"
         pictures.append(archive)
         // A page that is told twice is listed once.

@@ -17,16 +17,13 @@ import Testing
         var lastPages: [Int] { stored.withLock { $0 } }
 
         func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
-            if write.header.nextPage == 2 { listing.arrived(2, .success(PageContent(works: [], last: 2))) }
+            let last = PageContent(works: [], pictures: [], last: 2)
+            if write.header.nextPage == 2 { listing.arrived(2, .success(last)) }
             stored.withLock { $0.append(write.header.nextPage) }
         }
 
         func newestPossible(of mode: RankingMode) -> Day { Bench.day }
         func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {}
-        func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
-            throw .sizeNotTold
-        }
-        func withdrawSizes(of entries: [ListingEntry]) {}
     }
 
     @Test func theLastPageIsStoredLast() async throws {
@@ -37,7 +34,8 @@ import Testing
             StoredKey(listing: Bench.key), pages: pages, owner: owner,
             state: ListingState(table: EntryTable(), paging: Paging(window: pages.window), fetched: 0))
         let first = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "T"))
-        listing.arrived(1, .success(PageContent(works: [first])))
+        let picture = ListedPicture(first, rendition: .regular, of: owner.source)
+        listing.arrived(1, .success(PageContent(works: [first], pictures: [picture])))
         #expect(listing.isComplete)
         #expect(owner.lastPages == [2, 3])
         await catalog.close()

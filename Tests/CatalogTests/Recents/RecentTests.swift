@@ -8,25 +8,25 @@ import Testing
     let bench = Bench()
 
     @Test func theNewestStandsInFrontAndTheOldestGoes() {
-        var recent = RecentPictures()
+        var recent: [RecentPicture] = []
         for number in 0..<250 { recent.note(RecentPicture(path: "\(number % 120)", opened: Int64(number))) }
-        #expect(recent.pictures.count == RecentPictures.bound)
-        #expect(recent.pictures.map(\.path) == (150..<250).reversed().map { "\($0 % 120)" })
+        #expect(recent.count == RecentPicture.bound)
+        #expect(recent.map(\.path) == (150..<250).reversed().map { "\($0 % 120)" })
         recent.note(RecentPicture(path: "5", opened: 999))
-        #expect(recent.pictures.first == RecentPicture(path: "5", opened: 999))
-        #expect(Set(recent.pictures.map(\.path)).count == recent.pictures.count)
+        #expect(recent.first == RecentPicture(path: "5", opened: 999))
+        #expect(Set(recent.map(\.path)).count == recent.count)
     }
 
     /// Names that begin with a place are the same in many directories.
     @Test func picturesOfEqualNamesAreDistinguished() {
-        var recent = RecentPictures()
+        var recent: [RecentPicture] = []
         let long = String(repeating: "長", count: 66)
         for path in [
             "series/5/001-A.jpg", "series/6/001-A.jpg", "pools/\(long)/001-\(long).jpg", "collections/7/001-A.jpg",
             "works/5/p0.png", "users/5/77-A.jpg", "search/x/77-A.jpg",
         ] { recent.note(RecentPicture(path: path, opened: 1)) }
         #expect(
-            recent.pictures.map(\.name) == [
+            recent.map(\.name) == [
                 "77-A.jpg", "5_p0.png", "7_001-A.jpg", "\(String(long.prefix(16)))_001-\(long).jpg", "6_001-A.jpg",
                 "5_001-A.jpg",
             ])
@@ -44,7 +44,7 @@ import Testing
             before.prefix(2) == [
                 RecentPicture(path: "3", opened: bench.now), RecentPicture(path: "7", opened: bench.now),
             ])
-        #expect(before.count == RecentPictures.bound)
+        #expect(before.count == RecentPicture.bound)
         await catalog.close()
         let restarted = try bench.open()
         #expect(restarted.recents.pictures == before)

@@ -77,7 +77,7 @@ import Testing
         func isSent(_ index: Int) -> Bool {
             sent.contains { $0.request.url.contains("\(listing.entries[index].picture.work.rawValue)") }
         }
-        listing.endWalk()
+        catalog.sizes.endWalk(of: listing)
         let asker = Task { try await listing.resolveSize(at: 400, wholeListing: false) }
         while queue.counts.queued > 2 { await Task.yield() }
         // Each good answer allows two more: those with a waiter.

@@ -43,33 +43,28 @@ extension FakeSource {
             hasNext: shown.count > size, unreadable: unreadable)
     }
 
-    func record(
-        of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SourceRecord {
-        let call: Call =
-            switch subject {
-            case .details(let work): .details(work)
-            case .animation(let work): .animation(work)
-            case .profile(let author): .profile(author)
-            case .originals(let work): .originals(work)
-            }
-        try await record(call)
-        let found = state.withLock { state -> SourceRecord? in
-            switch subject {
-            case .details(let work):
-                .details(
-                    WorkDetails(
-                        work: state.records[work] ?? Self.work(work.rawValue, title: "Told"), caption: "Words"))
-            case .animation(let work): state.animations[work].map { .animation($0) }
-            case .profile(let author):
-                .profile(
-                    state.profiles[author]
-                        ?? AuthorProfile(id: author, name: "Ann", avatar: "face/\(author.rawValue)"))
-            case .originals(let work): state.references[work].map { .originals($0) }
-            }
-        }
-        guard let found else { throw .notFound }
+    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
+        try await record(.details(work))
+        let known = state.withLock { $0.records[work] }
+        return WorkDetails(work: known ?? Self.work(work.rawValue, title: "Told"), caption: "Words")
+    }
+
+    func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> AnimationRecord {
+        try await record(.animation(work))
+        guard let found = state.withLock({ $0.animations[work] }) else { throw .notFound }
         return found
+    }
+
+    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
+        try await record(.originals(work))
+        guard let found = state.withLock({ $0.references[work] }) else { throw .notFound }
+        return found
+    }
+
+    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile {
+        try await record(.profile(author))
+        let known = state.withLock { $0.profiles[author] }
+        return known ?? AuthorProfile(id: author, name: "Ann", avatar: "face/\(author.rawValue)")
     }
 
     func originalCandidates(of work: Work) -> [String] {

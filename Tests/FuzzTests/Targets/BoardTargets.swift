@@ -46,9 +46,9 @@ extension FuzzTarget {
         PictureHosts(hosts: engine.description.access.hosts, home: "cdn.donmai.us")
     }
 
-    private static func holdRecord(_ entry: PostEntry, _ fields: PostFields) throws {
+    private static func holdRecord(_ entry: PostEntry, _ fields: [JSON.Member]) throws {
         guard let post = entry.post else { return }
-        let document = WorkDetails(work: post.work, more: fields.more).json(pages: ["original.jpg"])
+        let document = WorkDetails(work: post.work, more: fields).json(pages: ["original.jpg"])
         guard let read = try? JSONReader.read(Array(document.utf8)) else {
             throw BrokenProperty(description: "info.json is no JSON")
         }

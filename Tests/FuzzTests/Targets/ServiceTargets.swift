@@ -60,7 +60,7 @@ extension FuzzTarget {
         ) { bytes in
             guard let root = try? JSONReader.read(bytes), let body = try? Envelope.body(of: root) else { return }
             try holdAuthors(body)
-            for list in [WorkList(works: body), WorkList(search: body), try? AuthorAnswers.works(body)] {
+            for list in [ListingPage(list: body), ListingPage(search: body), try? AuthorAnswers.works(body)] {
                 guard let list else { continue }
                 try hold(Set(list.works.map(\.id)).count == list.works.count, "a work is listed twice")
                 for work in list.works { try holdWork(work) }
@@ -90,7 +90,8 @@ extension FuzzTarget {
     private static func holdAuthors(_ body: JSON) throws {
         if let works = try? AuthorAnswers.allWorks(body) {
             try hold(works.allSatisfy { $0.rawValue > 0 }, "a work's number is not positive")
-            try hold(zip(works, works.dropFirst()).allSatisfy { $0 > $1 }, "works are not newest first")
+            try hold(
+                zip(works, works.dropFirst()).allSatisfy { $0.rawValue > $1.rawValue }, "works are not newest first")
         }
         guard let id = body["userId"].number, let profile = try? AuthorAnswers.profile(body, of: UserID(rawValue: id))
         else { return }

@@ -45,7 +45,7 @@ extension FuzzTarget {
 
     /// What another machine says was a page of a ranking is one that nothing trips over.
     private static func holdPage(_ value: JSON) throws {
-        guard let record = (try? value.decoded(as: PageAnswer.self))?.page else { return }
+        guard let record = PageAnswer(coded: value)?.page else { return }
         let page = record.bounded(on: Day(ordinal: 738_000))
         try hold(page.entries.count == record.entries.count, "entries were lost or invented")
         try hold(page.unreadable >= 0 && (page.total ?? 0) >= 0, "a count is negative")

@@ -46,7 +46,7 @@ struct AjaxPayloadTests {
         ])
     func bookmarks(path: String, count: Int, masked: Int, total: Int) throws {
         let (body, payload) = try body(path)
-        let list = WorkList(works: body)
+        let list = ListingPage(list: body)
         #expect(list.works.count == count && list.unreadable == 0 && list.total == total)
         #expect(list.works.count == payload.count("\"illustType\""))
         #expect(list.works.filter { $0.withheld != nil }.count == masked)
@@ -55,7 +55,7 @@ struct AjaxPayloadTests {
 
     @Test("the masked bookmark is withheld for the reason told")
     func masked() throws {
-        let list = WorkList(works: try body("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark").body)
+        let list = ListingPage(list: try body("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark").body)
         let work = try #require(list.works.first { $0.id.rawValue == 92_553_140 })
         #expect(work.withheld == "unknown" && work.author.rawValue == 0 && work.title == "-----" && work.uploaded == 0)
     }
@@ -63,7 +63,7 @@ struct AjaxPayloadTests {
     @Test("a search with one list, and its advertisements left out")
     func search() throws {
         let (body, payload) = try body("ajax-search-artworks/Nandaka-PixivUtil2-test-tags-search-exact-last")
-        let list = WorkList(search: body)
+        let list = ListingPage(search: body)
         let told = try self.list(payload, "illustManga", "data").filter { $0["isAdContainer"] == nil }
         #expect(list.works.count == told.count && list.unreadable == 0 && list.total == 3084)
         try compare(list.works, told)
@@ -72,7 +72,7 @@ struct AjaxPayloadTests {
     @Test("a search with illustrations and manga apart")
     func searchApart() throws {
         let (body, payload) = try body("ajax-search-artworks/daydreamer-json-pixiv-ajax-api-docs-genshin")
-        let list = WorkList(search: body)
+        let list = ListingPage(search: body)
         let told = try (self.list(payload, "illust", "data") + self.list(payload, "manga", "data"))
             .filter { $0["isAdContainer"] == nil }
         #expect(list.unreadable == 0 && list.total == 176_338 + 4707)
@@ -83,7 +83,7 @@ struct AjaxPayloadTests {
     @Test("works with a tag")
     func tag() throws {
         let (body, payload) = try body("ajax-user-illusts-tag/Nandaka-PixivUtil2-tag-not-last-page")
-        let list = WorkList(search: body)
+        let list = ListingPage(search: body)
         #expect(list.works.count == 48 && list.unreadable == 0 && list.total == 118_752)
         try compare(list.works, try self.list(payload, "illustManga", "data"))
     }
@@ -99,7 +99,8 @@ struct AjaxPayloadTests {
         }
         for (user, other) in zip(body["users"].elements, told) {
             try compare(
-                WorkList(entries: user["illusts"].elements).works, try #require(other["illusts"] as? [[String: Any]]))
+                ListingPage(records: user["illusts"].elements).works, try #require(other["illusts"] as? [[String: Any]])
+            )
         }
     }
 
@@ -140,11 +141,11 @@ struct AjaxPayloadTests {
     @Test("the works of the same author beside a full record")
     func beside() throws {
         let (body, payload) = try body("ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238")
-        let list = WorkList(entries: body["userIllusts"].members.map(\.value))
+        let list = ListingPage(records: body["userIllusts"].members.map(\.value))
         let told = try #require(payload.root.at("body", "userIllusts") as? [String: Any])
         #expect(list.works.count == told.values.filter { !($0 is NSNull) }.count && list.unreadable == 0)
         #expect(list.works.count > 3)
-        #expect(WorkList(entries: body["noLoginData"]["zengoIdWorks"].elements).works.count == 17)
+        #expect(ListingPage(records: body["noLoginData"]["zengoIdWorks"].elements).works.count == 17)
     }
 
     @Test(

@@ -247,12 +247,12 @@ struct ListAnswerTests {
         }
         let tags = try ListAnswers.bookmarkTags(body("bookmark-tags"))
         #expect(tags.authors.map(\.name) == ["未分類"], "those of private bookmarks are not among them")
-        let months = try ListAnswers.names(body("bookmark-periods"), "period") { BookmarkMonth($0)?.name }
+        let months = try ListAnswers.names(body("bookmark-periods"), "period", TagName.month)
         #expect(months.entries.count == 85, "one of 86 has none")
         #expect(months.authors.first?.name == "2026-12")
         let counted = try Self.json(#"[{"period":"2026-12","count":0},{"period":"2026-11","count":1}]"#)
         #expect(
-            try ListAnswers.names(counted, "period") { BookmarkMonth($0)?.name }.authors.map(\.name) == ["2026-11"])
+            try ListAnswers.names(counted, "period", TagName.month).authors.map(\.name) == ["2026-11"])
         for (text, isRefused) in [
             (#"{"public":[],"tooManyBookmark":true}"#, true), (#"{"public":[],"tooManyBookmarkTags":true}"#, true),
             (#"{"public":[],"tooManyBookmark":false,"tooManyBookmarkTags":false}"#, false),
@@ -267,7 +267,7 @@ struct ListAnswerTests {
         let page = try ListAnswers.works(body("bookmarks"), page: 1)
         #expect(page.works.count == (try body("bookmarks")["works"].elements.count) && page.unreadable == 0)
         for text in ["", "2026", "2026-13", "2026-00", "26-01", "2026-1-1", "-2026-01", "a-b"] {
-            #expect(BookmarkMonth(text) == nil, "\(text)")
+            #expect(TagName.month(text) == nil, "\(text)")
         }
     }
 

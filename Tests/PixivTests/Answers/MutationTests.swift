@@ -62,7 +62,7 @@ struct MutationTests {
             for (name, json) in replacements + [("missing", "")] {
                 let entry = try mutated(told[1], field, name == "missing" ? nil : json)
                 let text = "{\"works\":[\(neighbours[0]),\(entry),\(neighbours[1])]}"
-                let list = WorkList(works: try JSONReader.read(Array(text.utf8)))
+                let list = ListingPage(list: try JSONReader.read(Array(text.utf8)))
                 let place: Comment = "\(field) \(name)"
                 #expect(list.works.first?.id.rawValue == 35_303_260, place)
                 #expect(list.works.count + list.unreadable == 3, place)

@@ -33,9 +33,10 @@ private final class Folder: Sendable {
 
     func keeper(_ places: [SessionPlace]) -> SessionKeeper {
         SessionKeeper(
-            places: places, host: "www.pixiv.net", now: { [self] in now.withLock { $0 } },
-            report: { [self] text in reports.withLock { $0.append(text) } },
-            expired: { [self] in expiries.withLock { $0 += 1 } })
+            following: SessionMeans(
+                places: places, host: "www.pixiv.net", now: { [self] in now.withLock { $0 } },
+                report: { [self] text in reports.withLock { $0.append(text) } },
+                expired: { [self] in expiries.withLock { $0 += 1 } }))
     }
 
     func place(

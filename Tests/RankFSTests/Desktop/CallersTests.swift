@@ -16,7 +16,7 @@ import Testing
 
     /// The machine by reference: what changes it does not fit into an expectation otherwise.
     private final class Machine {
-        private var callers = Callers(most: 30)
+        private var callers = Callers()
         private let start = ContinuousClock.now
 
         /// Reads or changes it, at a time in seconds.
@@ -278,7 +278,7 @@ import Testing
     @Test func whatIsUsedIsRemembered() {
         let callers = Machine()
         _ = go(callers, to: parent, below: "ranking", nautilus, at: 0)
-        for number in 0..<100 {
+        for number in 0..<Callers.most + 100 {
             let program = CallingProgram(process: Int32(number + 100), name: "caja")
             _ = callers.opened("search/\(number)", below: "search", by: program, isWatched: true, at: 0)
             if number.isMultiple(of: 20) {

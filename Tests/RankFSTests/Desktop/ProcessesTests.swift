@@ -27,19 +27,19 @@ import Testing
         defer { close(descriptor) }
         var status = stat()
         try #require(stat("/", &status) == 0)
-        #expect(!Watches.contain(UInt64(status.st_ino) + 1, of: getpid()))
+        #expect(!Processes.watches(UInt64(status.st_ino) + 1, of: getpid()))
         try #require(inotify_add_watch(descriptor, "/", UInt32(IN_CREATE)) >= 0)
-        #expect(Watches.contain(UInt64(status.st_ino), of: getpid()))
-        #expect(!Watches.contain(UInt64(status.st_ino), of: .max))
+        #expect(Processes.watches(UInt64(status.st_ino), of: getpid()))
+        #expect(!Processes.watches(UInt64(status.st_ino), of: .max))
     }
 
     @Test func onlyTheWholeNumberCounts() {
         let text = Array(
             "pos:\t0\nflags:\t02004000\ninotify wd:2 ino:cfae1f sdev:32 mask:fc6 ignored_mask:0\n".utf8)
-        #expect(Watches.tells(of: 0xcf_ae1f, text))
-        #expect(!Watches.tells(of: 0xcfae1, text))
-        #expect(!Watches.tells(of: 0x32, text))
-        #expect(!Watches.tells(of: 1, []))
+        #expect(Processes.tells(of: 0xcf_ae1f, text))
+        #expect(!Processes.tells(of: 0xcfae1, text))
+        #expect(!Processes.tells(of: 0x32, text))
+        #expect(!Processes.tells(of: 1, []))
     }
 
     @Test(arguments: [

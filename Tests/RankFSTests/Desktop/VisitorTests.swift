@@ -45,9 +45,8 @@ import Testing
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
         let home = HomeThumbnails(
-            user: 1000,
-            directory: ThumbnailDirectory(
-                path: directory.path, ledger: ThumbnailLedger(path: directory.path + ".list")), mountPoint: "/mount")
+            path: directory.path, ledger: ThumbnailLedger(path: directory.path + ".list"), user: 1000,
+            mountPoint: "/mount")
         let cache = try ImageCache(
             CacheConfiguration(
                 directory: directory.path + ".cache", budget: 1 << 30, freeFloor: 0, preload: 0, timeout: .seconds(10),

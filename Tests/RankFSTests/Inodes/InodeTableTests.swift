@@ -16,8 +16,8 @@ import Testing
             .author(UserID(rawValue: 11), modified: nil), .helper(HelperFile.statusPath),
             .helper(.entry(.root, "CACHEDIR.TAG")),
         ]
-        let numbers = nodes.map(first.adopt)
-        #expect(nodes.reversed().map(second.adopt) == numbers.reversed())
+        let numbers = nodes.map { first.adopt($0) }
+        #expect(nodes.reversed().map { second.adopt($0) } == numbers.reversed())
         #expect(Set(numbers).count == nodes.count)
         #expect(first.number(of: .root) == 1)
         #expect(numbers == nodes.map(\.inodeNumber))

@@ -53,26 +53,27 @@ extension FakeSource {
         return ListingPage(works: Array(shown.prefix(size)), total: works.count, hasNext: shown.count > size)
     }
 
-    func record(
-        of subject: RecordKey, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SourceRecord {
-        switch subject {
-        case .details(let work):
-            try note("details \(work.rawValue)")
-            guard let record = state.withLock({ $0.records[work] }) else { throw .notFound }
-            return .details(WorkDetails(work: record, caption: "Words — “ü”"))
-        case .animation(let work):
-            try note("animation \(work.rawValue)")
-            guard let animation = state.withLock({ $0.animations[work] }) else { throw .notFound }
-            return .animation(animation)
-        case .originals(let work):
-            try note("originals \(work.rawValue)")
-            let pages = state.withLock { $0.records[work]?.pageCount } ?? 1
-            return .originals((0..<pages).map { "\(work.rawValue)\($0).png" })
-        case .profile(let author):
-            try note("profile \(author.rawValue)")
-            return .profile(AuthorProfile(id: author, name: "Author", avatar: state.withLock { $0.avatar }))
-        }
+    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
+        try note("details \(work.rawValue)")
+        guard let record = state.withLock({ $0.records[work] }) else { throw .notFound }
+        return WorkDetails(work: record, caption: "Words — “ü”")
+    }
+
+    func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> AnimationRecord {
+        try note("animation \(work.rawValue)")
+        guard let animation = state.withLock({ $0.animations[work] }) else { throw .notFound }
+        return animation
+    }
+
+    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
+        try note("originals \(work.rawValue)")
+        let pages = state.withLock { $0.records[work]?.pageCount } ?? 1
+        return (0..<pages).map { "\(work.rawValue)\($0).png" }
+    }
+
+    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile {
+        try note("profile \(author.rawValue)")
+        return AuthorProfile(id: author, name: "Author", avatar: state.withLock { $0.avatar })
     }
 
     func originalCandidates(of work: Work) -> [String] {

@@ -13,7 +13,7 @@ extension Node {
     static func latest(_ mode: RankingMode) -> Node { .directory(LatestDirectory(mode: mode)) }
 
     static func author(_ author: UserID, modified: Int64?) -> Node {
-        .directory(AuthorDirectory(author, modified: modified))
+        .directory(AuthorDirectory(author: author, modified: modified))
     }
 
     /// A helper file, whatever its text.

@@ -10,10 +10,14 @@ import Rankings
 /// ## Concurrency
 ///
 /// Any thread may call; every call may wait for the disk.
-package final class ThumbnailDirectory: Sendable {
+package final class HomeThumbnails: Sendable {
     /// The absolute path of the store.
     package let path: String
     private let ledger: ThumbnailLedger
+    /// The owner of the store: only requests of this user are answered with thumbnails there.
+    let user: UInt32
+    /// The absolute path of the mount point with the files that it has thumbnails of.
+    private let mountPoint: String
     /// The next number for a temporary name, shared by all stores of this process: their temporary names must differ.
     private static let nextName = Atomic<Int>(0)
 
@@ -25,9 +29,13 @@ package final class ThumbnailDirectory: Sendable {
     /// - Parameters:
     ///   - path: The absolute path of the store, which need not exist.
     ///   - ledger: Records each file before it is written.
-    package init(path: String, ledger: ThumbnailLedger) {
+    ///   - user: The owner of the store.
+    ///   - mountPoint: The absolute path of the mount point.
+    package init(path: String, ledger: ThumbnailLedger, user: UInt32, mountPoint: String) {
         self.path = path
         self.ledger = ledger
+        self.user = user
+        self.mountPoint = mountPoint
     }
 
     /// Returns whether a file of this name exists, valid or not.
@@ -35,12 +43,14 @@ package final class ThumbnailDirectory: Sendable {
         unsafe access(file(thumbnail), F_OK) == 0
     }
 
-    /// Returns the file if it is valid and rankfs wrote it.
-    func ownFile(_ thumbnail: Thumbnail) -> [UInt8]? {
-        guard let bytes = read(file(thumbnail)), thumbnail.isValid(bytes),
-            Thumbnail.isOwn(bytes, named: file(thumbnail))
-        else { return nil }
-        return bytes
+    /// Returns the file of a thumbnail that rankfs wrote into the store and that is still valid.
+    func ownFile(of job: ThumbnailJob, _ size: ThumbnailSize) -> [UInt8]? {
+        (job.paths + job.otherPaths).lazy.compactMap { path in
+            let thumbnail = self.thumbnail(of: job, as: FileURI.of("\(self.mountPoint)/\(path)"), size)
+            return self.read(self.file(thumbnail)).flatMap { bytes in
+                thumbnail.isValid(bytes) && Thumbnail.isOwn(bytes, named: self.file(thumbnail)) ? bytes : nil
+            }
+        }.first
     }
 
     /// Returns whether a valid file exists.
@@ -65,7 +75,8 @@ package final class ThumbnailDirectory: Sendable {
     /// Removes the notes of programs about files for which they failed to make thumbnails.
     ///
     /// The notes are the "failed thumbnails" of the Thumbnail Managing Standard, in a directory for each program.
-    func removeFailures(of addresses: [String]) {
+    func removeFailures(of jobs: [ThumbnailJob]) {
+        let addresses = jobs.flatMap(addresses)
         let failures = "\(path)/fail"
         for program in (try? Directory.entries(at: failures)) ?? [] {
             for address in addresses { unsafe unlink("\(failures)/\(program.name)/\(Thumbnail.name(of: address))") }
@@ -99,20 +110,9 @@ package final class ThumbnailDirectory: Sendable {
     }
 }
 
-/// The user's own store, and the mount with the files that it has thumbnails of.
-package struct HomeThumbnails: Sendable {
-    /// The owner of the store: only requests of this user are answered with thumbnails there.
-    package let user: UInt32
-    package let directory: ThumbnailDirectory
-    /// The absolute path of the mount point.
-    package let mountPoint: String
+// MARK: - Thumbnails of pictures
 
-    package init(user: UInt32, directory: ThumbnailDirectory, mountPoint: String) {
-        self.user = user
-        self.directory = directory
-        self.mountPoint = mountPoint
-    }
-
+extension HomeThumbnails {
     /// Returns the thumbnails of a picture, under all its paths.
     func thumbnails(of job: ThumbnailJob) -> [Thumbnail] {
         // Two spellings of a plain name are equal.
@@ -121,21 +121,6 @@ package struct HomeThumbnails: Sendable {
                 addresses(of: job).flatMap { uri in
                     ThumbnailSize.allCases.map { thumbnail(of: job, as: uri, $0) }
                 }))
-    }
-
-    /// Removes the notes of file managers that thumbnails of these pictures could not be made.
-    func removeFailures(of jobs: [ThumbnailJob]) {
-        directory.removeFailures(of: jobs.flatMap(addresses))
-    }
-
-    /// Returns the file of a thumbnail that rankfs wrote into the store and that is still valid.
-    func ownFile(of job: ThumbnailJob, _ size: ThumbnailSize) -> [UInt8]? {
-        for path in job.paths + job.otherPaths {
-            if let file = directory.ownFile(thumbnail(of: job, as: FileURI.of("\(mountPoint)/\(path)"), size)) {
-                return file
-            }
-        }
-        return nil
     }
 
     private func addresses(of job: ThumbnailJob) -> [String] {
@@ -219,7 +204,7 @@ package struct ThumbnailLedger: Sendable {
         let directories = Set(files.map { String($0[..<($0.lastIndex(of: "/") ?? $0.startIndex)]) })
         for directory in directories {
             for entry in (try? Directory.entries(at: directory)) ?? []
-            where entry.name.hasPrefix(ThumbnailDirectory.temporaryPrefix) {
+            where entry.name.hasPrefix(HomeThumbnails.temporaryPrefix) {
                 unsafe unlink("\(directory)/\(entry.name)")
             }
         }
