@@ -3,15 +3,19 @@ import CCurl
 import Glibc
 import System
 
-/// Checks a file of certificates before libcurl receives it, which would report an error only at the first request.
-enum CertificateFile {
-    /// The most bytes read: several times the size of the system's own bundle.
+/// The certificate of a host: its issuer as it names it, `C = US, O = Let's Encrypt, CN = R11`, and the end of its validity as
+/// OpenSSL writes it, `Jan  3 12:00:00 2027 GMT`.
+package typealias ServerCertificate = (issuer: String, end: String)
+
+/// Checks files of certificates, and fetches those of hosts.
+package enum Certificates {
+    /// The most bytes read of a file: several times the size of the system's own bundle.
     static let bytesLimit = 4 << 20
 
-    /// Checks that the file can be read and holds a certificate.
+    /// Checks that a file can be read and holds a certificate; libcurl would report an error only at the first request.
     ///
     /// - Throws: `.untrusted` with a sentence that does not name the file, because its name comes from outside.
-    static func check(_ path: String) throws(Failure) {
+    static func check(file path: String) throws(Failure) {
         let descriptor = Descriptors.own.open(path, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw .untrusted("The file of certificates cannot be read: \(unsafe String(cString: strerror(errno))).")
@@ -41,19 +45,10 @@ enum CertificateFile {
             return rest.first?.hasPrefix("MI") == true && rest.contains { $0.hasPrefix("-----END CERTIFICATE-----") }
         }
     }
-}
 
-/// The certificate of a host.
-package struct ServerCertificate: Hashable, Sendable {
-    /// The issuer as the certificate names it: `C = US, O = Let's Encrypt, CN = R11`.
-    package var issuer: String
-    /// The end of its validity as OpenSSL writes it: `Jan  3 12:00:00 2027 GMT`.
-    package var end: String
-}
+    // MARK: - Hosts
 
-/// Fetches the certificate of a host with a handshake alone; no request is sent.
-package enum CertificateProbe {
-    /// Connects, secures the connection by the same rules as every transfer, and disconnects.
+    /// Fetches the certificate of a host with a handshake alone, by the same rules as every transfer; no request is sent.
     ///
     /// Blocks up to the time limit; not for tasks. A transport, which prepares libcurl, must have been made before.
     ///
@@ -64,7 +59,7 @@ package enum CertificateProbe {
     ///   - patience: The time limit of the whole call.
     /// - Returns: The server's own certificate; nil if libcurl does not report it.
     /// - Throws: The reason why the host is not to be trusted or cannot be reached.
-    package static func ask(
+    package static func ofHost(
         _ origin: String, certificates: String?, proxy: String, patience: Duration
     ) throws(Failure) -> ServerCertificate? {
         guard let easy = CurlEasy() else { throw .unreachable("libcurl is out of memory.") }
@@ -80,7 +75,7 @@ package enum CertificateProbe {
         guard easy.isSafe else { throw .unsendable("libcurl does not take what the request needs.") }
         let code = unsafe curl_easy_perform(easy.pointer)
         guard code == CURLE_OK else {
-            throw CurlFailure.error(CurlFailure.Evidence(code, host: "the host", headSeen: false, from: easy))
+            throw CurlFailure(code, host: "the host", headSeen: false, from: easy).failure
         }
         return certificate(of: easy)
     }
@@ -99,6 +94,6 @@ package enum CertificateProbe {
             unsafe line = entry.pointee.next
         }
         guard let issuer = found["Issuer"], let end = found["Expire date"] else { return nil }
-        return ServerCertificate(issuer: issuer, end: end)
+        return (issuer, end)
     }
 }

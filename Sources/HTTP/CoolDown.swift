@@ -233,17 +233,55 @@ package struct RequestRate: Sendable {
     }
 }
 
+/// A token bucket: a burst at once, then a steady rate; takes the time as a parameter.
+package struct SteadyPace: Sendable {
+    let burst: Double
+    let perSecond: Double
+    /// The amount that may go at once; below zero after an excess.
+    private(set) var left: Double
+    private var refilled: ContinuousClock.Instant?
+
+    /// - Parameters:
+    ///   - burst: The amount that may go at once.
+    ///   - perSecond: The amount per second after the burst is spent; above zero.
+    package init(burst: Double, perSecond: Double) {
+        self.burst = burst
+        self.perSecond = perSecond
+        left = burst
+    }
+
+    /// Takes an amount, even beyond the amount left; a negative amount is given back.
+    package mutating func take(_ amount: Double, now: ContinuousClock.Instant? = nil) {
+        if let now { refill(now) }
+        left = min(burst, left - amount)
+    }
+
+    /// The time until the taken amount has come back.
+    package mutating func wait(now: ContinuousClock.Instant) -> Duration {
+        refill(now)
+        return time(until: 0)
+    }
+
+    /// Adds the amount that has come back, and returns it.
+    @discardableResult
+    mutating func refill(_ now: ContinuousClock.Instant) -> Double {
+        let seconds = max(0, (now - (refilled ?? now)) / .seconds(1))
+        refilled = max(refilled ?? now, now)
+        left = min(burst, left + seconds * perSecond)
+        return seconds * perSecond
+    }
+
+    /// The time until an amount may go; it may exceed the burst, since requests ahead take their share as it comes.
+    func time(until amount: Double) -> Duration {
+        left >= amount ? .zero : .seconds((amount - left) / perSecond)
+    }
+}
+
 /// The waiting requests to a service's interface: a token bucket with cool-downs; takes the time as a parameter.
 ///
 /// Half of a burst is left to readers; while that half is not whole, half of the returning tokens goes to requests without a
 /// reader.
 struct ServiceLine {
-    private struct Waiter {
-        let id: Int
-        let priority: TransferPriority
-        let deadline: ContinuousClock.Instant
-    }
-
     /// The shortest wait for a token, so that checks do not follow each other without a pause.
     private static let shortest = Duration.microseconds(100)
 
@@ -254,7 +292,7 @@ struct ServiceLine {
     private var trickle = 0.0
     private var coolDown: CoolDown
     /// The waiting requests by priority, then arrival.
-    private var waiters: [Waiter] = []
+    private var waiters: [(id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant)] = []
 
     /// Makes a full bucket; a rate of zero or less counts as one request a minute, so that no request waits for ever.
     init(_ rate: RequestRate) {
@@ -269,7 +307,7 @@ struct ServiceLine {
     /// Inserts a request by its priority.
     mutating func join(_ id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant) {
         let index = waiters.firstIndex { $0.priority < priority } ?? waiters.endIndex
-        waiters.insert(Waiter(id: id, priority: priority, deadline: deadline), at: index)
+        waiters.insert((id, priority, deadline), at: index)
     }
 
     /// Removes a request.

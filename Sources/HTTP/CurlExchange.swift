@@ -1,6 +1,7 @@
 import Rankings
 import CCurl
 import Glibc
+import Synchronization
 import System
 
 /// One transfer from its beginning to its end, over all its redirects.
@@ -57,24 +58,19 @@ final class CurlExchange {
     private(set) var headDelivered = false
     /// Whether libcurl ever worked on the transfer: a transfer without an address was never sent.
     private(set) var wasSent = false
-    private let ledger: RequestLedger
-    private let observer: (any TransferObserver)?
+    private let means: CurlMeans
     private let taken = ContinuousClock.now
     /// The status and the body bytes that the sink has received.
     private var status: Int?
     private var bodyBytes: Int64 = 0
 
-    init(
-        _ transfer: Transfer, target: AddressBook.Target, ledger: RequestLedger,
-        observer: (any TransferObserver)? = nil
-    ) {
+    init(_ transfer: Transfer, target: AddressBook.Target, _ means: CurlMeans) {
         self.transfer = transfer
         self.target = target
         meter = PaceMeter(window: .zero, now: begun)
-        self.ledger = ledger
-        self.observer = observer
+        self.means = means
         headers = transfer.request.headers
-        check = AnswerCheck(transfer.request, host: target.host)
+        check = transfer.request.answerCheck(host: target.host)
     }
 
     var request: HTTPRequest { transfer.request }
@@ -94,7 +90,7 @@ final class CurlExchange {
         begun = now
         heard = nil
         wasSent = true
-        check = AnswerCheck(request, host: target.host)
+        check = request.answerCheck(host: target.host)
         checksAddress = !target.isTrusted && !proxied
         isProxied = proxied
         isCutShort = false
@@ -105,7 +101,7 @@ final class CurlExchange {
         location = nil
         addressRefused = false
         lackOfDescriptors = nil
-        transfer.sink.begun()
+        transfer.begun()
     }
 
     /// Takes one header line; false ends the exchange.
@@ -118,16 +114,16 @@ final class CurlExchange {
             switch unsafe try check.line(line) {
             case .none: break
             case .redirect(let location):
-                ledger.count(request.purpose) { $0.redirected += 1 }
+                means.count(request.purpose) { $0.redirected += 1 }
                 self.location = location
             case .head(let head):
                 headDelivered = true
                 status = head.status
-                ledger.count(request.purpose) { $0.answered(head.status) }
-                observer?.answered(request)
+                means.count(request.purpose) { $0.answered(head.status) }
+                means.observer?.answered(request)
                 var head = head
                 if !isProxied { head.family = easy?.family }
-                guard transfer.sink.head(head) else { throw .cancelled }
+                guard transfer.head(head) else { throw .cancelled }
             }
             return true
         } catch {
@@ -150,8 +146,8 @@ final class CurlExchange {
                 return false
             }
             bodyBytes += Int64(bytes.count)
-            ledger.count(request.purpose) { $0.receivedBytes += Int64(bytes.count) }
-            guard unsafe transfer.sink.body(bytes) else { throw .cancelled }
+            means.count(request.purpose) { $0.receivedBytes += Int64(bytes.count) }
+            guard unsafe transfer.body(bytes) else { throw .cancelled }
             return true
         } catch {
             failure = error
@@ -233,7 +229,7 @@ final class CurlExchange {
 
     /// Reports the end to the observer and the sink, as the last call for this transfer.
     func finish(_ result: Result<Void, Failure>) {
-        if let observer {
+        if let observer = means.observer {
             let failure: Failure? = if case .failure(let error) = result { error } else { nil }
             observer.ended(
                 request,
@@ -245,7 +241,7 @@ final class CurlExchange {
 
     /// Whether this address may be connected to.
     func mayConnect(to address: UnsafePointer<sockaddr>) -> Bool {
-        guard checksAddress, unsafe !AddressRule.isPublic(address) else { return true }
+        guard checksAddress, unsafe !AddressBook.isPublic(address) else { return true }
         addressRefused = true
         return false
     }
@@ -260,9 +256,7 @@ final class CurlExchange {
                 let reason = "\(target.host): the name leads to a private address, which is never asked."
                 return .failure(hops > 0 ? .redirectRefused(reason) : .unsendable(reason))
             }
-            return .failure(
-                CurlFailure.error(
-                    CurlFailure.Evidence(code, host: target.host, headSeen: check.headSeen, from: easy)))
+            return .failure(CurlFailure(code, host: target.host, headSeen: check.headSeen, from: easy).failure)
         }
         return Result { () throws(Failure) in try check.end(transferred: easy?.transferred ?? 0) }
     }
@@ -409,12 +403,9 @@ extension CurlEasy {
     /// Directs the callbacks to a flight, which must outlive the handle's stay in the multi handle.
     fileprivate func setCallbacks(_ flight: CurlExchange) {
         let context = unsafe Unmanaged.passUnretained(flight).toOpaque()
-        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_HEADERDATA, context))
-        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_WRITEDATA, context))
-        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_READDATA, context))
-        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_SEEKDATA, context))
-        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_OPENSOCKETDATA, context))
-        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_PRIVATE, context))
+        for option in [
+            CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_OPENSOCKETDATA,
+        ] { note(unsafe rankfs_curl_easy_setopt_pointer(pointer, option, context)) }
         note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_HEADERFUNCTION, curlHeader))
         note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_WRITEFUNCTION, curlBody))
         note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_READFUNCTION, curlContent))
@@ -503,6 +494,52 @@ func curlOpenSocket(
 /// The context is the loop's guard, which pools keep alive.
 func curlCloseSocket(_ context: UnsafeMutableRawPointer, _ descriptor: curl_socket_t) -> Int32 {
     unsafe Unmanaged<LoopGuard>.fromOpaque(context).takeUnretainedValue().close(descriptor)
+}
+
+// MARK: - Means
+
+/// The objects and settings that the loops of a transport share.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The mutexes are held for nanoseconds. Each event is counted before the sink is notified, so that the sink's
+/// owner finds it in the counts.
+final class CurlMeans: Sendable {
+    let book: AddressBook
+    let configuration: CurlConfiguration
+    let names: NameNeeds
+    let resolver: NameResolver
+    let observer: (any TransferObserver)?
+    private let counts = Mutex<[RequestPurpose: RequestCounts]>([:])
+    /// The newest connections of which one failed silently.
+    private let doubted = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// - Throws: `.unsendable` if an origin does not parse.
+    init(
+        _ configuration: CurlConfiguration, _ resolver: NameResolver, _ observer: (any TransferObserver)?
+    ) throws(Failure) {
+        book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
+        names = NameNeeds(proxy: configuration.proxy ?? "")
+        self.configuration = configuration
+        self.resolver = resolver
+        self.observer = observer
+    }
+
+    /// Doubts the connections of all pools made before this instant, since the usual cause is a change of the network.
+    func doubt(_ instant: ContinuousClock.Instant) { doubted.withLock { $0 = max($0 ?? instant, instant) } }
+
+    /// Whether connections made at this instant are doubted.
+    func isDoubted(_ instant: ContinuousClock.Instant) -> Bool { doubted.withLock { $0.map { $0 > instant } ?? false } }
+
+    /// The counts of each purpose, in the order of `RequestPurpose.allCases`.
+    var allCounts: [(purpose: RequestPurpose, counts: RequestCounts)] {
+        let counts = counts.withLock { $0 }
+        return RequestPurpose.allCases.map { (purpose: $0, counts: counts[$0] ?? RequestCounts()) }
+    }
+
+    func count(_ purpose: RequestPurpose, _ change: (inout RequestCounts) -> Void) {
+        counts.withLock { change(&$0[purpose, default: RequestCounts()]) }
+    }
 }
 
 // MARK: - Pace

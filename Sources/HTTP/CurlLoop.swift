@@ -9,7 +9,7 @@ import System
 /// ## Concurrency
 ///
 /// Made by one thread, then used by the loop's thread alone. The multi handles and all easy handles are used nowhere else
-/// (libcurl-thread(3)); `CurlMailbox` is the only way in. Sinks are called from here.
+/// (libcurl-thread(3)); `CurlWorker` is the only way in. Sinks are called from here.
 final class CurlLoop {
     /// The most redirects followed for one request; real services need one.
     private static let hopsLimit = 3
@@ -22,26 +22,14 @@ final class CurlLoop {
     private static let lackingOptions =
         "The network library refuses an option that a safe request needs; install libcurl 7.88 or later."
 
-    /// The objects and settings that the loops share.
-    struct Means: Sendable {
-        let book: AddressBook
-        let configuration: CurlConfiguration
-        let ledger = RequestLedger()
-        let doubt = ConnectionDoubt()
-        let resolver: NameResolver
-        let observer: (any TransferObserver)?
-    }
-
     private let transferClass: TransferClass
     private let connections: Int
-    private let loopGuard = LoopGuard()
     /// The pool for new exchanges.
     private var pool: CurlPool
     /// The retired pools, with exchanges still under way.
     private var retired: [CurlPool] = []
-    let mailbox: CurlMailbox
-    private let means: Means
-    private let names: NameNeeds
+    private let worker: CurlWorker
+    private let means: CurlMeans
     /// All transfers that have not ended.
     private var flights: [ObjectIdentifier: CurlExchange] = [:]
     /// The transfers that libcurl works on, by its handles.
@@ -50,36 +38,38 @@ final class CurlLoop {
     private var nextCheck = ContinuousClock.now
     private var isEnding = false
 
-    /// Makes a loop that is not running yet; nil if memory or descriptors are exhausted.
+    /// Makes a loop that is not running yet.
     ///
     /// - Parameters:
+    ///   - worker: Its thread and the way to it.
     ///   - transferClass: The class of its transfers.
+    ///   - pool: The pool that the worker wakes.
     ///   - connections: The most connections to one host.
     ///   - means: The objects and settings shared with other loops.
-    init?(_ transferClass: TransferClass, connections: Int, _ means: Means) {
-        guard let pool = CurlPool(transferClass, idle: connections, loopGuard: loopGuard) else { return nil }
+    init(
+        _ worker: CurlWorker, _ transferClass: TransferClass, _ pool: CurlPool, connections: Int, _ means: CurlMeans
+    ) {
+        self.worker = worker
         self.pool = pool
         self.transferClass = transferClass
         self.connections = connections
         self.means = means
-        mailbox = CurlMailbox(wakes: pool)
-        names = NameNeeds(proxy: means.configuration.proxy ?? "")
     }
 
     /// Runs until a shutdown is requested; then everything is cancelled and the handles are freed.
     func run() {
         while true {
-            for command in mailbox.take() { command(self) }
+            for command in worker.take() { command(self) }
             if isEnding { break }
-            loopGuard.beginTurn(isBusy: !flights.isEmpty)
+            pool.loopGuard.beginTurn(isBusy: !flights.isEmpty)
             move()
             let now = ContinuousClock.now
             if now >= nextCheck { expire(now) }
-            loopGuard.endTurn(isBusy: !flights.isEmpty)
+            pool.loopGuard.endTurn(isBusy: !flights.isEmpty)
             pool.wait(milliseconds: sleep())
         }
         for flight in flights.values { finish(flight, .failure(.cancelled)) }
-        for command in mailbox.close() { command(self) }
+        for command in worker.close() { command(self) }
     }
 
     /// Moves bytes on every pool, and releases retired pools without exchanges.
@@ -107,9 +97,9 @@ final class CurlLoop {
         guard !isEnding else { return transfer.end(.failure(.cancelled)) }
         let request = transfer.request
         do throws(Failure) {
-            try RequestRule.check(request)
+            try request.check()
             let target = try means.book.target(request.url)
-            let flight = CurlExchange(transfer, target: target, ledger: means.ledger, observer: means.observer)
+            let flight = CurlExchange(transfer, target: target, means)
             flights[ObjectIdentifier(transfer)] = flight
             let now = ContinuousClock.now
             nextCheck = min(nextCheck, now + CurlExchange.patience(within: request.deadline - now))
@@ -137,7 +127,7 @@ final class CurlLoop {
             return finish(flight, .failure(.unreachable("No memory is left for another transfer.")))
         }
         let now = ContinuousClock.now
-        if pool.isStale(now) || means.doubt.isAfter(pool.made) { retire() }
+        if pool.isStale(now) || means.isDoubted(pool.made) { retire() }
         let meter = PaceMeter(window: means.configuration.stallTimeout, now: now)
         nextCheck = min(nextCheck, meter.nextLook)
         flight.beginExchange(
@@ -147,7 +137,7 @@ final class CurlLoop {
         }
         flying[easy.id] = flight
         pool.begin(easy, now: now)
-        means.ledger.count(flight.request.purpose) { counts in
+        means.count(flight.request.purpose) { counts in
             switch flight.request.method {
             case .head: counts.head += 1
             case .get: counts.get += 1
@@ -159,10 +149,10 @@ final class CurlLoop {
     /// The addresses of every name that a flight needs; nil while one of them is looked up.
     private func addresses(for flight: CurlExchange) -> [NameNeeds.Place: [String]]? {
         var all: [NameNeeds.Place: [String]] = [:]
-        for place in names.places(for: flight.target) {
-            let (transfer, name, mailbox) = (flight.transfer, place.host, mailbox)
-            let known = means.resolver.addresses(of: name) { found in
-                _ = mailbox.post { loop in loop.resolved(transfer, name, found) }
+        for place in means.names.places(for: flight.target) {
+            let (transfer, name) = (flight.transfer, place.host)
+            let known = means.resolver.addresses(of: name) { [worker] found in
+                _ = worker.post { loop in loop.resolved(transfer, name, found) }
             }
             guard let known else {
                 flight.awaitedName = name
@@ -179,7 +169,7 @@ final class CurlLoop {
         flight.awaitedName = nil
         if let found, !found.isEmpty { return begin(flight) }
         let isProxy = name != flight.target.host
-        finish(flight, .failure(CurlFailure.error(ofName: name, exists: found == nil, isProxy: isProxy)))
+        finish(flight, .failure(CurlFailure.ofName(name, exists: found == nil, isProxy: isProxy)))
     }
 
     /// Begins a flight again; its sink has seen nothing so far.
@@ -207,7 +197,7 @@ final class CurlLoop {
         detach(flight)
         flights[ObjectIdentifier(flight.transfer)] = nil
         if case .failure(let error) = result, flight.wasSent {
-            means.ledger.count(flight.request.purpose) { $0.failed(error) }
+            means.count(flight.request.purpose) { $0.failed(error) }
         }
         flight.finish(result)
     }
@@ -219,7 +209,7 @@ final class CurlLoop {
             return finish(flight, .failure(.broken("\(flight.target.host): the answer came in two protocols at once.")))
         }
         if code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT {
-            for place in names.places(for: flight.target) { means.resolver.doubt(place.host) }
+            for place in means.names.places(for: flight.target) { means.resolver.doubt(place.host) }
         }
         if flight.brokeUnseen(code) {
             goOnAfresh(flight, .unreachable(""))
@@ -238,7 +228,7 @@ final class CurlLoop {
             let next = try means.book.redirect(location, from: flight.target)
             detach(flight)
             if next.origin != flight.target.origin {
-                flight.headers = RequestRule.headersForAnotherHost(flight.headers)
+                flight.headers = HTTPRequest.headersForAnotherHost(flight.headers)
             }
             flight.target = next
             flight.hops += 1
@@ -270,7 +260,7 @@ final class CurlLoop {
     /// Sends a request once more, on a new connection; the sink has seen nothing of the first try.
     private func goOnAfresh(_ flight: CurlExchange, _ error: Failure) {
         retire(flight.pool)
-        means.ledger.count(flight.request.purpose) { $0.failed(error) }
+        means.count(flight.request.purpose) { $0.failed(error) }
         flight.hasGoneAgain = true
         again(flight)
     }
@@ -279,26 +269,26 @@ final class CurlLoop {
     private func retire(_ doubted: CurlPool?) {
         guard doubted === pool else { return }
         retire()
-        means.doubt.raise(pool.made)
+        means.doubt(pool.made)
     }
 
     private func retire() {
-        guard let fresh = CurlPool(transferClass, idle: connections, loopGuard: loopGuard) else { return }
+        guard let fresh = CurlPool(transferClass, idle: connections, loopGuard: pool.loopGuard) else { return }
         // An empty pool is freed in the next turn.
         retired.append(pool)
         pool = fresh
-        mailbox.wakes(fresh)
+        worker.wakes(fresh)
     }
 }
 
-/// The only way to the loop's thread: a list of commands, and libcurl's wake-up.
+/// The thread of a loop, and the only way to it: a list of commands, and libcurl's wake-up.
 ///
 /// ## Concurrency
 ///
-/// Any thread posts; only the loop takes. The mutex also guards the life of the multi handle against `curl_multi_wakeup`, the one
-/// libcurl function that other threads may call (curl_multi_wakeup(3)): it is called under the lock, which is safe because it only
-/// writes to a non-blocking socket.
-final class CurlMailbox: Sendable {
+/// Any thread posts; only the loop takes. The thread runs from `init` to `shutdown`. The mutex also guards the life of the multi
+/// handle against `curl_multi_wakeup`, the one libcurl function that other threads may call (curl_multi_wakeup(3)): it is called
+/// under the lock, which is safe because it only writes to a non-blocking socket.
+final class CurlWorker: Sendable {
     /// A command that runs on the loop's thread.
     typealias Command = @Sendable (CurlLoop) -> Void
 
@@ -306,22 +296,36 @@ final class CurlMailbox: Sendable {
         var commands: [Command] = []
         /// The multi handle's address, as a number because pointers are not sendable; nil once the loop has ended.
         var multi: UInt?
+        /// Nil after the thread was joined.
+        var thread: pthread_t?
     }
+
+    /// libcurl's global set-up, done once in the process (curl_global_init(3)).
+    private static let isCurlReady: Bool = rankfs_curl_global_init() == CURLE_OK
 
     private let state: Mutex<State>
 
-    init(wakes pool: CurlPool) {
+    /// Starts a thread for the transfers of one class.
+    ///
+    /// - Throws: `.unsendable` if libcurl or the thread cannot be started.
+    init(_ transferClass: TransferClass, connections: Int, _ means: CurlMeans) throws(Failure) {
+        guard Self.isCurlReady, let pool = CurlPool(transferClass, idle: connections, loopGuard: LoopGuard()) else {
+            throw .unsendable("libcurl cannot be started; is memory or the number of open files exhausted?")
+        }
         // The pointer stays valid until `wakes` or `close`, which the loop calls before it frees the pool.
         state = Mutex(State(multi: unsafe UInt(bitPattern: pool.multi)))
+        let loop = CurlLoop(self, transferClass, pool, connections: connections, means)
+        guard let thread = OwnThread.startJoinable({ loop.run() }) else {
+            throw .unsendable("No thread can be started for the network; is the limit of processes reached?")
+        }
+        state.withLock { $0.thread = thread }
     }
 
-    /// Sets the pool that the loop waits for from now on; for the loop only.
-    func wakes(_ pool: CurlPool) {
-        let multi = unsafe UInt(bitPattern: pool.multi)
-        state.withLock { state in
-            state.multi = multi
-            // Commands posted since the last `take` woke the old pool.
-            if !state.commands.isEmpty { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+    /// Hands a transfer to the loop.
+    func begin(_ transfer: Transfer) {
+        guard post({ $0.begin(transfer) }) else { return transfer.end(.failure(.cancelled)) }
+        transfer.carry { [self] transfer in
+            if transfer.isCancelled { _ = post { $0.cancel(transfer) } }
         }
     }
 
@@ -335,7 +339,37 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// Takes all commands since the last call; for the loop only.
+    /// Whether the caller is the loop's thread, within a sink.
+    var isCurrentThread: Bool {
+        state.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    /// Cancels everything and wakes the loop; a second call has no effect.
+    ///
+    /// - Parameter waits: Whether to return only after the thread has ended; false within a sink.
+    func shutdown(waits: Bool = true) {
+        guard let running = state.withLock({ $0.thread.take() }) else { return }
+        _ = post { $0.end() }
+        if waits {
+            pthread_join(running, nil)
+        } else {
+            pthread_detach(running)
+        }
+    }
+
+    // MARK: - For the loop
+
+    /// Sets the pool that the loop waits for from now on.
+    func wakes(_ pool: CurlPool) {
+        let multi = unsafe UInt(bitPattern: pool.multi)
+        state.withLock { state in
+            state.multi = multi
+            // Commands posted since the last `take` woke the old pool.
+            if !state.commands.isEmpty { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+        }
+    }
+
+    /// Takes all commands since the last call.
     func take() -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }
@@ -343,13 +377,10 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// Refuses further commands and returns the last ones; for the loop only.
+    /// Refuses further commands and returns the last ones.
     func close() -> [Command] {
-        state.withLock { state in
-            state.multi = nil
-            defer { state.commands = [] }
-            return state.commands
-        }
+        state.withLock { $0.multi = nil }
+        return take()
     }
 }
 
@@ -373,7 +404,7 @@ package final class CurlTransport: Transport {
     private let bulk: CurlWorker
     /// The worker for small answers: HTTP/2 where it is offered.
     private let metadata: CurlWorker
-    private let means: CurlLoop.Means
+    private let means: CurlMeans
 
     /// Starts the transport's threads.
     ///
@@ -392,10 +423,9 @@ package final class CurlTransport: Transport {
     init(
         _ configuration: Configuration, resolver: NameResolver, observer: (any TransferObserver)? = nil
     ) throws(Failure) {
-        let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
-        if let path = configuration.certificates { try CertificateFile.check(path) }
+        means = try CurlMeans(configuration, resolver, observer)
+        if let path = configuration.certificates { try Certificates.check(file: path) }
         limits = configuration.limits
-        means = CurlLoop.Means(book: book, configuration: configuration, resolver: resolver, observer: observer)
         bulk = try CurlWorker(.bulk, connections: limits.bodies.all, means)
         do throws(Failure) {
             metadata = try CurlWorker(.metadata, connections: limits.connections, means)
@@ -417,14 +447,13 @@ package final class CurlTransport: Transport {
     }
 
     /// The requests sent for each purpose since the start, and their outcomes.
-    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { means.ledger.all }
+    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { means.allCounts }
 
     /// Calls back from a loop's thread after a turn of every loop: at once unless a loop hangs, whatever the state of the network.
     ///
     /// After the shutdown no call comes.
     package func echo(_ answer: @escaping @Sendable () -> Void) {
-        let metadata = metadata
-        bulk.echo { metadata.echo(answer) }
+        _ = bulk.post { [metadata] _ in _ = metadata.post { _ in answer() } }
     }
 
     /// Cancels everything, wakes the loops and joins their threads.
@@ -435,69 +464,5 @@ package final class CurlTransport: Transport {
         let isFromWithin = bulk.isCurrentThread || metadata.isCurrentThread
         bulk.shutdown(waits: !isFromWithin)
         metadata.shutdown(waits: !isFromWithin)
-    }
-}
-
-/// A loop with its thread and mailbox, for the transfers of one class.
-///
-/// ## Concurrency
-///
-/// Any thread may call. The thread runs from `init` to `shutdown`.
-final class CurlWorker: Sendable {
-    /// libcurl's global set-up, done once in the process (curl_global_init(3)).
-    private static let isCurlReady: Bool = rankfs_curl_global_init() == CURLE_OK
-
-    private let mailbox: CurlMailbox
-    /// Nil after the thread was joined.
-    private let thread: Mutex<pthread_t?>
-
-    /// Starts the thread.
-    ///
-    /// - Throws: `.unsendable` if libcurl or the thread cannot be started.
-    init(_ transferClass: TransferClass, connections: Int, _ means: CurlLoop.Means) throws(Failure) {
-        guard Self.isCurlReady, let loop = CurlLoop(transferClass, connections: connections, means) else {
-            throw .unsendable("libcurl cannot be started; is memory or the number of open files exhausted?")
-        }
-        let mailbox = loop.mailbox
-        guard let thread = OwnThread.startJoinable({ loop.run() }) else {
-            throw .unsendable("No thread can be started for the network; is the limit of processes reached?")
-        }
-        self.mailbox = mailbox
-        self.thread = Mutex(thread)
-    }
-
-    /// Hands a transfer to the loop.
-    func begin(_ transfer: Transfer) {
-        guard mailbox.post({ $0.begin(transfer) }) else { return transfer.end(.failure(.cancelled)) }
-        transfer.carry { [mailbox] transfer in
-            if transfer.isCancelled { _ = mailbox.post { $0.cancel(transfer) } }
-        }
-    }
-
-    /// Calls back from the loop's thread; never after its end.
-    func echo(_ answer: @escaping @Sendable () -> Void) {
-        _ = mailbox.post { _ in answer() }
-    }
-
-    /// Whether the caller is the loop's thread, within a sink.
-    var isCurrentThread: Bool {
-        thread.withLock { thread in thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
-    }
-
-    /// Cancels everything and wakes the loop; a second call has no effect.
-    ///
-    /// - Parameter waits: Whether to return only after the thread has ended; false within a sink.
-    func shutdown(waits: Bool = true) {
-        let running = thread.withLock { thread in
-            defer { thread = nil }
-            return thread
-        }
-        guard let running else { return }
-        _ = mailbox.post { $0.end() }
-        if waits {
-            pthread_join(running, nil)
-        } else {
-            pthread_detach(running)
-        }
     }
 }

@@ -3,27 +3,6 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// The time of the last silent failure of a connection, shared by all pools.
-///
-/// The connections of other pools that existed then are doubted too, since the usual cause is a change of the network.
-///
-/// ## Concurrency
-///
-/// Any thread may call.
-final class ConnectionDoubt: Sendable {
-    private let last = Mutex<ContinuousClock.Instant?>(nil)
-
-    /// Doubts the connections made before this instant.
-    func raise(_ instant: ContinuousClock.Instant) {
-        last.withLock { $0 = max($0 ?? instant, instant) }
-    }
-
-    /// Whether connections made at this instant are doubted.
-    func isAfter(_ instant: ContinuousClock.Instant) -> Bool {
-        last.withLock { $0.map { $0 > instant } ?? false }
-    }
-}
-
 /// One multi handle: connections that are used, and retired, together.
 ///
 /// libcurl 7.88 keeps a shared connection after a late transfer on it was removed, however dead the connection is, and gives it to
@@ -345,47 +324,43 @@ final class LoopGuard: Sendable {
 
 // MARK: - Failures
 
-/// Translates libcurl's codes into errors: a sentence with cause and remedy.
-enum CurlFailure {
-    /// The known facts about the end of an exchange.
-    struct Evidence {
-        /// The result code (libcurl-errors(3)).
-        var code: CURLcode
-        /// The host, for the sentence.
-        var host: String
-        /// Whether a whole head had come.
-        var headSeen = false
-        /// `errno` of the connection (CURLINFO_OS_ERRNO(3)), 0 if unknown.
-        var connectionError = 0
-        /// The defect of the certificate, as OpenSSL's number (CURLINFO_SSL_VERIFYRESULT(3), openssl-verify(1)).
-        var verification = 0
-        /// The defect of a proxy's own certificate (CURLINFO_PROXY_SSL_VERIFYRESULT(3)).
-        var proxyVerification = 0
-        /// A proxy's answer to CONNECT (CURLINFO_HTTP_CONNECTCODE(3)), 0 for none.
-        var proxyStatus = 0
-    }
+/// The known facts about the end of an exchange, and the error that follows: a sentence with cause and remedy.
+struct CurlFailure {
+    /// The result code (libcurl-errors(3)).
+    var code: CURLcode
+    /// The host, for the sentence.
+    var host: String
+    /// Whether a whole head had come.
+    var headSeen = false
+    /// `errno` of the connection (CURLINFO_OS_ERRNO(3)), 0 if unknown.
+    var connectionError = 0
+    /// The defect of the certificate, as OpenSSL's number (CURLINFO_SSL_VERIFYRESULT(3), openssl-verify(1)).
+    var verification = 0
+    /// The defect of a proxy's own certificate (CURLINFO_PROXY_SSL_VERIFYRESULT(3)).
+    var proxyVerification = 0
+    /// A proxy's answer to CONNECT (CURLINFO_HTTP_CONNECTCODE(3)), 0 for none.
+    var proxyStatus = 0
 
-    /// Translates the end of an exchange.
-    static func error(_ evidence: Evidence) -> Failure {
-        let host = evidence.host
-        if evidence.proxyStatus >= 300 { return .unreachable(refusal(evidence.proxyStatus, host: host)) }
-        switch evidence.code {
-        case CURLE_COULDNT_RESOLVE_HOST: return error(ofName: host, exists: true, isProxy: false)
-        case CURLE_COULDNT_RESOLVE_PROXY: return error(ofName: host, exists: true, isProxy: true)
+    /// The error.
+    var failure: Failure {
+        if proxyStatus >= 300 { return .unreachable(refusal) }
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: return Self.ofName(host, exists: true, isProxy: false)
+        case CURLE_COULDNT_RESOLVE_PROXY: return Self.ofName(host, exists: true, isProxy: true)
         case CURLE_COULDNT_CONNECT:
             return .unreachable("\(host): no connection can be made; is the network up?")
         case CURLE_PROXY:
             return .unreachable("The proxy does not do what is asked of it; check the option proxy.")
         case CURLE_OPERATION_TIMEDOUT:
             return .timedOut
-        case CURLE_SSL_CONNECT_ERROR where evidence.connectionError != 0:
+        case CURLE_SSL_CONNECT_ERROR where connectionError != 0:
             return .unreachable("\(host): the connection ended while it was being secured.")
         case CURLE_SSL_CACERT_BADFILE:
             return .untrusted("\(host): the file of certificates can no longer be read; check the option ca_file.")
-        case CURLE_PEER_FAILED_VERIFICATION where evidence.proxyVerification != 0:
-            return .untrusted("The proxy's own certificate: \(certificate(evidence.proxyVerification))")
+        case CURLE_PEER_FAILED_VERIFICATION where proxyVerification != 0:
+            return .untrusted("The proxy's own certificate: \(Self.certificate(proxyVerification))")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR:
-            return .untrusted("\(host): \(certificate(evidence.verification))")
+            return .untrusted("\(host): \(Self.certificate(verification))")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             return .untrusted(
@@ -398,14 +373,14 @@ enum CurlFailure {
         case CURLE_URL_MALFORMAT:
             return .unsendable("\(host): the URL cannot be asked.")
         default:
-            return evidence.headSeen
+            return headSeen
                 ? .broken("\(host): the connection ended in the middle of the answer.")
                 : .unreachable("\(host): the connection ended before an answer.")
         }
     }
 
     /// The error of a name without addresses, which may exist if it could not be looked up.
-    static func error(ofName name: String, exists: Bool, isProxy: Bool) -> Failure {
+    static func ofName(_ name: String, exists: Bool, isProxy: Bool) -> Failure {
         switch (exists, isProxy) {
         case (false, false):
             .unreachable("\(name): there is no host of this name; is it spelled right, and is the network up?")
@@ -415,14 +390,14 @@ enum CurlFailure {
         }
     }
 
-    private static func refusal(_ status: Int, host: String) -> String {
-        switch status {
+    private var refusal: String {
+        switch proxyStatus {
         case 407:
             "The proxy asks who you are (407); write a name and a password into the option proxy, as "
                 + "http://name:password@host:port."
         case 403: "The proxy refuses connections to \(host) (403); ask who runs it, or change the option proxy."
         default:
-            "The proxy cannot connect to \(host) (it answered \(status)); check the option proxy, or try again later."
+            "The proxy cannot connect to \(host) (it answered \(proxyStatus)); check the option proxy, or try again later."
         }
     }
 
@@ -445,7 +420,7 @@ enum CurlFailure {
     }
 }
 
-extension CurlFailure.Evidence {
+extension CurlFailure {
     /// Collects the facts about an exchange's end from its handle.
     init(_ code: CURLcode, host: String, headSeen: Bool, from easy: CurlEasy?) {
         self.init(code: code, host: host, headSeen: headSeen)

@@ -172,20 +172,16 @@ final class Collector: ResponseSink {
 /// that failed together do not come back together.
 package struct RetryPolicy: Sendable {
     /// The number of tries, the first included: four fit a deadline of 15 s with waits of about 0.4 s, 0.8 s and 1.6 s at most.
-    package var tries = 4
+    package var tries: Int
     /// The longest wait before the second try.
     package var base = Duration.milliseconds(400)
     /// The longest wait that jitter may choose.
     package var ceiling = Duration.seconds(5)
 
-    package init() {}
+    package init(tries: Int = 4) { self.tries = tries }
 
     /// A policy without a second try.
-    package static var once: RetryPolicy {
-        var policy = RetryPolicy()
-        policy.tries = 1
-        return policy
-    }
+    package static let once = RetryPolicy(tries: 1)
 
     /// Decides on another try.
     ///
@@ -276,5 +272,73 @@ package final class WarmConnections: Sendable {
                     method: .head, url: url, headers: headers, priority: .preload, transferClass: .bulk,
                     deadline: now + Self.patience, bodyLimit: 0, purpose: .connection), sink: Collector(self.now))
         }
+    }
+}
+
+// MARK: - Urgency
+
+/// The urgency of work that began without a reader; it becomes a reader's priority when a reader comes.
+///
+/// ## Concurrency
+///
+/// Any thread may call any method at any time. Followers are called outside the lock.
+package final class Urgency: Sendable {
+    private struct State {
+        var priority = TransferPriority.preload
+        var isWithdrawn = false
+        var lastFollower = 0
+        var followers: [Int: (hurry: @Sendable () -> Void, withdraw: @Sendable () -> Void)] = [:]
+    }
+
+    /// The urgency of requests that the present task makes without a reader; nil where no reader can come.
+    @TaskLocal package static var current: Urgency?
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// The priority of the next try.
+    package var priority: TransferPriority { state.withLock { $0.priority } }
+
+    /// Whether the work was withdrawn before a reader came.
+    package var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }
+
+    /// Records that a reader waits, and calls all followers.
+    package func raise() {
+        let followers = state.withLock { state in
+            state.priority = .reader
+            defer { state.followers = [:] }
+            return state.followers.values
+        }
+        for follower in followers { follower.hurry() }
+    }
+
+    /// Gives the work up as far as it has not gone to the network; has no effect once a reader waits.
+    package func withdraw() {
+        let followers = state.withLock { state in
+            state.isWithdrawn = state.isWithdrawn || state.priority != .reader
+            return state.priority == .reader ? [] : Array(state.followers.values)
+        }
+        for follower in followers { follower.withdraw() }
+    }
+
+    /// Runs a body; calls `hurry` when a reader comes and `withdraw` when the work is withdrawn, at once if that is so already.
+    package func whileFollowed<Value: Sendable>(
+        by hurry: @escaping @Sendable () -> Void, withdraw: @escaping @Sendable () -> Void = {},
+        _ body: @Sendable () async -> Value
+    ) async -> Value {
+        let (follower, isWithdrawn) = state.withLock { state -> (Int?, Bool) in
+            guard state.priority != .reader else { return (nil, false) }
+            state.lastFollower += 1
+            state.followers[state.lastFollower] = (hurry, withdraw)
+            return (state.lastFollower, state.isWithdrawn)
+        }
+        guard let follower else {
+            hurry()
+            return await body()
+        }
+        if isWithdrawn { withdraw() }
+        defer { state.withLock { _ = $0.followers.removeValue(forKey: follower) } }
+        return await body()
     }
 }

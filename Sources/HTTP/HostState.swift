@@ -38,12 +38,8 @@ struct HostState {
         }
     }
 
-    /// The waiting requests that are blocked by the same limits: small answers, or bodies.
-    private struct Lane {
-        /// The ids by rank; ids grow with each request.
-        var places = WaitingLine<Int>()
-        var deadlines = WaitingLine<ContinuousClock.Instant>()
-    }
+    /// The waiting requests that are blocked by the same limits, small answers or bodies: the ids by rank, and by deadline.
+    private typealias Lane = (places: WaitingLine<Int>, deadlines: WaitingLine<ContinuousClock.Instant>)
 
     private struct Running {
         var entry: Entry
@@ -56,10 +52,7 @@ struct HostState {
     }
 
     /// The occupied slots, and those of them that requests without a reader occupy.
-    private struct Taken {
-        var all = 0
-        var ahead = 0
-    }
+    private typealias Taken = (all: Int, ahead: Int)
 
     /// The family of addresses in use after the host turned the other family away.
     struct Way: Equatable {
@@ -87,11 +80,11 @@ struct HostState {
     private var coolDown: CoolDown
     /// The requests to a service's interface; nil before the first one.
     private(set) var service: ServiceLine?
-    private var lanes = [Lane(), Lane()]
+    private var lanes = [Lane](repeating: (WaitingLine(), WaitingLine()), count: 2)
     private var waiting: [Int: Entry] = [:]
     private var running: [Int: Running] = [:]
-    private var small = Taken()
-    private var bodies = Taken()
+    private var small: Taken = (0, 0)
+    private var bodies: Taken = (0, 0)
     /// The requests under way that count against the allowance, by the time at which they cease to count.
     private var counted = WaitingLine<ContinuousClock.Instant>()
     /// The allowed requests under way, by the good answers of this burst.

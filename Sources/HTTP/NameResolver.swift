@@ -61,13 +61,10 @@ final class NameResolver: Sendable {
 
     /// Returns the known addresses of a name; otherwise nil, and the waiter is called once, on another thread.
     func addresses(of name: String, otherwise waiter: @escaping Waiter) -> [String]? {
-        let (known, starts) = state.withLock { state -> ([String]?, Bool) in
-            switch state.book.ask(name, now: .now) {
-            case .known(let addresses, let looksUp): return (addresses, looksUp && state.enqueue(name))
-            case .wait(let looksUp):
-                state.waiters[name, default: []].append(waiter)
-                return (nil, looksUp && state.enqueue(name))
-            }
+        let (known, starts) = state.withLock { state in
+            let (known, looksUp) = state.book.ask(name, now: .now)
+            if known == nil { state.waiters[name, default: []].append(waiter) }
+            return (known, looksUp && state.enqueue(name))
         }
         if starts, !OwnThread.start({ [self] in work() }) { giveUp() }
         return known
@@ -175,22 +172,37 @@ struct NameNeeds: Sendable {
 
     /// The parts of a proxy as libcurl parses them; the default port is 1080, with `https` 443.
     private static func parse(_ text: String) -> (scheme: String, place: Place)? {
-        guard let handle = unsafe curl_url() else { return nil }
-        defer { unsafe curl_url_cleanup(handle) }
-        func part(_ part: CURLUPart) -> String? {
-            var value: UnsafeMutablePointer<CChar>?
-            guard unsafe curl_url_get(handle, part, &value, 0) == CURLUE_OK, let value = unsafe value else {
-                return nil
-            }
-            defer { unsafe curl_free(value) }
-            return unsafe String(cString: value)
+        withParts(of: [text], CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME) { part in
+            guard let scheme = part(CURLUPART_SCHEME, 0)?.lowercased(), let host = part(CURLUPART_HOST, 0)?.lowercased()
+            else { return nil }
+            let port = part(CURLUPART_PORT, 0).flatMap { Int($0) } ?? (scheme == "https" ? 443 : 1080)
+            return (scheme, Place(host: host, port: port))
         }
-        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME)
-        guard unsafe curl_url_set(handle, CURLUPART_URL, text, flags) == CURLUE_OK,
-            let scheme = part(CURLUPART_SCHEME)?.lowercased(), let host = part(CURLUPART_HOST)?.lowercased()
-        else { return nil }
-        let port = part(CURLUPART_PORT).flatMap { Int($0) } ?? (scheme == "https" ? 443 : 1080)
-        return (scheme, Place(host: host, port: port))
+    }
+}
+
+/// Calls a function with the parts of an address, as curl_url(3) parses them; nil for an address that it refuses.
+///
+/// - Parameters:
+///   - texts: The address, after the one that it is relative to.
+///   - flags: The rules of addresses.
+///   - read: Takes a function that returns a part.
+/// - Returns: The result.
+private func withParts<Value>(
+    of texts: [String], _ flags: Int32, _ read: (_ part: (CURLUPart, Int32) -> String?) -> Value?
+) -> Value? {
+    guard let handle = unsafe curl_url() else { return nil }
+    defer { unsafe curl_url_cleanup(handle) }
+    for text in texts {
+        guard unsafe curl_url_set(handle, CURLUPART_URL, text, UInt32(flags)) == CURLUE_OK else { return nil }
+    }
+    return read { part, flags in
+        var value: UnsafeMutablePointer<CChar>?
+        guard unsafe curl_url_get(handle, part, &value, UInt32(flags)) == CURLUE_OK, let value = unsafe value else {
+            return nil
+        }
+        defer { unsafe curl_free(value) }
+        return unsafe String(cString: value)
     }
 }
 
@@ -199,19 +211,6 @@ struct NameNeeds: Sendable {
 /// Addresses are used for a minute without a new query. After that they are still used, for ten minutes in all, while the name is
 /// resolved again: a request with an open connection needs no address, and a hanging resolver must not stop it.
 struct NameBook {
-    /// The reply to a caller that needs addresses.
-    enum Answer: Equatable {
-        /// The addresses; if `looksUp` is true, the caller also begins a look-up.
-        case known([String], looksUp: Bool)
-        /// No usable addresses: the caller waits for the look-up, and begins it if `looksUp` is true.
-        case wait(looksUp: Bool)
-    }
-
-    private struct Entry {
-        var addresses: [String]
-        var learned: ContinuousClock.Instant
-    }
-
     /// The age up to which addresses are used without a new query, as in libcurl's own cache.
     static let freshFor = Duration.seconds(60)
     /// The age up to which addresses are used at all.
@@ -219,17 +218,16 @@ struct NameBook {
     /// The most names kept; there are as many as allowed hosts, and a proxy.
     static let namesLimit = 64
 
-    private var entries: [String: Entry] = [:]
+    private var entries: [String: (addresses: [String], learned: ContinuousClock.Instant)] = [:]
     private var underway: Set<String> = []
 
     /// Looks up a name in the book, and marks a needed look-up as under way.
-    mutating func ask(_ name: String, now: ContinuousClock.Instant) -> Answer {
-        if let entry = entries[name] {
-            let age = now - entry.learned
-            if age <= Self.freshFor { return .known(entry.addresses, looksUp: false) }
-            if age <= Self.usableFor { return .known(entry.addresses, looksUp: underway.insert(name).inserted) }
-        }
-        return .wait(looksUp: underway.insert(name).inserted)
+    ///
+    /// - Returns: The usable addresses, nil for a caller that waits for the look-up, and whether it begins that.
+    mutating func ask(_ name: String, now: ContinuousClock.Instant) -> (known: [String]?, looksUp: Bool) {
+        let entry = entries[name].flatMap { now - $0.learned <= Self.usableFor ? $0 : nil }
+        if let entry, now - entry.learned <= Self.freshFor { return (entry.addresses, false) }
+        return (entry?.addresses, underway.insert(name).inserted)
     }
 
     /// Records the end of a look-up; a failed look-up leaves the known addresses as they are.
@@ -237,7 +235,7 @@ struct NameBook {
         underway.remove(name)
         guard let addresses, !addresses.isEmpty else { return }
         if entries[name] == nil, entries.count >= Self.namesLimit { entries = [:] }
-        entries[name] = Entry(addresses: addresses, learned: now)
+        entries[name] = (addresses, now)
     }
 
     /// Removes the addresses of a name after none of them answered.
@@ -313,38 +311,25 @@ struct AddressBook: Sendable {
     /// Nil for other schemes, user info, control characters, blanks and bytes that are not ASCII.
     private static func parse(_ text: String, base: String?) -> Target? {
         // Servers accept 8 KiB at most.
-        guard text.utf8.count <= 8_192, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
-            let handle = unsafe curl_url()
-        else { return nil }
-        defer { unsafe curl_url_cleanup(handle) }
-        func set(_ text: String) -> Bool {
-            unsafe curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK
+        guard text.utf8.count <= 8_192, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        return withParts(of: [base, text].compactMap(\.self), CURLU_DISALLOW_USER) { part in
+            guard let scheme = part(CURLUPART_SCHEME, 0), scheme == "https" || scheme == "http",
+                let host = part(CURLUPART_HOST, 0)?.lowercased(), !host.isEmpty,
+                let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT), let number = Int(port),
+                let url = part(CURLUPART_URL, 0)
+            else { return nil }
+            return Target(
+                url: url, origin: "\(scheme)://\(host):\(port)", host: host, port: number,
+                isSecure: scheme == "https", isTrusted: false)
         }
-        func part(_ part: CURLUPart, _ flags: Int32 = 0) -> String? {
-            var value: UnsafeMutablePointer<CChar>?
-            guard unsafe curl_url_get(handle, part, &value, UInt32(flags)) == CURLUE_OK, let value = unsafe value else {
-                return nil
-            }
-            defer { unsafe curl_free(value) }
-            return unsafe String(cString: value)
-        }
-        if let base, !set(base) { return nil }
-        guard set(text), let scheme = part(CURLUPART_SCHEME), scheme == "https" || scheme == "http",
-            let host = part(CURLUPART_HOST)?.lowercased(), !host.isEmpty,
-            let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT), let number = Int(port), let url = part(CURLUPART_URL)
-        else { return nil }
-        return Target(
-            url: url, origin: "\(scheme)://\(host):\(port)", host: host, port: number,
-            isSecure: scheme == "https", isTrusted: false)
     }
-}
 
-/// The rule for the network addresses to which a host name from outside may lead: public addresses only.
-///
-/// A name on the list of hosts can be made to point into the private network (DNS answers are not trusted either), so the address
-/// itself is checked when the socket is opened (libcurl-security(3)).
-enum AddressRule {
-    /// Whether this address is on the public internet.
+    // MARK: - Public addresses
+
+    /// Whether this address is on the public internet: a host name from outside may lead to no other.
+    ///
+    /// A name on the list of hosts can be made to point into the private network (DNS answers are not trusted either), so the
+    /// address itself is checked when the socket is opened (libcurl-security(3)).
     ///
     /// Refused are: unspecified, loopback, private, link-local, carrier-grade NAT, benchmark, multicast and reserved
     /// addresses of IPv4, the same inside IPv6 (mapped, compatible, NAT64, 6to4), and unique local, link-local and multicast ones

@@ -54,15 +54,44 @@ package final class RequestQueue: Transport {
         }
     }
 
-    /// A step to take outside the lock.
-    fileprivate enum Step {
-        case begin(Transfer)
-        case end(Transfer, Failure)
+    /// A request in the queue, waiting or under way.
+    fileprivate struct Request {
+        let host: String
+        /// The owner's transfer.
+        let owner: Transfer
+        let queue: RequestQueue
+        /// The time between arrival and deadline.
+        let time: Duration
+        /// The mark of the means with which it was sent last.
+        var mark = ""
+        /// The transfer at the transport; nil while it waits.
+        var sent: SentTransfer?
+        /// Whether it was turned away, or cancelled because others were.
+        var isStopped = false
+        /// Whether the owner's sink has seen an answer, after which it cannot be sent again unseen.
+        var isAnswered = false
+
+        init(_ owner: Transfer, host: String, since now: ContinuousClock.Instant, in queue: RequestQueue) {
+            self.owner = owner
+            self.host = host
+            self.queue = queue
+            time = owner.request.deadline - now
+        }
+
+        /// The time after which sending the request is pointless, as of now.
+        func waitsUntil(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+            let request = owner.request
+            guard request.patience > .zero else { return request.deadline }
+            return owner.priority == .preload ? request.deadline + request.patience : now + time
+        }
     }
+
+    /// A step to take outside the lock.
+    fileprivate typealias Step = @Sendable (any Transport) -> Void
 
     fileprivate struct State {
         var hosts: [String: HostState]
-        var requests: [Int: QueuedRequest] = [:]
+        var requests: [Int: Request] = [:]
         var nextID = 0
         var means = AskingMeans()
         /// The mark of the means with a clearance that had no effect.
@@ -137,17 +166,16 @@ package final class RequestQueue: Transport {
         let host = Self.host(of: transfer.request.url)
         let isFollowed = transfer.request.purpose == .api || state.withLock { $0.hosts[host]?.front } != nil
         let means = isFollowed ? rules?.means() : nil
-        let request = change(host) { state, now, _ in
+        let id = change(host) { state, now, _ in
             if let means { state.take(means) }
             if state.hosts.count >= Self.hostsLimit { state.hosts = state.hosts.filter { !$0.value.isIdle } }
             state.hosts[host] = state.hosts[host] ?? newHost(transfer.request.url.hasPrefix("https:"))
             state.nextID += 1
-            let request = QueuedRequest(state.nextID, host: host, transfer, since: now, in: self)
-            state.requests[request.id] = request
-            state.join(request, now)
-            return request
+            state.requests[state.nextID] = Request(transfer, host: host, since: now, in: self)
+            state.join(state.nextID, now)
+            return state.nextID
         }
-        transfer.carry { [self] _ in ownerChanged(request) }
+        transfer.carry { [self] transfer in ownerChanged(transfer, id, host) }
     }
 
     /// Begins a pause that a part of a host requested of another machine, unless a longer one is under way; no news is reported.
@@ -170,16 +198,15 @@ package final class RequestQueue: Transport {
     }
 
     /// Handles a cancellation, a withdrawal or a change of the priority by the owner of a request.
-    private func ownerChanged(_ request: QueuedRequest) {
-        let transfer = request.transfer
-        let sent = change(request.host) { state, now, _ in
-            if transfer.isCancelled || transfer.isWithdrawn, state.hosts[request.host]?.leave(request.id) == true {
-                state.end(request, .cancelled)
+    private func ownerChanged(_ owner: Transfer, _ id: Int, _ host: String) {
+        let sent: SentTransfer? = change(host) { state, now, _ in
+            guard let request = state.requests[id] else { return nil }
+            if owner.isCancelled || owner.isWithdrawn, state.hosts[host]?.leave(id) == true {
+                state.end(id, .cancelled)
+            } else if !owner.isCancelled {
+                state.hosts[host]?.setPriority(id, owner.priority, deadline: request.waitsUntil(now))
             }
-            if transfer.isCancelled { return request.attempt.withLock { $0.sent } }
-            state.hosts[request.host]?.setPriority(
-                request.id, transfer.priority, deadline: request.waitsUntil(now))
-            return Transfer?.none
+            return owner.isCancelled ? request.sent : nil
         }
         sent?.cancel()
     }
@@ -187,31 +214,30 @@ package final class RequestQueue: Transport {
     // MARK: - Answers
 
     /// Handles the head of an answer; false if it is a refusal, which the sink need not see.
-    fileprivate func answered(_ request: QueuedRequest, _ head: HTTPAnswer) -> Bool {
-        let verdict = verdict(on: head, request.transfer.request)
+    fileprivate func answered(_ sent: SentTransfer, _ head: HTTPAnswer) -> Bool {
+        let (id, host) = (sent.id, sent.host)
+        let verdict = verdict(on: head, sent.request)
         let isRefused = if case .limited = verdict { true } else { false }
-        let news: News? = change(request.host) { state, now, wall in
-            if request.transfer.request.transferClass == .metadata, !head.version.isEmpty {
-                state.hosts[request.host]?.learn(isMultiplexed: !head.version.hasPrefix("1"))
+        let news: News? = change(host) { state, now, wall in
+            if sent.request.transferClass == .metadata, !head.version.isEmpty {
+                state.hosts[host]?.learn(isMultiplexed: !head.version.hasPrefix("1"))
             }
-            if !isRefused { request.attempt.withLock { $0.isAnswered = true } }
-            let front = state.hosts[request.host]?.front
-            let end = state.hosts[request.host]?.settle(request.id, verdict, now: now, wall: wall)
-            if let end { return .limited(host: request.host, seconds: end - wall) }
-            guard let front, state.hosts[request.host]?.front == nil else { return nil }
-            state.hosts[request.host]?.way?.isProven = true
-            return front.step < 0 ? nil : .letIn(host: request.host)
+            if !isRefused { state.requests[id]?.isAnswered = true }
+            let front = state.hosts[host]?.front
+            let end = state.hosts[host]?.settle(id, verdict, now: now, wall: wall)
+            if let end { return .limited(host: host, seconds: end - wall) }
+            guard let front, state.hosts[host]?.front == nil else { return nil }
+            state.hosts[host]?.way?.isProven = true
+            return front.step < 0 ? nil : .letIn(host: host)
         }
         if let news { report(news) }
         return !isRefused
     }
 
     /// Records the verdict of an answer of the service's interface.
-    fileprivate func judged(_ request: QueuedRequest, _ verdict: AnswerVerdict) {
-        let end = change(request.host) { state, _, wall in
-            state.hosts[request.host]?.judge(request.id, verdict, wall: wall)
-        }
-        if let end { report(.serviceClosed(host: request.host, until: end)) }
+    fileprivate func judged(_ sent: SentTransfer, _ verdict: AnswerVerdict) {
+        let end = change(sent.host) { state, _, wall in state.hosts[sent.host]?.judge(sent.id, verdict, wall: wall) }
+        if let end { report(.serviceClosed(host: sent.host, until: end)) }
     }
 
     private func verdict(on head: HTTPAnswer, _ request: HTTPRequest) -> AnswerVerdict {
@@ -228,17 +254,15 @@ package final class RequestQueue: Transport {
     fileprivate func look(_ head: HTTPAnswer) -> FrontPage.Look { rules == nil ? .none : FrontPage.look(head) }
 
     /// Handles a refusal of a front: no other request is sent, and the requests under way to the host are cancelled.
-    fileprivate func turnedAway(_ request: QueuedRequest, _ refusal: FrontRefusal, by family: AddressFamily?) {
+    fileprivate func turnedAway(_ sent: SentTransfer, _ refusal: FrontRefusal, by family: AddressFamily?) {
         guard let rules else { return }
         // The means were not queried for every request.
         let means = rules.means()
-        let host = request.host
+        let host = sent.host
         let (sentence, stopped): (String?, [Transfer]) = change(host) { state, _, wall in
             state.take(means)
-            let mark = request.attempt.withLock { attempt in
-                attempt.isStopped = true
-                return attempt.mark
-            }
+            state.requests[sent.id]?.isStopped = true
+            let mark = state.requests[sent.id]?.mark ?? ""
             if host == state.means.site { state.spent = mark }
             let isKnown = state.hosts[host]?.front.map { $0.step >= 0 } ?? false
             // A front may accept one family of addresses and block the other; a browser check does not depend on the family.
@@ -247,62 +271,59 @@ package final class RequestQueue: Transport {
             // A request sent before a login says nothing about requests sent after it.
             let hasOtherWay = other != nil || mark != state.means.mark
             let end = state.hosts[host]?.turnAway(
-                request.id, refusal, mark: mark, hasOtherWay: hasOtherWay, wall: wall)
+                sent.id, refusal, mark: mark, hasOtherWay: hasOtherWay, wall: wall)
             guard end != nil else { return (nil, []) }
             if refusal == .block { state.hosts[host]?.way = other.map { HostState.Way(family: $0) } }
-            let stopped = state.requests.values.filter { $0.host == host && $0.id != request.id }.compactMap {
-                $0.stop()
-            }
-            return (hasOtherWay ? nil : state.sentence(on: host, wall), stopped)
+            return (hasOtherWay ? nil : state.sentence(on: host, wall), state.stop(to: host, but: sent.id))
         }
         for transfer in stopped { transfer.cancel() }
         if let sentence { report(.turnedAway(sentence)) }
     }
 
     /// Handles the end of a refusal's answer: its request waits with the others, or ends as they do.
-    fileprivate func refused(_ request: QueuedRequest) {
-        change(request.host) { state, now, wall in
-            state.hosts[request.host]?.giveBack(request.id, wall: wall)
-            state.hosts[request.host]?.end(request.id, now: now, wall: wall)
-            let attempt = request.takeAttempt()
-            guard !request.transfer.isCancelled else { return state.end(request, .cancelled) }
+    fileprivate func refused(_ sent: SentTransfer) {
+        let (id, host) = (sent.id, sent.host)
+        change(host) { state, now, wall in
+            state.hosts[host]?.giveBack(id, wall: wall)
+            state.hosts[host]?.end(id, now: now, wall: wall)
+            guard let request = state.requests[id] else { return }
+            state.requests[id]?.sent = nil
+            state.requests[id]?.isStopped = false
+            guard !request.owner.isCancelled else { return state.end(id, .cancelled) }
             // Its cookies are from before a login, and would be turned away again.
-            guard !attempt.isStopped || attempt.mark == state.means.mark else {
-                return state.end(request, .turnedAway(state.sentence(on: request.host, wall)))
+            guard !request.isStopped || request.mark == state.means.mark else {
+                return state.end(id, .turnedAway(state.sentence(on: host, wall)))
             }
-            state.join(request, now)
+            state.join(id, now)
         }
     }
 
     /// Handles the end of a request, with an answer that was passed on or without an answer.
     ///
     /// - Returns: The result for its sink; nil if the request is sent again.
-    fileprivate func ended(
-        _ request: QueuedRequest, _ result: Result<Void, Failure>
-    ) -> Result<Void, Failure>? {
+    fileprivate func ended(_ sent: SentTransfer, _ result: Result<Void, Failure>) -> Result<Void, Failure>? {
         enum End { case final(Result<Void, Failure>), again, noWay }
-        let host = request.host
+        let (id, host) = (sent.id, sent.host)
         let end: End = change(host) { state, now, wall in
-            let attempt = request.attempt.withLock { $0 }
+            guard let request = state.requests[id] else { return .final(result) }
             let leadsNowhere = if case .failure(.unreachable) = result { true } else { false }
-            let isSilent = if case .failure(.timedOut) = result { !attempt.isAnswered } else { false }
+            let isSilent = if case .failure(.timedOut) = result { !request.isAnswered } else { false }
             if leadsNowhere || isSilent, state.hosts[host]?.way?.isProven == false { return .noWay }
             // The family may lead nowhere on another network: the next request may use both families.
             if leadsNowhere { state.hosts[host]?.way = nil }
-            var isStopped = attempt.isStopped && !request.transfer.isCancelled
+            var isStopped = request.isStopped && !request.owner.isCancelled
             if case .failure(.cancelled) = result {} else { isStopped = false }
-            if isStopped, !attempt.isAnswered { return .again }
-            state.hosts[host]?.end(request.id, now: now, wall: wall)
-            state.requests[request.id] = nil
-            _ = request.takeAttempt()
+            if isStopped, !request.isAnswered { return .again }
+            state.hosts[host]?.end(id, now: now, wall: wall)
+            state.requests[id] = nil
             return .final(isStopped ? .failure(.turnedAway(state.sentence(on: host, wall))) : result)
         }
         switch end {
         case .final(let result): return result
-        case .noWay: turnedAway(request, .block, by: nil)
+        case .noWay: turnedAway(sent, .block, by: nil)
         case .again: break
         }
-        refused(request)
+        refused(sent)
         return nil
     }
 
@@ -333,12 +354,7 @@ package final class RequestQueue: Transport {
     private func perform(_ steps: [Step]) {
         var steps = steps
         while !steps.isEmpty {
-            for step in steps {
-                switch step {
-                case .begin(let transfer): transport.begin(transfer)
-                case .end(let transfer, let error): Task { transfer.end(.failure(error)) }
-                }
-            }
+            for step in steps { step(transport) }
             steps = state.withLock { state in
                 state.isStepping = false
                 return state.takeSteps()
@@ -372,19 +388,31 @@ extension RequestQueue.State {
     func pauses(_ wall: Int64) -> [String: HostPause] { hosts.compactMapValues { $0.pause(wall: wall) } }
 
     /// Adds a request to the waiting ones of its host.
-    mutating func join(_ request: QueuedRequest, _ now: ContinuousClock.Instant) {
-        let (transfer, asked) = (request.transfer, request.transfer.request)
+    mutating func join(_ id: Int, _ now: ContinuousClock.Instant) {
+        guard let request = requests[id] else { return }
+        let asked = request.owner.request
         hosts[request.host]?.join(
-            request.id,
+            id,
             HostState.Entry(
-                priority: transfer.priority, transferClass: asked.transferClass, deadline: request.waitsUntil(now),
-                isPaced: asked.purpose == .api))
+                priority: request.owner.priority, transferClass: asked.transferClass,
+                deadline: request.waitsUntil(now), isPaced: asked.purpose == .api))
     }
 
     /// Ends a request that is not under way.
-    mutating func end(_ request: QueuedRequest, _ error: Failure) {
-        requests[request.id] = nil
-        steps.append(.end(request.transfer, error))
+    mutating func end(_ id: Int, _ error: Failure) {
+        guard let owner = requests.removeValue(forKey: id)?.owner else { return }
+        steps.append { _ in Task { owner.end(.failure(error)) } }
+    }
+
+    /// Marks the requests under way to a host as stopped, but for one; returns the transfers to cancel.
+    mutating func stop(to host: String, but other: Int) -> [Transfer] {
+        var stopped: [Transfer] = []
+        for (id, request) in requests where request.host == host && id != other {
+            guard let sent = request.sent else { continue }
+            requests[id]?.isStopped = true
+            stopped.append(sent)
+        }
+        return stopped
     }
 
     /// Records the present means; a host that refused other means gets one probe at once.
@@ -420,15 +448,12 @@ extension RequestQueue.State {
         case .turnAway(let id): end(id, .turnedAway(sentence(on: host, wall)))
         case .late(let id): end(id, .timedOut)
         case .send(let id):
-            guard let request = requests[id] else { return }
-            let sent = Transfer(outgoing(request, now), sink: request)
-            request.attempt.withLock { ($0.sent, $0.mark) = (sent, means.mark) }
-            steps.append(.begin(sent))
+            guard var request = requests[id] else { return }
+            let sent = SentTransfer(outgoing(request, now), id, of: request)
+            (request.sent, request.mark, request.isAnswered) = (sent, means.mark, false)
+            requests[id] = request
+            steps.append { $0.begin(sent) }
         }
-    }
-
-    private mutating func end(_ id: Int, _ error: Failure) {
-        if let request = requests[id] { end(request, error) }
     }
 
     /// Takes the steps for a thread; none while another thread takes some.
@@ -447,8 +472,8 @@ extension RequestQueue.State {
     /// Makes the request to send, with the address family, User-Agent and cookies of the present.
     ///
     /// The time of a patient request begins now.
-    private func outgoing(_ request: QueuedRequest, _ now: ContinuousClock.Instant) -> HTTPRequest {
-        var sent = request.transfer.request
+    private func outgoing(_ request: RequestQueue.Request, _ now: ContinuousClock.Instant) -> HTTPRequest {
+        var sent = request.owner.request
         if sent.patience > .zero { sent.deadline = now + request.time }
         sent.family = hosts[request.host]?.way?.family
         if let agent = means.userAgent { sent.headers.append("User-Agent: \(agent)") }
@@ -469,132 +494,79 @@ extension RequestQueue.State {
     }
 }
 
-/// A request in the queue, and the sink of its answers, which withholds refusals from the owner's sink.
+/// A request as the queue sends it, once or again: its answer goes to the owner's sink, unless it is withheld.
 ///
 /// ## Concurrency
 ///
-/// As a sink it is called by one thread at a time. One mutex guards the state; it is taken after the queue's mutex, never before.
-private final class QueuedRequest: ResponseSink {
-    /// The last sending of a request.
-    struct Attempt {
-        /// The mark of the means with which the request was sent last.
-        var mark = ""
-        /// The transfer at the transport; nil while the request waits.
-        var sent: Transfer?
-        /// Whether the request was turned away, or cancelled because others were.
-        var isStopped = false
-        /// Whether the owner's sink has seen an answer, after which the request cannot be sent again unseen.
-        var isAnswered = false
-        var isRefused = false
-        /// The received part of an answer that needs examination, before the owner's sink sees it.
-        var head: HTTPAnswer?
-        var text: [UInt8] = []
-    }
+/// The transport calls by one thread at a time.
+private final class SentTransfer: Transfer, @unchecked Sendable {
+    // `@unchecked` because answers come by one thread at a time.
 
     let id: Int
     let host: String
-    /// The owner's transfer.
-    let transfer: Transfer
-    let attempt = Mutex(Attempt())
-    /// The time between arrival and deadline.
-    let time: Duration
+    private let owner: Transfer
     private let queue: RequestQueue
+    /// An answer that needs examination before the owner's sink sees it, and the part of its text that has come.
+    private var held: HTTPResponse?
+    /// Whether the answer is a refusal, whose text is read to the end, so that the connection is kept.
+    private var isRefused = false
 
-    init(_ id: Int, host: String, _ transfer: Transfer, since now: ContinuousClock.Instant, in queue: RequestQueue) {
+    init(_ request: HTTPRequest, _ id: Int, of place: RequestQueue.Request) {
         self.id = id
-        self.host = host
-        self.transfer = transfer
-        self.queue = queue
-        time = transfer.request.deadline - now
+        (host, owner, queue) = (place.host, place.owner, place.queue)
+        super.init(request, sink: place.owner.sink)
     }
 
-    /// The time after which sending the request is pointless, as of now.
-    func waitsUntil(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        let request = transfer.request
-        guard request.patience > .zero else { return request.deadline }
-        return transfer.priority == .preload ? request.deadline + request.patience : now + time
-    }
-
-    /// Marks a request under way as stopped; returns the transfer to cancel.
-    func stop() -> Transfer? {
-        attempt.withLock { attempt in
-            attempt.isStopped = attempt.isStopped || attempt.sent != nil
-            return attempt.sent
-        }
-    }
-
-    /// Takes the ended attempt; its transfer, which holds the request as its sink, is released.
-    func takeAttempt() -> Attempt {
-        attempt.withLock { attempt in
-            defer { attempt = Attempt() }
-            return attempt
-        }
-    }
-
-    func begun() { transfer.sink.begun() }
-
-    func head(_ head: HTTPAnswer) -> Bool {
+    override func head(_ head: HTTPAnswer) -> Bool {
         switch queue.look(head) {
-        case .none:
-            guard let judge = transfer.request.judge else { return pass(head) }
-            if head.status >= 400 { return hold(head) }
-            queue.judged(self, judge(HTTPResponse(head: head, body: [])))
+        case .none where head.status < 400 || request.judge == nil:
+            if let judge = request.judge { queue.judged(self, judge(HTTPResponse(head: head, body: []))) }
             return pass(head)
-        case .needsText: return hold(head)
+        case .none, .needsText:
+            held = HTTPResponse(head: head, body: [])
+            return true
         case .refusal(let refusal):
             refuse(refusal, head)
             return false
         }
     }
 
-    /// Withholds an answer from the owner's sink until its text has come.
-    private func hold(_ head: HTTPAnswer) -> Bool {
-        attempt.withLock { $0.head = head }
-        return true
-    }
-
     private func refuse(_ refusal: FrontRefusal, _ head: HTTPAnswer) {
-        attempt.withLock { $0.isRefused = true }
+        isRefused = true
         queue.turnedAway(self, refusal, by: head.family)
     }
 
-    /// Passes a head to the owner's sink, except a refusal; its text is read to the end, so that the connection is kept.
+    /// Passes a head to the owner's sink, except a refusal.
     private func pass(_ head: HTTPAnswer) -> Bool {
-        if queue.answered(self, head) { return transfer.sink.head(head) }
-        attempt.withLock { $0.isRefused = true }
+        if queue.answered(self, head) { return super.head(head) }
+        isRefused = true
         return true
     }
 
-    func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let (isRefused, isHeld) = attempt.withLock { ($0.isRefused, $0.head != nil) }
+    override func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if isRefused { return true }
-        guard isHeld else { return unsafe transfer.sink.body(bytes) }
+        guard held != nil else { return unsafe super.body(bytes) }
         // No longer than the text of any error (`AnswerCheck.errorBodyLimit`).
-        let copy = unsafe Array(bytes)
-        attempt.withLock { $0.text += copy }
+        unsafe held?.body.append(contentsOf: bytes)
         return true
     }
 
-    func finish(_ result: Result<Void, Failure>) {
-        let (head, text) = attempt.withLock { attempt in
-            defer { attempt.head = nil }
-            return (attempt.head, attempt.text)
-        }
+    override func finish(_ result: Result<Void, Failure>) {
         var result = result
-        if let response = head.map({ HTTPResponse(head: $0, body: text) }) {
+        if let response = held.take() {
             if let refusal = response.frontRefusal {
                 refuse(refusal, response.head)
             } else {
-                if case .success = result, let judge = transfer.request.judge { queue.judged(self, judge(response)) }
-                if !pass(response.head) || !(unsafe text.withUnsafeBytes { unsafe body($0) }) {
+                if case .success = result, let judge = request.judge { queue.judged(self, judge(response)) }
+                if !pass(response.head) || !(unsafe response.body.withUnsafeBytes { unsafe body($0) }) {
                     result = .failure(.cancelled)
                 }
             }
         }
-        if attempt.withLock({ $0.isRefused }) {
+        if isRefused {
             queue.refused(self)
         } else if let result = queue.ended(self, result) {
-            transfer.end(result)
+            owner.end(result)
         }
     }
 }

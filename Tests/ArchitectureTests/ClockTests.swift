@@ -6,7 +6,7 @@ import Testing
     /// Where clocks begin, each with its reason.
     private static let exempt = [
         // The monotonic clock as a value that can be replaced.
-        "Sources/HTTP/Transport.swift",
+        "Sources/HTTP/HTTPRequest.swift",
         // The thread that curl's sockets are served on: curl measures by the system's clock, and so does what waits for it.
         "Sources/HTTP/CurlLoop.swift", "Sources/HTTP/CurlPool.swift", "Sources/HTTP/CurlExchange.swift",
         "Sources/HTTP/NameResolver.swift",

@@ -18,8 +18,7 @@ struct FailureSentenceTests {
     /// Whatever libcurl and OpenSSL say, there is a sentence, and it names who is meant.
     @Test func everyCodeHasASentence() {
         for number in 0...200 {
-            let evidence = CurlFailure.Evidence(code: CURLcode(UInt32(number)), host: "a.example")
-            let error = CurlFailure.error(evidence)
+            let error = CurlFailure(code: CURLcode(UInt32(number)), host: "a.example").failure
             if error == .timedOut { continue }
             let sentence = text(error) ?? ""
             #expect(sentence.contains("a.example: ") || sentence.contains("roxy"), "\(number)")
@@ -32,11 +31,11 @@ struct FailureSentenceTests {
         (0, "another host"), (1, "another host"), (62, "another host"), (23, "revoked"), (4711, "4711"),
     ])
     func certificatesAreToldApart(_ verification: Int, _ words: String) {
-        var evidence = CurlFailure.Evidence(code: CURLE_PEER_FAILED_VERIFICATION, host: "a.example")
+        var evidence = CurlFailure(code: CURLE_PEER_FAILED_VERIFICATION, host: "a.example")
         evidence.verification = verification
-        #expect(text(CurlFailure.error(evidence))?.contains(words) == true)
+        #expect(text(evidence.failure)?.contains(words) == true)
         evidence.proxyVerification = verification == 0 ? 62 : verification
-        #expect(text(CurlFailure.error(evidence))?.hasPrefix("The proxy's own certificate: ") == true)
+        #expect(text(evidence.failure)?.hasPrefix("The proxy's own certificate: ") == true)
     }
 
     @Test func aSecondTryHasTwiceTheTimeOfTheFirst() {
@@ -59,12 +58,15 @@ struct FailureSentenceTests {
         let pool = try #require(CurlPool(.bulk, idle: 1, loopGuard: LoopGuard()))
         #expect(!pool.isStale(.now))
         #expect(pool.isStale(.now + CurlPool.longestIdle + .seconds(1)))
-        let doubt = ConnectionDoubt()
-        #expect(!doubt.isAfter(pool.made))
-        doubt.raise(pool.made)
-        #expect(!doubt.isAfter(pool.made), "what was made then is new")
-        doubt.raise(pool.made + .seconds(1))
-        doubt.raise(pool.made - .seconds(1))
-        #expect(doubt.isAfter(pool.made))
+        let configuration = CurlConfiguration(
+            limits: HostLimits(connections: 1), userAgent: "", proxy: nil, hosts: [], trustedOrigins: [],
+            connectTimeout: .seconds(1), stallTimeout: .seconds(1))
+        let means = try CurlMeans(configuration, NameResolver(), nil)
+        #expect(!means.isDoubted(pool.made))
+        means.doubt(pool.made)
+        #expect(!means.isDoubted(pool.made), "what was made then is new")
+        means.doubt(pool.made + .seconds(1))
+        means.doubt(pool.made - .seconds(1))
+        #expect(means.isDoubted(pool.made))
     }
 }

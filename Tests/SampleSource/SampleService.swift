@@ -36,7 +36,7 @@ package final class SampleService: Transport {
     /// Answers at once, on a thread of its own as transports do.
     private func answer(_ transfer: Transfer, _ body: [UInt8]?) {
         Task.detached {
-            let (request, sink) = (transfer.request, transfer.sink)
+            let request = transfer.request
             var part = (body ?? [])[...]
             var headers: [(name: String, value: String)] = []
             var status = body == nil ? 404 : 200
@@ -48,11 +48,11 @@ package final class SampleService: Transport {
             }
             headers.append((name: "content-length", value: "\(part.count)"))
             headers.append((name: "last-modified", value: "Wed, 01 May 2024 00:00:00 GMT"))
-            guard sink.head(HTTPAnswer(status: status, headers: headers)) else {
+            guard transfer.head(HTTPAnswer(status: status, headers: headers)) else {
                 return transfer.end(.failure(.cancelled))
             }
             if request.method == .get, !part.isEmpty {
-                guard unsafe Array(part).withUnsafeBytes({ unsafe sink.body($0) }) else {
+                guard unsafe Array(part).withUnsafeBytes({ unsafe transfer.body($0) }) else {
                     return transfer.end(.failure(.cancelled))
                 }
             }

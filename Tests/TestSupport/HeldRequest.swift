@@ -40,8 +40,8 @@ package final class HeldRequest: Sendable {
 
     /// Lets the request leave the queue.
     package func begin() {
-        _ = step { sink in
-            sink.begun()
+        _ = step { transfer in
+            transfer.begun()
             return true
         }
     }
@@ -55,7 +55,7 @@ package final class HeldRequest: Sendable {
     /// Gives some of the body; false if the sink refused it or the request has ended.
     @discardableResult
     package func body(_ bytes: [UInt8]) -> Bool {
-        step { sink in unsafe bytes.withUnsafeBytes { unsafe sink.body($0) } }
+        step { transfer in unsafe bytes.withUnsafeBytes { unsafe transfer.body($0) } }
     }
 
     /// Ends the request, by default well.
@@ -124,10 +124,10 @@ package final class HeldRequest: Sendable {
         if isCancelled { queue.async { [self] in end(.failure(.cancelled)) } }
     }
 
-    private func step(_ call: (any ResponseSink) -> Bool) -> Bool {
+    private func step(_ call: (Transfer) -> Bool) -> Bool {
         queue.sync {
             guard !isFinished, !isCancelled else { return false }
-            let wanted = call(transfer.sink)
+            let wanted = call(transfer)
             if !wanted { end(.failure(.cancelled)) }
             return wanted
         }

@@ -74,7 +74,7 @@ struct ServiceReport {
     ) -> [Assumption] {
         guard let origin = try? OriginURL(url), origin.text.hasPrefix("https://") else { return [] }
         do throws(Failure) {
-            let certificate = try CertificateProbe.ask(
+            let certificate = try Certificates.ofHost(
                 origin.origin, certificates: isOwn ? settings.certificates : nil, proxy: settings.proxy?.text ?? "",
                 patience: patience)
             let text = certificate.map {

@@ -64,7 +64,7 @@ final class OriginalHost: Transport {
         case .status(let status): head = HTTPAnswer(status: status, headers: [])
         case .silent: return transfer.end(.failure(.timedOut))
         }
-        _ = transfer.sink.head(head)
+        _ = transfer.head(head)
         transfer.end(.success(()))
     }
 }

@@ -74,7 +74,7 @@ struct RedirectTests {
         let lines = [
             "Cookie: a", "AUTHORIZATION: b", "Referer: c", "X-Api-Token: d", "Accept: e", "accept-language: f",
         ]
-        #expect(RequestRule.headersForAnotherHost(lines) == ["Accept: e", "accept-language: f"])
+        #expect(HTTPRequest.headersForAnotherHost(lines) == ["Accept: e", "accept-language: f"])
     }
 
     @Test func trustedOriginsAreReachedByRedirectOnlyFromThemselves() throws {
@@ -100,23 +100,23 @@ struct RedirectTests {
             [255, 255, 255, 255],
         ] as [[UInt8]])
     func privateAddresses(_ address: [UInt8]) {
-        #expect(!AddressRule.isPublicIPv4(address))
-        #expect(!AddressRule.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] + address))
-        #expect(!AddressRule.isPublicIPv6([0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] + address))
-        #expect(!AddressRule.isPublicIPv6([0x20, 0x02] + address + [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]))
-        #expect(!AddressRule.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] + address))
+        #expect(!AddressBook.isPublicIPv4(address))
+        #expect(!AddressBook.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] + address))
+        #expect(!AddressBook.isPublicIPv6([0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] + address))
+        #expect(!AddressBook.isPublicIPv6([0x20, 0x02] + address + [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]))
+        #expect(!AddressBook.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] + address))
     }
 
     @Test(
         arguments: [[1, 1, 1, 1], [100, 128, 0, 1], [172, 32, 0, 1], [192, 0, 66, 1], [210, 140, 139, 1]] as [[UInt8]])
     func publicAddresses(_ address: [UInt8]) {
-        #expect(AddressRule.isPublicIPv4(address))
-        #expect(AddressRule.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] + address))
+        #expect(AddressBook.isPublicIPv4(address))
+        #expect(AddressBook.isPublicIPv6([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] + address))
     }
 
     @Test(arguments: [0xFC, 0xFD, 0xFE, 0xFF, 0x01] as [UInt8])
     func privateIPv6(_ first: UInt8) {
-        #expect(!AddressRule.isPublicIPv6([first, 0x80] + [UInt8](repeating: 1, count: 14)))
-        #expect(AddressRule.isPublicIPv6([0x26, 0x06] + [UInt8](repeating: 1, count: 14)))
+        #expect(!AddressBook.isPublicIPv6([first, 0x80] + [UInt8](repeating: 1, count: 14)))
+        #expect(AddressBook.isPublicIPv6([0x26, 0x06] + [UInt8](repeating: 1, count: 14)))
     }
 }

@@ -177,7 +177,7 @@ final class PictureHost: Transport {
             headers.append((name: "content-range", value: "bytes \(range.first)-\(last)/\(whole.count)"))
         }
         if hasLength { headers.append((name: "content-length", value: String(body.count))) }
-        guard sent.transfer.sink.head(HTTPAnswer(status: status, headers: headers)) else {
+        guard sent.transfer.head(HTTPAnswer(status: status, headers: headers)) else {
             return sent.finish(.failure(.cancelled))
         }
         if case .announcing = manner, sent.request.method == .get { return }
@@ -187,7 +187,7 @@ final class PictureHost: Transport {
             end = .failure(.broken("closed"))
         }
         if sent.request.method == .get, !body.isEmpty {
-            guard Array(body).withUnsafeBytes({ sent.transfer.sink.body($0) }) else {
+            guard Array(body).withUnsafeBytes({ sent.transfer.body($0) }) else {
                 return sent.finish(.failure(.cancelled))
             }
         }

@@ -114,7 +114,7 @@ final class MemoryStore: Transport {
 
     func begin(_ transfer: Transfer) {
         transfer.carry { if $0.isCancelled { $0.end(.failure(.cancelled)) } }
-        transfer.sink.begun()
+        transfer.begun()
         if let (delay, clock) = state.withLock({ $0.delay }) {
             Task {
                 try? await TimeSource(clock).sleep(delay)
@@ -231,8 +231,8 @@ final class MemoryStore: Transport {
 extension Transfer {
     fileprivate func respond(_ head: HTTPAnswer, _ body: [UInt8]) {
         guard !isCancelled else { return }
-        guard sink.head(head) else { return end(.failure(.cancelled)) }
-        let goesOn = body.isEmpty || body.withUnsafeBytes { sink.body($0) }
+        guard self.head(head) else { return end(.failure(.cancelled)) }
+        let goesOn = body.isEmpty || body.withUnsafeBytes { self.body($0) }
         end(goesOn ? .success(()) : .failure(.cancelled))
     }
 }
