@@ -1,8 +1,10 @@
+internal import Dispatch
+internal import Glibc
 internal import HTTP
-internal import Sourcing
-internal import System
 internal import Rankings
+internal import Sourcing
 internal import Synchronization
+internal import System
 
 /// A step that runs once the lock is free, in the order in which it was decided.
 typealias Work = @Sendable (CoreLock) -> Void
@@ -25,7 +27,7 @@ struct Core: Sendable {
     /// The present instant; set whenever the lock is taken.
     var now: ContinuousClock.Instant
     var pictures = OpenPictures()
-    var downloads: [FileKey: PictureDownload] = [:]
+    var downloads: [PictureID: PictureDownload] = [:]
     var scheduler: DownloadScheduler
     var preload: PreloadPolicy
     var budget: Budget
@@ -40,7 +42,7 @@ struct Core: Sendable {
 
     init(
         _ configuration: CacheConfiguration, slots: TransferSlots, store: PictureStore, index: StoredIndex,
-        parked: [FileKey: Int64]
+        parked: [PictureID: Int64]
     ) {
         self.configuration = configuration
         now = configuration.monotonicNow()
@@ -119,22 +121,8 @@ struct Core: Sendable {
         }
     }
 
-    private mutating func request(_ piece: Piece, of key: FileKey) {
-        let id = makeID()
-        guard let lock, let start = downloads[key]?.download.begin(piece, id: id), let entry = downloads[key] else {
-            return
-        }
-        let transfer = lock.host.transfer(
-            of: start.asked, at: entry.picture.location, ifStill: start.ifRange, priority: entry.priority,
-            deadline: now + DownloadLimits.requestDeadline,
-            sink: SegmentSink(lock, key: key, segment: id, file: entry.file))
-        downloads[key]?.transfers[id] = transfer
-        entry.file.begun.store(entry.download.begun, ordering: .relaxed)
-        later { $0.host.begin(transfer) }
-    }
-
     /// Updates the priority of a download's requests in the transport.
-    mutating func updatePriority(_ key: FileKey) {
+    mutating func updatePriority(_ key: PictureID) {
         guard let entry = downloads[key] else { return }
         let priority: TransferPriority = entry.download.isRead ? .reader : .preload
         guard priority != entry.priority else { return }
@@ -168,7 +156,7 @@ struct Core: Sendable {
     ) -> [StoredPicture] {
         scheduler.wish(pictures, directory: directory, forCopy: forCopy)
         pump()
-        return pictures.compactMap { index.picture(FileKey($0.id)) }
+        return pictures.compactMap { index.picture($0.id) }
     }
 
     /// Drops void wishes: pictures that are present, that failed recently, or that may not be preloaded now.
@@ -177,7 +165,7 @@ struct Core: Sendable {
         guard configuration.mayPreload() else { return scheduler.dropWishes() }
         let (index, downloads, failures, now) = (index, downloads, failures, now)
         scheduler.dropWishes { wish in
-            let key = FileKey(wish.picture.id)
+            let key = wish.picture.id
             return index[key] != nil || downloads[key] != nil || failures.failure(of: key, now: now) != nil
         }
     }
@@ -185,8 +173,8 @@ struct Core: Sendable {
     /// Begins a download for the first wish, unless there is no room for it.
     private mutating func beginWish() {
         // Another directory may have wished for the same picture.
-        guard let wish = scheduler.takeWish(), downloads[FileKey(wish.picture.id)] == nil else { return }
-        let bytes = wish.picture.size ?? DownloadLimits.assumedLength
+        guard let wish = scheduler.takeWish(), downloads[wish.picture.id] == nil else { return }
+        let bytes = wish.picture.size ?? Download.assumedLength
         if budget.makeRoom(for: bytes, isPreload: true, inUse) { _ = begin(wish.picture, wish) }
     }
 
@@ -254,299 +242,320 @@ struct Core: Sendable {
                     picture: $0.picture.id, pathNow: $0.picture.path, received: $0.download.received,
                     total: $0.download.total, isRead: $0.download.isRead, isQueued: $0.download.isQueued)
             },
-            queued: scheduler.wishes.map { .init(picture: $0.picture.id, pathNow: $0.picture.path) },
+            queued: scheduler.wishes.map(\.picture),
             receivedBytes: lock?.received.load(ordering: .relaxed) ?? 0, preloaded: preloadedCount,
             evicted: budget.evicted,
             isStoring: budget.isStoring)
     }
 }
 
-// MARK: - Reading
+// MARK: - The lock
 
-/// The operations of readers, and their results.
-extension Core {
-    /// The result of a read.
-    enum Found {
-        case bytes(PictureBytes)
-        case failed(Failure)
-        /// The picture is stored: the caller opens its file, then reads again.
-        ///
-        /// Nil for a picture that must be converted from an older format before.
-        case stored(StoredPicture?, verify: Bool)
-        /// The bytes must be waited for.
-        case wait
-    }
-
-    /// Opens a picture.
+/// The one lock for the cache's decisions, and the actions that follow once it is free.
+///
+/// ## Concurrency
+///
+/// Any thread may call; code that runs under the lock may not take it again, wait, or call code outside the cache.
+final class CoreLock: Sendable {
+    /// The interval of the checks of deadlines while downloads are under way, in milliseconds; their precision.
+    private static let tickInterval = 100
+    /// The time for which a picture's last use may stay unwritten, in seconds: the cost of a kill to the order of eviction.
     ///
-    /// - Returns: Its number, and the version that it would get now; nil if only an answer can determine it.
-    mutating func open(
-        _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)?
-    ) -> Result<(id: UInt64, version: PictureVersion?), Failure> {
-        let key = FileKey(picture.id)
-        guard !isClosed else { return .failure(.unusable("the cache is closed")) }
-        let isStored = index[key] != nil || downloads[key]?.download.phase == .complete
-        if !isStored, failures.failure(of: key, now: now) == .gone { return .failure(.gone) }
-        let id = makeID()
-        pictures.open(
-            OpenPictures.Handle(
-                key: key, picture: picture, neighbours: neighbours, onRead: onRead, opened: now, wasThere: isStored),
-            as: id)
-        // Of several readers the kernel lets one request a page and the others wait for it, unnoticed here.
-        if downloads[key] != nil, pictures.openers(of: key) == 2 {
-            downloads[key]?.download.isShared = true
-            pump()
-        }
-        return .success((id, versionAtOpen(of: key, for: id)))
+    /// Long enough that a person viewing one picture after another does not cause a write for each.
+    private static let touchDelay = 10
+
+    let configuration: CacheConfiguration
+    let host: ImageHost
+    let store: PictureStore
+    let report: @Sendable (ImageCacheEvent) -> Void
+    /// Commits, pins and last uses; waits for the disk's syncs.
+    let disk = DispatchQueue(label: "rankfs.cache.disk")
+    /// Deadlines, and proofs of whole pictures: readers wait for them, however long the disk takes for a sync.
+    let prompt = DispatchQueue(label: "rankfs.cache.prompt", attributes: .concurrent)
+    /// The queue of read-ahead calls, which wait while the disk has much to do.
+    private let ahead = DispatchQueue(label: "rankfs.cache.ahead")
+    private let core: Mutex<Core>
+    private let lastWait = Atomic<UInt64>(0)
+    /// Bytes of bodies since the start, including overlaps and bytes without a further use.
+    let received = Atomic<Int64>(0)
+    /// Held while a picture is converted from an older format: other threads find it in the one state or the other.
+    private let converting = Mutex(())
+    #if DEBUG
+    /// The number of times that the lock was taken, for tests: a reader waits for every thread that decides something.
+    let taken = Atomic(0)
+    #endif
+
+    init(
+        _ configuration: CacheConfiguration, host: ImageHost, store: PictureStore, index: StoredIndex,
+        report: @escaping @Sendable (ImageCacheEvent) -> Void
+    ) {
+        self.configuration = configuration
+        self.host = host
+        self.store = store
+        self.report = report
+        core = Mutex(Core(configuration, slots: host.slots, store: store, index: index, parked: store.partials()))
+        core.withLock { $0.lock = self }
     }
 
-    /// Finds bytes; joins a download that is under way, but begins none.
-    private mutating func find(_ id: UInt64, offset: Int64, count: Int) -> Found {
-        guard let handle = pictures[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
-        if let failure = handle.failure { return .failed(failure) }
-        let key = handle.key
-        if handle.whole == nil, let mismatch = join(id) { return .failed(mismatch) }
-        if let whole = pictures[id]?.whole {
-            return .bytes(give(whole.file, offset, count, length: whole.length, nil, to: id))
+    /// Runs a decision without consequences outside.
+    func withLock<Result: Sendable>(_ decide: (inout Core) -> Result) -> Result {
+        #if DEBUG
+        taken.add(1, ordering: .relaxed)
+        #endif
+        let now = configuration.monotonicNow()
+        return core.withLock { core in
+            core.now = now
+            return decide(&core)
         }
-        guard let entry = downloads[key] else {
-            if let entry = index[key], !handle.avoidsStore {
-                if let mismatch = handle.mismatch(with: index.version(of: key)) { return .failed(mismatch) }
-                return .stored(index.picture(key), verify: !entry.isVerified)
+    }
+
+    /// Runs a decision under the lock, then the decided steps outside it.
+    @discardableResult
+    func run<Value: Sendable>(_ decide: (inout Core) -> Value) -> Value {
+        let (value, work, startsTicking) = withLock { core in
+            let value = decide(&core)
+            return (value, core.takeWork(), core.startsTicking())
+        }
+        for step in work { step(self) }
+        if startsTicking { scheduleTick() }
+        return value
+    }
+
+    // MARK: - Waiting
+
+    /// Creates a wait for the results of a picture's download.
+    func makeWait(for picture: PictureID) -> Wait {
+        Wait(id: lastWait.add(1, ordering: .relaxed).newValue, key: picture)
+    }
+
+    /// Suspends until a wait is answered; a cancelled task gives it up.
+    func result(of wait: Wait) async -> WaitResult {
+        await withTaskCancellationHandler {
+            await wait.result
+        } onCancel: {
+            leave(wait)
+        }
+    }
+
+    /// Ends a wait; has no effect on a wait that is over.
+    func leave(_ wait: Wait) { run { core in core.leave(wait) } }
+
+    // MARK: - Deadlines
+
+    private func scheduleTick() {
+        prompt.asyncAfter(deadline: .now() + .milliseconds(Self.tickInterval)) { [self] in
+            run { $0.tick() }
+            if withLock({ $0.goesOnTicking() }) { scheduleTick() }
+        }
+    }
+
+    // MARK: - Ahead
+
+    /// Adds a directory's pictures to the wishes; the disk reads ahead those that are stored.
+    func wish(_ pictures: [PictureRequest], of directory: UInt64, forCopy: Bool) {
+        let stored = run { $0.wish(pictures, directory: directory, forCopy: forCopy) }
+        guard !stored.isEmpty else { return }
+        ahead.async { [store] in for picture in stored { store.readAhead(picture) } }
+    }
+
+    /// Queries the tier for a picture; its bytes go to the file as they come, and to readers as they are proven.
+    func ask(
+        _ tier: any PictureTier, for picture: PictureRequest, _ file: PartialFile, _ urgency: Urgency
+    ) async {
+        let room = picture.size ?? Download.largestUnknown
+        let edges = Mutex(PictureEdges())
+        let sink = unsafe PictureSink { [self] bytes, offset in
+            do throws(SystemError) {
+                unsafe try write(bytes, to: file, at: offset, room: room)
+            } catch { return false }
+            edges.withLock { unsafe $0.note(bytes, at: offset, total: picture.size) }
+            return true
+        } proven: { [self] end, length in
+            let edges = edges.withLock { $0 }
+            return run { $0.tierProved(file.picture, file, upTo: end, of: length, edges) }
+        }
+        let isWhole = await tier.fetch(picture.id, length: picture.size, urgency: urgency, into: sink)
+        run { core in core.tierAnswered(file.picture, file, picture, isWhole: isWhole) }
+    }
+
+    // MARK: - Disk
+
+    /// Waits for the disk queue, and runs a function on it.
+    func onDisk<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in disk.async { continuation.resume(returning: work()) } }
+    }
+
+    /// Checks whether all bytes of a picture give the missing proof, and reports the result.
+    func check(_ key: PictureID, _ file: PartialFile, _ proof: Proof, length: Int64) {
+        prompt.async { [self] in
+            let isProven = Result { () throws(SystemError) in
+                try file.current?.use { proof.holds(for: $0, length: length) } ?? false
             }
-            if pictures.share(id) { return find(id, offset: offset, count: count) }
-            if handle.version != nil, handle.validator == nil { return .failed(Self.unnamed) }
-            return .wait
+            run { core in core.checked(key, file, isProven: isProven) }
         }
-        guard let total = entry.download.total else { return .wait }
-        let lower = min(offset, total)
-        let range = lower..<(lower + min(total - lower, Int64(count)))
-        // Of a merely announced length not even the end is certain before.
-        guard entry.download.canRelease(range), let file = entry.file.current else { return .wait }
-        downloads[key]?.download.released(to: range.upperBound)
-        if range.isEmpty { return .bytes(.end) }
-        return .bytes(give(file, offset, count, length: total, entry.download, to: id))
     }
 
-    /// Makes an open picture a reader of a download.
+    /// Moves a whole picture to its place.
+    func commit(_ key: PictureID, _ file: PartialFile, length: Int64) {
+        disk.async { [self] in
+            let result = Result { () throws(SystemError) in
+                guard let data = file.current else { throw SystemError("storing", code: ENOENT) }
+                return try makingRoom({ $0.giveWay(to: key) }) { () throws(SystemError) in
+                    try store.commit(data, as: key, length: length)
+                }
+            }
+            // Deleted during operation: the next picture finds a directory again.
+            if case .failure = result { try? store.reopen() }
+            run { core in core.committed(key, file, result) }
+            lookAgain()
+            if case .success = result { run { core in core.budget.stores() } }
+            lookAtDisk()
+        }
+    }
+
+    /// Removes the files of pictures that are out of the index, unless they have been stored again.
+    func remove(_ pictures: [StoredPicture]) {
+        disk.async { [self] in
+            for picture in pictures where withLock({ $0.index.picture(picture.key) != picture }) {
+                store.remove(picture)
+            }
+        }
+    }
+
+    /// Compares the free disk with its floor.
+    func checkDisk() { disk.async { [self] in lookAtDisk() } }
+
+    private func lookAtDisk() {
+        guard let free = store.freeBytes else { return }
+        run { core in
+            if !core.budget.diskHas(free: free, core.inUse) { core.scheduler.dropWishes() }
+        }
+    }
+
+    /// Forgets pictures lost with a directory removed during operation, and writes all pins again; runs on the disk queue.
+    private func lookAgain() {
+        guard store.takeRemade() else { return }
+        let pictures = Set(store.contents().pictures)
+        withLock { $0.index.keep(only: pictures) }
+        writePins()
+    }
+
+    // MARK: - A disk without room
+
+    /// The largest number of attempts at a full disk: other programs may take the space that became free.
+    private static let mostTries = 4
+
+    /// Runs a write, again as long as the disk is full and stored pictures give way to it.
     ///
-    /// - Returns: The error if it cannot be one.
-    private mutating func join(_ id: UInt64) -> Failure? {
-        guard let handle = pictures[id], let entry = downloads[handle.key], !entry.download.handles.contains(id)
-        else { return nil }
-        if let mismatch = handle.mismatch(with: entry.download.version) {
-            if handle.validator == nil { return Self.unnamed }
-            // Without an answer yet, `Download.answered` will compare both names.
-            if entry.download.hasAnswer { return mismatch }
-        }
-        if let size = handle.picture.size, let total = entry.download.total, size != total {
-            guard entry.download.handles.isEmpty, entry.download.phase != .complete else {
-                return .lengthContradicts(told: total, shown: size)
+    /// - Parameters:
+    ///   - giveWay: Takes pictures out of the index, which are then removed at once; none if they would not make enough room.
+    ///   - write: The write.
+    /// - Returns: The result of the write.
+    /// - Throws: The disk's last error.
+    func makingRoom<Value>(
+        _ giveWay: (inout Core) -> [StoredPicture], _ write: () throws(SystemError) -> Value
+    ) throws(SystemError) -> Value {
+        var triesLeft = Self.mostTries
+        while true {
+            do throws(SystemError) { return try write() } catch {
+                triesLeft -= 1
+                guard error.code == ENOSPC || error.code == EDQUOT, triesLeft > 0 else { throw error }
+                let victims = run(giveWay)
+                guard !victims.isEmpty else { throw error }
+                for picture in victims { store.remove(picture) }
             }
-            // Declared only to a preload so far, by any server: this reader's own request must confirm it.
-            downloads[handle.key]?.download.handles.insert(id)
-            restart(handle.key)
-        }
-        downloads[handle.key]?.download.handles.insert(id)
-        if handle.neighbours?.isBulk != true { downloads[handle.key]?.download.isCopied = false }
-        if handle.version != nil {
-            // The reader has bytes of an earlier download; no other version may follow.
-            downloads[handle.key]?.download.released(to: .max)
-            downloads[handle.key]?.download.validator = entry.download.validator ?? handle.validator
-        }
-        updatePriority(handle.key)
-        if entry.download.phase == .complete { pictures.hand(entry.file, of: entry.download, to: id) }
-        guard let size = handle.picture.size else { return nil }
-        var failure: Failure?
-        change(handle.key) { download in
-            let change = download.learned(total: size)
-            if case .failed(let error, _) = change.outcome { failure = error }
-            return change
-        }
-        return failure
-    }
-
-    private static let unnamed = Failure.broken(
-        "the download broke off and the source does not say which version it serves")
-
-    /// Returns bytes for a reader, and applies the consequences of the read.
-    mutating func give(
-        _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, _ download: Download?, to id: UInt64
-    ) -> PictureBytes {
-        guard offset < length, count > 0 else { return .end }
-        let available = Int(min(Int64(count), length - offset))
-        if let download { pictures.bind(id, to: download) }
-        guard let version = pictures[id]?.version else { return .end }
-        noteRead(id, offset..<offset + Int64(available), of: length)
-        return .file(file, offset: offset, count: available, of: version)
-    }
-
-    /// Counts a read, and applies its consequences.
-    private mutating func noteRead(_ id: UInt64, _ range: Range<Int64>, of length: Int64) {
-        guard let handle = pictures[id] else { return }
-        var measure = handle.measure
-        measure.note(range, of: length)
-        pictures[id]?.measure = measure
-        if measure.isReal, !handle.measure.isReal { reallyRead(handle, length) }
-        if measure.isThrough, !handle.measure.isThrough {
-            downloads[handle.key]?.download.isDemanded = true
-            pump()
-        }
-        if range.upperBound >= length, let neighbours = handle.neighbours {
-            preload.finished(neighbours.index, in: neighbours.directory, now: now)
         }
     }
 
-    private mutating func reallyRead(_ handle: OpenPictures.Handle, _ length: Int64) {
-        if let onRead = handle.onRead { later { _ in onRead() } }
-        guard let neighbours = handle.neighbours else { return }
-        follow(
-            preload.passed(
-                neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
-                wasThere: handle.wasThere, isComplete: handle.whole != nil, isBulk: neighbours.isBulk,
-                isSmall: length <= 2 * ReadMeasure.beginning),
-            neighbours)
-    }
-
-    mutating func close(_ id: UInt64) {
-        guard let handle = pictures.close(id) else { return }
-        // The last reference to a file closes it, which may take long.
-        if let whole = handle.whole { later { _ in withExtendedLifetime(whole) {} } }
-        if let neighbours = handle.neighbours, handle.measure.bytes > 0, !handle.measure.isReal {
-            preload.looked(at: neighbours.index, in: neighbours.directory)
+    /// Writes bytes of a download; bytes that the disk refuses, and all before them, move to memory.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes.
+    ///   - file: The file for the download's bytes.
+    ///   - offset: Their offset in the picture.
+    ///   - room: The number of bytes that the whole picture may take.
+    /// - Throws: If memory is used up as well.
+    func write(
+        _ bytes: UnsafeRawBufferPointer, to file: PartialFile, at offset: Int64, room: Int64
+    ) throws(SystemError) {
+        do throws(SystemError) {
+            try makingRoom({ $0.giveWay(to: file.picture) }) { () throws(SystemError) in
+                unsafe try file.write(bytes, at: offset)
+            }
+        } catch {
+            let refusal = error
+            guard refusal.code != ECANCELED, refusal.lackOfDescriptors == nil, try file.moveToMemory(total: room)
+            else { throw refusal }
+            unsafe try file.write(bytes, at: offset)
+            run { core in core.budget.refused(refusal.text) }
         }
-        downloads[handle.key]?.download.isShared = pictures.openers(of: handle.key) > 1
-        endWaits(for: handle.key, .failed(.cancelled)) { $0.handle == id }
-        downloads[handle.key]?.download.handles.remove(id)
-        release(handle.key)
-        trim()
     }
 
-    // MARK: - Waiting for the network
+    // MARK: - Pins and last uses
 
-    /// Finds bytes; if they are missing and a wait is given, adds it as a waiter and begins a download if there is none.
-    mutating func read(_ id: UInt64, offset: Int64, count: Int, _ wait: Wait?) -> Found {
-        let found = find(id, offset: offset, count: count)
-        guard case .wait = found, let wait else { return found }
-        guard let handle = pictures[id], !isClosed else { return .failed(.cancelled) }
-        if downloads[handle.key] == nil, let error = begin(handle.picture) { return .failed(error) }
-        if let mismatch = join(id) { return .failed(mismatch) }
-        let range = offset..<max(offset, offset &+ Int64(count))
-        add(wait, for: .bytes(range), of: id)
-        downloads[handle.key]?.download.noteNeed(range)
-        // A copying program needs the whole picture, and all of it has to come before its end is certain.
-        if handle.neighbours?.isBulk == true || offset >= downloads[handle.key]?.download.total ?? .max {
-            downloads[handle.key]?.download.isDemanded = true
+    /// Saves the pins; runs on the disk queue.
+    func writePins() {
+        let pins = withLock { $0.index.takeUnwrittenPins() }
+        guard !pins.isEmpty else { return }
+        do throws(SystemError) { try store.write(pins: pins) } catch {
+            withLock { $0.index.keepUnwritten(pins.keys) }
+            // Deleted during operation.
+            if error.code == ENOENT, (try? store.reopen()) != nil { return lookAgain() }
+            run { core in core.budget.refused("a pin cannot be kept (\(error.text))") }
         }
-        pump()
-        return .wait
     }
 
-    /// Adds a waiter to an existing download.
-    private mutating func add(_ wait: Wait, for need: Waiter.Need, of handle: UInt64?) {
-        let waiter = Waiter(need: need, handle: handle, deadline: now + configuration.timeout, wait: wait)
-        downloads.decide(wait.key) { [now] in $0.add(waiter, now: now) }
+    /// Saves last uses: now, or with those of the next seconds.
+    func writeUsesSoon(isFull: Bool) {
+        if isFull { return disk.async { [self] in writeUses() } }
+        guard configuration.hasTimer else { return }
+        disk.asyncAfter(deadline: .now() + .seconds(Self.touchDelay)) { [weak self] in self?.writeUses() }
     }
 
-    /// Adds a waiter for a picture's length.
-    mutating func waitForLength(of picture: PictureRequest, _ wait: Wait) {
-        let key = FileKey(picture.id)
-        if let result = lengthNow(of: picture, key) { return later { _ in wait.answer(result) } }
-        add(wait, for: .length, of: nil)
-        updatePriority(key)
-        pump()
-    }
-
-    /// A picture's length, or the error that prevents it; nil while the download begun for it has to determine it.
-    private mutating func lengthNow(of picture: PictureRequest, _ key: FileKey) -> WaitResult? {
-        if let entry = index[key] { return .length(entry.length) }
-        if failures.failure(of: key, now: now) == .gone { return .failed(.gone) }
-        guard !isClosed else { return .failed(.cancelled) }
-        if downloads[key] == nil, let error = begin(picture) { return .failed(error) }
-        guard let download = downloads[key]?.download, download.phase == .complete else { return nil }
-        return download.total.map { .length($0) }
-    }
-
-    /// Removes a waiter that gives up; the last one ends a download that nothing else wants.
-    mutating func leave(_ wait: Wait) {
-        guard let waiter = downloads[wait.key]?.download.waiters.removeValue(forKey: wait.id) else { return }
-        end(waiter, .failed(.cancelled))
-        // An interrupted reader rarely comes back: its download ends although it still has the picture open.
-        if let handle = waiter.handle, let download = downloads[wait.key]?.download, download.waiters.isEmpty,
-            download.handles == [handle]
-        {
-            downloads[wait.key]?.download.handles = []
+    /// Saves last uses if there are new ones; runs on the disk queue.
+    func writeUses() {
+        let uses = withLock { core in
+            defer { core.touches = 0 }
+            return core.touches > 0 ? core.index.uses : []
         }
-        release(wait.key)
+        // A disk that refuses costs the order of eviction.
+        if !uses.isEmpty { try? store.write(uses: uses.sorted { $0.used < $1.used }.map(\.hash)) }
     }
 
-    // MARK: - Versions and stored files
+    // MARK: - Pictures of an older format
 
-    /// The version of the bytes that a handle would get now; nil if only an answer can determine it.
-    private mutating func versionAtOpen(of key: FileKey, for id: UInt64) -> PictureVersion? {
-        if let download = downloads[key]?.download { return download.received > 0 ? download.version : nil }
-        if let version = index.version(of: key) { return version }
-        // Kept from here on: the handle that has the file may be closed before the first read.
-        return pictures.share(id) ? pictures[id]?.version : nil
-    }
-
-    /// Takes the result of opening a stored file.
-    mutating func opened(
-        _ id: UInt64, _ picture: StoredPicture, _ result: PictureStore.Opened
-    ) -> Failure? {
-        guard let handle = pictures[id] else { return .cancelled }
-        switch result {
-        case .file(let file):
-            if let size = handle.picture.size, size != picture.length {
-                forgetStored(picture)
-                report(.removedBroken(handle.picture.id, reason: "it has \(picture.length) bytes, not \(size)"))
+    /// Converts a picture that is still to be converted; has no effect on another one.
+    ///
+    /// - Returns: The disk's error; the picture is then unchanged, and the next request for it, or the next start, tries again.
+    @discardableResult
+    func bring(_ name: OlderName) -> SystemError? {
+        converting.withLock { _ in
+            guard let row = withLock({ $0.isClosed ? nil : $0.index.older[name] }) else { return nil }
+            do throws(SystemError) {
+                let picture = try OlderFormat.convert(name, isPinned: row.isPinned, store)
+                let isNew = run { core in
+                    core.noteUse()
+                    return core.index.convert(name, to: picture)
+                }
+                // It has been downloaded meanwhile.
+                if !isNew, let picture { remove([picture]) }
                 return nil
-            }
-            _ = index.adopt(picture)
-            // Another file has taken its place meanwhile: read again.
-            guard index.picture(picture.key) == picture else { return nil }
-            guard let version = index.version(of: picture.key) else { return nil }
-            if let mismatch = handle.mismatch(with: version) { return mismatch }
-            index.touch(picture.key, now: configuration.now())
-            noteUse()
-            pictures[id]?.version = handle.version ?? version
-            pictures[id]?.whole = WholePicture(
-                file: file, length: picture.length, version: handle.version ?? version)
-        case .missing:
-            forgetStored(picture)
-        case .broken(let reason):
-            forgetStored(picture)
-            report(.removedBroken(handle.picture.id, reason: reason))
-        case .failed(let error): return cannotOpen(id, error)
+            } catch { return error }
         }
-        return nil
     }
 
-    /// Handles a stored picture that the disk does not give out although it may be good: it then comes from the network.
-    mutating func cannotOpen(_ id: UInt64, _ error: SystemError) -> Failure? {
-        if let lack = error.lackOfDescriptors { return .exhausted(lack) }
-        pictures[id]?.avoidsStore = true
-        budget.refused("a stored picture cannot be opened (\(error.text))")
-        return nil
+    /// Converts pictures, the first ones now and the others after other work for the disk had its turn.
+    func bring(_ names: ArraySlice<OlderName>) {
+        disk.async { [self] in
+            for name in names.prefix(Self.broughtTogether) { bring(name) }
+            run { core in core.trim() }
+            let rest = names.dropFirst(Self.broughtTogether)
+            if !rest.isEmpty { return bring(rest) }
+            writeUses()
+            if withLock({ $0.index.older.isEmpty }) { OlderFormat.removeIndex(in: store.root.top) }
+        }
     }
 
-    /// Takes note of a picture that has got its place on the disk.
-    mutating func stored(_ picture: StoredPicture, version: PictureVersion? = nil, isUnread: Bool) {
-        let replaced = index.insert(picture, version: version, isUnread: isUnread, now: configuration.now())
-        if let replaced { later { $0.remove([replaced]) } }
-        noteUse()
-    }
-
-    /// Takes note of a use; many uses are written at once, and few after a delay.
-    mutating func noteUse() {
-        touches += 1
-        let isFull = touches == Self.touchesTogether
-        if touches == 1 || isFull { later { $0.writeUsesSoon(isFull: isFull) } }
-    }
-
-    private mutating func forgetStored(_ picture: StoredPicture) {
-        guard index.picture(picture.key) == picture else { return }
-        index.remove(picture.key)
-        later { $0.remove([picture]) }
-    }
+    /// Pictures converted at a time: some milliseconds of the disk.
+    private static let broughtTogether = 32
 }

@@ -100,7 +100,7 @@ struct Download: Sendable {
         guard !isWanted,
             phase == .running || phase == .opening || phase == .asking || phase == .checking && isClosing
         else { return false }
-        let isNearlyDone = remaining.map { $0 <= DownloadLimits.worthFinishing } ?? false && !segments.isEmpty
+        let isNearlyDone = remaining.map { $0 <= Download.worthFinishing } ?? false && !segments.isEmpty
         return !isNearlyDone || isClosing
     }
 
@@ -159,7 +159,7 @@ struct Download: Sendable {
         guard let named = partial.validator, validator ?? named == named,
             partial.total == nil || partial.total == known,
             (1...PictureLimits.largest).contains(known ?? 1),
-            partial.present.ranges.last?.upperBound ?? 0 <= known ?? DownloadLimits.largestUnknown
+            partial.present.ranges.last?.upperBound ?? 0 <= known ?? Download.largestUnknown
         else { return DownloadChange(outcome: .restart) }
         total = known
         validator = named
@@ -212,7 +212,7 @@ struct Download: Sendable {
     /// bring as well, in overlaps, are planned when they come.
     func plan(of id: UInt64) -> BodyPlan? {
         guard let segment = segments[id], phase == .running, segment.hasAnswer else { return nil }
-        let room = total ?? DownloadLimits.largestUnknown
+        let room = total ?? Download.largestUnknown
         let range = segment.next..<max(segment.next, min(segment.end, room))
         guard !range.isEmpty else { return nil }
         let certain = segments.count == 1 ? range : segment.own.clamped(to: 0..<segment.lastSeam.lowerBound)
@@ -228,7 +228,7 @@ struct Download: Sendable {
         present.insert(contentsOf: range.clamped(to: 0..<segment.end))
         if received > before { failuresInRow = 0 }
         broughtSinceFailure += received - before
-        if broughtSinceFailure >= DownloadLimits.worthATry { failures = 0 }
+        if broughtSinceFailure >= Download.worthATry { failures = 0 }
         lastProgress = now
         return settle()
     }
@@ -402,10 +402,10 @@ final class Wait: Sendable {
     /// A number that grows with each wait and gives their order.
     let id: UInt64
     /// The picture whose download is waited for.
-    let key: FileKey
+    let key: PictureID
     private let state = Mutex(State.open)
 
-    init(id: UInt64, key: FileKey) {
+    init(id: UInt64, key: PictureID) {
         self.id = id
         self.key = key
     }
@@ -466,8 +466,8 @@ extension Download {
         guard digest == nil else { return range }
         let covered = covered
         let (first, end) = (range.lowerBound, range.upperBound)
-        let before = max(0, first - DownloadLimits.seam)
-        let behind = total.map { end + min(DownloadLimits.seam, max(0, $0 - end)) } ?? end
+        let before = max(0, first - Download.seam)
+        let behind = total.map { end + min(Download.seam, max(0, $0 - end)) } ?? end
         let lower = covered.contains(before..<first) ? before : first
         return lower..<(covered.contains(end..<behind) ? behind : end)
     }
@@ -481,7 +481,7 @@ extension Download {
 
     /// Whether no overlap is left to compare.
     private var isPutTogether: Bool {
-        segments.values.allSatisfy { $0.next >= $0.end || $0.end - $0.next > DownloadLimits.seam }
+        segments.values.allSatisfy { $0.next >= $0.end || $0.end - $0.next > Download.seam }
     }
 
     /// Whether a part from the middle begins like the picture itself.

@@ -1,5 +1,7 @@
 internal import HTTP
 internal import Rankings
+internal import Sourcing
+internal import Synchronization
 internal import System
 
 /// The beginning of downloads, the results of their requests, and their end.
@@ -8,9 +10,9 @@ extension Core {
     ///
     /// - Returns: The error if none can be begun.
     mutating func begin(_ picture: PictureRequest, _ wish: DownloadScheduler.Wish? = nil) -> Failure? {
-        let key = FileKey(picture.id)
+        let key = picture.id
         let name = picture.location.url.split(separator: "/").last ?? ""
-        guard !configuration.isPlaceholder(name) else {
+        guard configuration.placeholder.map(name.hasPrefix) != true else {
             return .refused("the service gives a placeholder for this picture")
         }
         guard let format = PictureFormat(fileExtension: picture.location.fileExtension) else {
@@ -36,14 +38,14 @@ extension Core {
         downloads[key] = PictureDownload(
             number: download.token, download: download, picture: picture, file: file,
             priority: wish == nil ? .reader : .preload, walk: wish?.directory)
-        reserve(picture.size ?? DownloadLimits.assumedLength, for: key)
+        reserve(picture.size ?? Download.assumedLength, for: key)
         // A download begun from the image host is resumed there.
         if download.phase == .running { askTier(picture, of: key) }
         return nil
     }
 
     /// Counts the bytes that a download will take.
-    private mutating func reserve(_ bytes: Int64, for key: FileKey) {
+    private mutating func reserve(_ bytes: Int64, for key: PictureID) {
         guard let isRead = downloads[key]?.download.isRead else { return }
         budget.reserve(bytes, for: key, isPreload: !isRead, inUse)
     }
@@ -51,14 +53,14 @@ extension Core {
     /// Evicts the least recently used pictures on a full disk, if a download can then be kept.
     ///
     /// - Returns: The pictures to remove at once.
-    mutating func giveWay(to key: FileKey) -> [StoredPicture] {
+    mutating func giveWay(to key: PictureID) -> [StoredPicture] {
         guard let download = downloads[key]?.download else { return [] }
-        let lacking = (download.total ?? DownloadLimits.assumedLength) - download.received
+        let lacking = (download.total ?? Download.assumedLength) - download.received
         return budget.giveWay(max(0, lacking), sparesUnread: !download.isRead, inUse)
     }
 
     /// Takes the state read from the earlier download's file.
-    private mutating func reopened(_ key: FileKey, _ file: PartialFile, _ found: (PartialState, PictureEdges)?) {
+    private mutating func reopened(_ key: PictureID, _ file: PartialFile, _ found: (PartialState, PictureEdges)?) {
         // The next download of the picture reads it itself: the files opened for this one are not open there.
         guard let entry = downloads[key], entry.file === file, entry.download.phase == .opening else { return }
         downloads[key]?.download.phase = .running
@@ -66,10 +68,25 @@ extension Core {
         pump()
     }
 
+    /// Requests all of a piece.
+    mutating func request(_ piece: Piece, of key: PictureID) {
+        let id = makeID()
+        guard let lock, let start = downloads[key]?.download.begin(piece, id: id), let entry = downloads[key] else {
+            return
+        }
+        let transfer = lock.host.transfer(
+            of: start.asked, at: entry.picture.location, ifStill: start.ifRange, priority: entry.priority,
+            deadline: now + Download.requestDeadline,
+            sink: SegmentSink(lock, key: key, segment: id, file: entry.file))
+        downloads[key]?.transfers[id] = transfer
+        entry.file.begun.store(entry.download.begun, ordering: .relaxed)
+        later { $0.host.begin(transfer) }
+    }
+
     // MARK: - The tier
 
     /// Has the tier queried for a picture before the image host.
-    private mutating func askTier(_ picture: PictureRequest, of key: FileKey) {
+    private mutating func askTier(_ picture: PictureRequest, of key: PictureID) {
         guard let lock, let tier = configuration.tier, !picture.isPrivate, let entry = downloads[key] else { return }
         let urgency = Urgency()
         let task = Task {
@@ -82,7 +99,7 @@ extension Core {
 
     /// Takes note of bytes that the tier has brought; returns whether they can be the picture's.
     mutating func tierProved(
-        _ key: FileKey, _ file: PartialFile, upTo end: Int64, of length: Int64, _ edges: PictureEdges
+        _ key: PictureID, _ file: PartialFile, upTo end: Int64, of length: Int64, _ edges: PictureEdges
     ) -> Bool {
         // A download that is not wanted any more ends by itself.
         guard let entry = downloads[key], entry.file === file, entry.download.phase == .asking else { return true }
@@ -95,7 +112,7 @@ extension Core {
     }
 
     /// Takes the end of the tier's answer: the image host is queried for what it did not bring.
-    mutating func tierAnswered(_ key: FileKey, _ file: PartialFile, _ picture: PictureRequest, isWhole: Bool) {
+    mutating func tierAnswered(_ key: PictureID, _ file: PartialFile, _ picture: PictureRequest, isWhole: Bool) {
         guard let entry = downloads[key], entry.file === file, entry.download.phase == .asking else {
             // The download is not wanted any more, or has all of its bytes.
             if !isWhole { later { $0.configuration.tier?.giveUp(picture.id) } }
@@ -113,7 +130,7 @@ extension Core {
     /// Runs a decision of a download, and carries it out.
     ///
     /// Bytes of requests that it has given up are requested again as the download then stands.
-    mutating func change(_ key: FileKey, _ decide: (inout Download) -> DownloadChange) {
+    mutating func change(_ key: PictureID, _ decide: (inout Download) -> DownloadChange) {
         guard let change = downloads.decide(key, decide) else { return }
         for segment in change.cancel {
             if let transfer = downloads[key]?.transfers.removeValue(forKey: segment) {
@@ -132,7 +149,7 @@ extension Core {
     }
 
     /// Takes the result of the check of all bytes.
-    mutating func checked(_ key: FileKey, _ file: PartialFile, isProven: Result<Bool, SystemError>) {
+    mutating func checked(_ key: PictureID, _ file: PartialFile, isProven: Result<Bool, SystemError>) {
         guard let entry = downloads[key], entry.file === file else { return }
         switch isProven {
         case .success(let isProven): change(key) { $0.checked(isProven: isProven) }
@@ -147,7 +164,7 @@ extension Core {
     }
 
     /// Gives a removed waiter the bytes or the length that have come.
-    private mutating func answer(_ waiter: Waiter, of key: FileKey) {
+    private mutating func answer(_ waiter: Waiter, of key: PictureID) {
         guard let entry = downloads[key] else { return end(waiter, .again) }
         guard case .bytes(let range) = waiter.need, let handle = waiter.handle else {
             return end(waiter, .length(entry.download.total ?? 0))
@@ -169,14 +186,14 @@ extension Core {
     /// Ends the matching waits for a download; returns whether there were any.
     @discardableResult
     mutating func endWaits(
-        for key: FileKey, _ result: WaitResult, where isMeant: (Waiter) -> Bool
+        for key: PictureID, _ result: WaitResult, where isMeant: (Waiter) -> Bool
     ) -> Bool {
         let waiters = downloads[key]?.download.takeWaiters(where: isMeant) ?? []
         for waiter in waiters { end(waiter, result) }
         return !waiters.isEmpty
     }
 
-    private mutating func complete(_ key: FileKey, length: Int64) {
+    private mutating func complete(_ key: PictureID, length: Int64) {
         guard var entry = downloads[key] else { return }
         settle(&entry)
         // The transfers end by themselves.
@@ -205,7 +222,7 @@ extension Core {
 
     /// Removes a download from the records.
     @discardableResult
-    private mutating func forget(_ key: FileKey) -> PictureDownload? {
+    private mutating func forget(_ key: PictureID) -> PictureDownload? {
         budget.release(key)
         guard let entry = downloads.removeValue(forKey: key) else { return nil }
         later { core in
@@ -216,7 +233,7 @@ extension Core {
     }
 
     /// Takes the result of moving a whole picture to its place.
-    mutating func committed(_ key: FileKey, _ file: PartialFile, _ result: Result<StoredPicture, SystemError>) {
+    mutating func committed(_ key: PictureID, _ file: PartialFile, _ result: Result<StoredPicture, SystemError>) {
         guard let entry = downloads[key], entry.file === file else { return }
         if case .success(let picture) = result, entry.tierBytes < picture.length, !entry.picture.isPrivate,
             let tier = configuration.tier
@@ -241,7 +258,7 @@ extension Core {
         pump()
     }
 
-    mutating func fail(_ key: FileKey, _ error: Failure, keepsPartial: Bool) {
+    mutating func fail(_ key: PictureID, _ error: Failure, keepsPartial: Bool) {
         let reserved = budget.reserved(for: key)
         guard var entry = forget(key) else { return }
         let isUnread = entry.download.isPreload && !entry.download.isRead
@@ -271,7 +288,7 @@ extension Core {
         if entry.tierBytes > 0 { later { $0.configuration.tier?.distrust(entry.picture.id) } }
     }
 
-    mutating func restart(_ key: FileKey) {
+    mutating func restart(_ key: PictureID) {
         guard var entry = downloads[key] else { return }
         let file = entry.file
         later { _ in file.discard() }
@@ -286,7 +303,7 @@ extension Core {
     }
 
     /// Ends a download that nothing wants, unless it is nearly done.
-    mutating func release(_ key: FileKey) {
+    mutating func release(_ key: PictureID) {
         guard var entry = downloads[key] else { return }
         if entry.download.isForsaken(isClosing: isClosed) {
             let reserved = budget.reserved(for: key)
@@ -314,7 +331,7 @@ extension Core {
     }
 
     /// Keeps the received bytes for another try.
-    private mutating func park(_ key: FileKey, _ entry: PictureDownload, reserved: Int64) {
+    private mutating func park(_ key: PictureID, _ entry: PictureDownload, reserved: Int64) {
         let download = entry.download
         guard download.phase != .opening else { return budget.park(key, bytes: reserved) }
         guard download.phase != .asking, download.validator != nil, download.received > 0, !entry.file.isInMemory
@@ -326,37 +343,33 @@ extension Core {
 
     // MARK: - Received bytes
 
-    /// The result of an answer's head or of written bytes.
-    struct Written: Sendable {
-        var goesOn: Bool
-        /// The places of the next bytes.
-        var plan: BodyPlan?
-    }
+    /// Whether a request goes on after its answer's head or written bytes, and the places of its next bytes.
+    typealias Written = (goesOn: Bool, plan: BodyPlan?)
 
-    mutating func answered(_ head: HTTPAnswer, to segment: UInt64, of key: FileKey) -> Written {
-        guard downloads[key]?.download.segments[segment] != nil else { return Written(goesOn: false) }
+    mutating func answered(_ head: HTTPAnswer, to segment: UInt64, of key: PictureID) -> Written {
+        guard downloads[key]?.download.segments[segment] != nil else { return (false, nil) }
         change(key) { [now] in $0.answered(head, to: segment, now: now) }
         if let total = downloads[key]?.download.total, budget.reserved(for: key) != total { reserve(total, for: key) }
         // The new facts may be worth more connections.
         pump()
         guard let download = downloads[key]?.download, download.segments[segment] != nil else {
-            return Written(goesOn: false)
+            return (false, nil)
         }
-        return Written(goesOn: true, plan: download.plan(of: segment))
+        return (true, download.plan(of: segment))
     }
 
     /// Takes note of received bytes that are in the file.
     mutating func wrote(
-        _ bytes: UnsafeRawBufferPointer, _ range: Range<Int64>, from segment: UInt64, of key: FileKey
+        _ bytes: UnsafeRawBufferPointer, _ range: Range<Int64>, from segment: UInt64, of key: PictureID
     ) -> Written {
         guard let download = downloads[key]?.download, download.phase == .running,
             let answered = download.segments[segment]
-        else { return Written(goesOn: isWanted(segment, of: key)) }
+        else { return (isWanted(segment, of: key), nil) }
         if range.lowerBound == answered.requested?.lowerBound,
             unsafe download.beginsAgain(bytes, at: range.lowerBound)
         {
             contradict(key) { $0.beganAgain() }
-            return Written(goesOn: false)
+            return (false, nil)
         }
         unsafe downloads[key]?.download.edges.note(bytes, at: range.lowerBound, total: download.total)
         downloads[key]?.unnoted += Int64(bytes.count)
@@ -366,25 +379,25 @@ extension Core {
             isTurningPoint = change.outcome != nil
             return change
         }
-        guard let entry = downloads[key] else { return Written(goesOn: false) }
+        guard let entry = downloads[key] else { return (false, nil) }
         // The request of a whole picture is left to end by itself, which keeps its connection.
-        guard entry.download.phase == .running else { return Written(goesOn: entry.download.goesOn(segment)) }
+        guard entry.download.phase == .running else { return (entry.download.goesOn(segment), nil) }
         if isTurningPoint { pump() }
         if entry.unnoted >= PartialState.interval {
             downloads[key]?.unnoted = 0
             later { _ in entry.note() }
         }
-        return Written(goesOn: entry.download.goesOn(segment), plan: entry.download.plan(of: segment))
+        return (entry.download.goesOn(segment), entry.download.plan(of: segment))
     }
 
     /// Takes note of bytes for which there is no place: more than the picture has, or more than is wanted.
     ///
     /// - Returns: Whether the body is read further, without a use for it.
-    mutating func exceeded(by bytes: UnsafeRawBufferPointer, from segment: UInt64, of key: FileKey) -> Bool {
+    mutating func exceeded(by bytes: UnsafeRawBufferPointer, from segment: UInt64, of key: PictureID) -> Bool {
         guard let download = downloads[key]?.download, download.phase == .running,
             let next = download.segments[segment]?.next
         else { return isWanted(segment, of: key) }
-        guard next + Int64(bytes.count) > download.total ?? DownloadLimits.largestUnknown else {
+        guard next + Int64(bytes.count) > download.total ?? Download.largestUnknown else {
             return download.goesOn(segment)
         }
         // They show whether the picture ends at its declared length.
@@ -394,7 +407,7 @@ extension Core {
     }
 
     /// Runs a decision about bytes that may contradict others, and requests the bytes that are then missing.
-    mutating func contradict(_ key: FileKey, _ decide: (inout Download) -> DownloadChange) {
+    mutating func contradict(_ key: PictureID, _ decide: (inout Download) -> DownloadChange) {
         let before = downloads[key]
         var hasChanged = false
         change(key) { download in
@@ -410,11 +423,11 @@ extension Core {
     }
 
     /// Whether a request's body is wanted further, or may end by itself.
-    func isWanted(_ segment: UInt64, of key: FileKey) -> Bool {
+    func isWanted(_ segment: UInt64, of key: PictureID) -> Bool {
         downloads[key]?.download.goesOn(segment) ?? false
     }
 
-    mutating func finished(_ segment: UInt64, of key: FileKey, _ result: Result<Void, Failure>) {
+    mutating func finished(_ segment: UInt64, of key: PictureID, _ result: Result<Void, Failure>) {
         guard downloads[key]?.download.segments[segment] != nil else {
             // The request belonged to a download that is over; its connection is free for others.
             return pump()
@@ -427,7 +440,7 @@ extension Core {
     }
 
     /// Handles bytes that neither disk nor memory takes.
-    mutating func cannotWrite(_ error: SystemError, from segment: UInt64, of key: FileKey) {
+    mutating func cannotWrite(_ error: SystemError, from segment: UInt64, of key: PictureID) {
         // The failure of a download that is over must not end the next one of the same picture.
         guard downloads[key]?.download.segments[segment] != nil else { return }
         if let lack = error.lackOfDescriptors { return fail(key, .exhausted(lack), keepsPartial: false) }
@@ -436,5 +449,139 @@ extension Core {
             key,
             .unusable("the picture can neither be stored nor kept in memory (\(error.text)); make room on the disk"),
             keepsPartial: false)
+    }
+}
+
+// MARK: - The bodies of answers
+
+/// Takes the answer to one request of a download.
+///
+/// ## Concurrency
+///
+/// Called on the transport's thread, one call at a time; writes to a local file there.
+final class SegmentSink: ResponseSink {
+    private struct State {
+        /// Nil at the end: a sink that is kept must not keep the file open.
+        var file: PartialFile?
+        /// The places of the next bytes of the body; nil if the body is to bring no more.
+        var plan: BodyPlan?
+        /// The times at which the request went to the network, and its answer came.
+        var begun: ContinuousClock.Instant?
+        var answered: ContinuousClock.Instant?
+        var bytes: Int64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let core: CoreLock
+    private let key: PictureID
+    private let segment: UInt64
+
+    init(_ core: CoreLock, key: PictureID, segment: UInt64, file: PartialFile) {
+        self.core = core
+        self.key = key
+        self.segment = segment
+        state = Mutex(State(file: file))
+    }
+
+    func begun() { state.withLock { $0.begun = core.configuration.monotonicNow() } }
+
+    func head(_ head: HTTPAnswer) -> Bool {
+        let written = core.run { core in core.answered(head, to: segment, of: key) }
+        state.withLock { state in
+            state.plan = written.plan
+            state.answered = core.configuration.monotonicNow()
+        }
+        return written.goesOn
+    }
+
+    /// Writes bytes that are missing, compares bytes that are present, then reports them.
+    func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        core.received.add(Int64(bytes.count), ordering: .relaxed)
+        let file = state.withLock { state in
+            state.bytes += Int64(bytes.count)
+            return state.file
+        }
+        guard let file else { return false }
+        var taken = 0
+        while taken < bytes.count {
+            let left = bytes.count - taken
+            guard let plan = plan(for: left, in: file), Int64(left) <= plan.room - plan.range.lowerBound else {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[taken...])
+                return core.run { core in unsafe core.exceeded(by: rest, from: segment, of: key) }
+            }
+            let (all, writes, repeats) = plan.parts(Int64(left))
+            let came = unsafe UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + all.count])
+            for range in repeats {
+                let first = Int(range.lowerBound - all.lowerBound)
+                guard
+                    let agrees = unsafe holds(Array(came[first..<first + range.count]), at: range.lowerBound, in: file)
+                else { return false }
+                guard agrees else {
+                    let beginning = unsafe (Array(came.prefix(PictureFormat.headLength)), all.lowerBound)
+                    core.run { core in
+                        core.contradict(key) {
+                            $0.contradicted(at: range.lowerBound, by: segment, beginning: beginning)
+                        }
+                    }
+                    return false
+                }
+            }
+            guard unsafe write(writes, of: came, at: all, to: file, room: plan.room) else { return false }
+            taken += all.count
+        }
+        return true
+    }
+
+    /// The plan for the next `count` bytes, made anew if other requests may have brought some of them since.
+    private func plan(for count: Int, in file: PartialFile) -> BodyPlan? {
+        guard let plan = state.withLock({ $0.plan }) else { return nil }
+        let end = min(plan.range.upperBound, plan.range.lowerBound + Int64(count))
+        if plan.begun == file.begun.load(ordering: .relaxed), plan.range.lowerBound >= plan.certain.lowerBound,
+            end <= plan.certain.upperBound
+        {
+            return plan
+        }
+        return core.withLock { $0.downloads[key]?.download.plan(of: segment) }
+    }
+
+    /// Whether these bytes are present; nil if no descriptor is left to read them, which ends the download.
+    private func holds(_ bytes: [UInt8], at place: Int64, in file: PartialFile) -> Bool? {
+        do throws(SystemError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
+            guard error.lackOfDescriptors != nil else { return false }
+            core.run { core in core.cannotWrite(error, from: segment, of: key) }
+            return nil
+        }
+    }
+
+    /// Writes parts of the received bytes to the file, then reports them.
+    private func write(
+        _ parts: [Range<Int64>], of bytes: UnsafeRawBufferPointer, at place: Range<Int64>, to file: PartialFile,
+        room: Int64
+    ) -> Bool {
+        do throws(SystemError) {
+            for range in parts {
+                let first = Int(range.lowerBound - place.lowerBound)
+                let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[first..<(first + range.count)])
+                unsafe try core.write(part, to: file, at: range.lowerBound, room: room)
+            }
+        } catch {
+            core.run { core in core.cannotWrite(error, from: segment, of: key) }
+            return false
+        }
+        let written = core.run { core in unsafe core.wrote(bytes, place, from: segment, of: key) }
+        state.withLock { $0.plan = written.plan }
+        return written.goesOn
+    }
+
+    func finish(_ result: Result<Void, Failure>) {
+        let ended = state.withLock { state in
+            state.file = nil
+            return state
+        }
+        if case .success = result, let begun = ended.begun, let answered = ended.answered {
+            core.configuration.tier?.hostBrought(
+                ended.bytes, firstAfter: answered - begun, in: core.configuration.monotonicNow() - answered)
+        }
+        core.run { core in core.finished(segment, of: key, result) }
     }
 }

@@ -37,16 +37,15 @@ package final class ImageCache: Sendable {
     ///
     /// Never waits.
     package func state(of picture: PictureID) -> PictureState {
-        let key = FileKey(picture)
-        return core.withLock { core in
-            if let download = core.downloads[key]?.download {
+        core.withLock { core in
+            if let download = core.downloads[picture]?.download {
                 if download.phase == .complete, let total = download.total { return .stored(length: total) }
                 if download.isQueued { return .queued }
                 return .downloading(received: download.received, total: download.total)
             }
-            if let entry = core.index[key] { return .stored(length: entry.length) }
+            if let entry = core.index[picture] { return .stored(length: entry.length) }
             if core.scheduler.wishes.contains(where: { $0.picture.id == picture }) { return .queued }
-            return core.failures.failure(of: key, now: core.now).map { .failed(reason: $0.ofPicture) } ?? .absent
+            return core.failures.failure(of: picture, now: core.now).map { .failed(reason: $0.ofPicture) } ?? .absent
         }
     }
 
@@ -54,17 +53,17 @@ package final class ImageCache: Sendable {
     ///
     /// Never waits.
     package func storedSize(of picture: PictureID) -> Int64? {
-        let key = FileKey(picture)
-        return core.withLock { $0.index[key]?.length }
+        core.withLock { $0.index[picture]?.length }
     }
 
     /// Returns once no download of a picture with a merely announced length is under way.
     package func announcementEnded(of picture: PictureID) async {
-        let key = FileKey(picture)
         await withCheckedContinuation { continuation in
             let isUnderWay = core.withLock { core in
-                guard let download = core.downloads[key]?.download, download.phase != .complete else { return false }
-                core.downloads[key]?.settlers.append(continuation)
+                guard let download = core.downloads[picture]?.download, download.phase != .complete else {
+                    return false
+                }
+                core.downloads[picture]?.settlers.append(continuation)
                 return true
             }
             if !isUnderWay { continuation.resume() }
@@ -85,11 +84,10 @@ package final class ImageCache: Sendable {
     /// Pins a picture, now or once it is stored, or unpins it; returns whether that changed anything.
     @discardableResult
     package func setPinned(_ isPinned: Bool, _ picture: PictureID) -> Bool {
-        let key = FileKey(picture)
-        core.bring(OlderName(key))
+        core.bring(OlderName(picture))
         return core.run { core in
-            guard core.index.isPinned(key) != isPinned else { return false }
-            core.index.setPinned(isPinned, key)
+            guard core.index.isPinned(picture) != isPinned else { return false }
+            core.index.setPinned(isPinned, picture)
             core.later { core in core.disk.async { core.writePins() } }
             return true
         }
@@ -99,8 +97,7 @@ package final class ImageCache: Sendable {
     ///
     /// Never waits.
     package func isPinned(_ picture: PictureID) -> Bool {
-        let key = FileKey(picture)
-        return core.withLock { $0.index.isPinned(key) }
+        core.withLock { $0.index.isPinned(picture) }
     }
 
     /// Drops a stored picture, pinned or not.
@@ -110,13 +107,12 @@ package final class ImageCache: Sendable {
     ///   - openers: The number of handles that make this request, which do not count.
     /// - Returns: Whether it was stored and no other handle has it open.
     package func evict(_ picture: PictureID, openers: Int) -> Bool {
-        let key = FileKey(picture)
-        core.bring(OlderName(key))
+        core.bring(OlderName(picture))
         return core.run { core in
-            guard core.pictures.openers(of: key) <= openers, core.downloads[key] == nil,
-                let stored = core.index.remove(key)
+            guard core.pictures.openers(of: picture) <= openers, core.downloads[picture] == nil,
+                let stored = core.index.remove(picture)
             else { return false }
-            core.index.setPinned(false, key)
+            core.index.setPinned(false, picture)
             core.later { core in
                 core.remove([stored])
                 core.disk.async { core.writePins() }
@@ -240,7 +236,7 @@ package final class OpenPicture: Sendable {
             case .failed(let error): throw error
             case .wait: return nil
             case .stored(nil, _):
-                guard let refusal = core.bring(OlderName(FileKey(picture))) else { continue }
+                guard let refusal = core.bring(OlderName(picture)) else { continue }
                 if let error = core.run({ core in core.cannotOpen(id, refusal) }) { throw error }
             case .stored(let stored?, let verify):
                 let opened = core.store.open(stored, verify: verify)
@@ -282,6 +278,17 @@ package final class OpenPicture: Sendable {
     }
 }
 
+extension StoredFile {
+    /// The open file of a picture, opened again if necessary.
+    package func picture() throws(Failure) -> OpenFile {
+        do throws(SystemError) { return try opened() } catch {
+            if let lack = error.lackOfDescriptors { throw .exhausted(lack) }
+            throw .unusable(
+                "the file of an open picture cannot be opened again (\(error.text)); open the picture again")
+        }
+    }
+}
+
 // MARK: - Pending reads
 
 /// Bytes that a read waits for.
@@ -315,11 +322,7 @@ package final class PendingBytes: Sendable {
         switch await picture.core.result(of: wait) {
         case .bytes(let bytes): return bytes
         case .failed(let error): throw error
-        case .again, .length:
-            switch try picture.read(offset: offset, count: count) {
-            case .bytes(let bytes): return bytes
-            case .later(let pending): return try await pending.bytes()
-            }
+        case .again, .length: return try await picture.bytes(offset: offset, count: count)
         }
     }
 }
@@ -352,13 +355,12 @@ extension ImageCache {
                 count == Int(size)
             else { return nil }
             return try? file.use { descriptor throws(SystemError) in
-                try FileBytes.read(descriptor, at: place, count: count)
+                try Files.read(descriptor, at: place, count: count)
             }
         } catch { return nil }
     }
 
     private func write(_ bytes: [UInt8], as picture: PictureID) throws(SystemError) {
-        let key = FileKey(picture)
         let length = Int64(bytes.count)
         // The task may have outlived the mount: the directory may already be another process's.
         guard !core.withLock({ $0.isClosed }) else {
@@ -369,16 +371,16 @@ extension ImageCache {
         }
         guard hasRoom else { throw SystemError("making room in the cache", code: ENOSPC) }
         let file = StoredFile(
-            owning: try CacheFiles.open(key.name, in: core.store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
+            owning: try Files.open(picture.key, in: core.store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
         let stored: StoredPicture
         do throws(SystemError) {
             stored = try core.makingRoom({ $0.budget.giveWay(length, sparesUnread: false, $0.inUse) }) {
                 () throws(SystemError) in
-                try file.use { descriptor throws(SystemError) in try CacheFiles.write(bytes, to: descriptor, at: 0) }
-                return try core.store.commit(file, as: key, length: length)
+                try file.use { descriptor throws(SystemError) in try Files.write(bytes, to: descriptor, at: 0) }
+                return try core.store.commit(file, as: picture, length: length)
             }
         } catch {
-            CacheFiles.remove(key.name, in: core.store.root.partial)
+            Files.remove(picture.key, in: core.store.root.partial)
             throw error
         }
         core.run { core in core.stored(stored, isUnread: false) }
@@ -391,7 +393,7 @@ extension ImageCache {
         var names = core.withLock { Array($0.index.entries.keys) }
         for _ in 0..<min(names.count, Self.mostTries) {
             let place = min(max(0, core.configuration.chance(names.count)), names.count - 1)
-            if accepts(names[place].picture) { return names[place].picture }
+            if accepts(names[place]) { return names[place] }
             names.swapAt(place, names.count - 1)
             names.removeLast()
         }

@@ -30,15 +30,6 @@ package struct CacheVerification: Sendable, Equatable {
     package var mistakes: [Mistake] = []
 }
 
-/// The amounts that `rankfs cache clear` removed from a cache directory.
-package struct CacheRemoval: Sendable, Equatable {
-    package var pictures = 0
-    package var bytes: Int64 = 0
-    /// The number of removed pictures that had been pinned.
-    package var pinned = 0
-    package var partialPictures = 0
-}
-
 extension ImageCache {
     /// Checks every stored picture against its name, length and hash, and removes those that are wrong.
     ///
@@ -70,8 +61,8 @@ extension ImageCache {
                 "\(directory) is of an older format and cannot be converted (\(error.text)); make room on its disk")
         }
         OlderFormat.removeIndex(in: store.root.top)
-        for name in CacheFiles.names(in: version).sorted() where !name.hasPrefix(PictureStore.usesName) {
-            guard let part = try? CacheFiles.open(name, in: version, O_RDONLY | O_DIRECTORY) else {
+        for name in Files.names(in: version).sorted() where !name.hasPrefix(PictureStore.usesName) {
+            guard let part = try? Files.open(name, in: version, O_RDONLY | O_DIRECTORY) else {
                 found.remove(name, in: version, below: PictureStore.version, because: "it is no directory")
                 continue
             }
@@ -94,26 +85,23 @@ extension ImageCache {
     ///   - others: Names of other entries in it that are removed with the pictures.
     /// - Returns: The amounts removed.
     /// - Throws: `.busy` or `.unusable`.
-    package static func clear(directory: String, others: [String]) throws(Failure) -> CacheRemoval {
+    package static func clear(directory: String, others: [String]) throws(Failure) -> CacheInspection {
         let own = try OwnDirectory(directory)
         // The lock is released with it: not before the work is done.
         defer { withExtendedLifetime(own) {} }
         let before = try inspect(directory: directory)
-        var pinned = 0
         for format in PictureStore.formats {
-            guard let version = try? CacheFiles.open(format, in: own.top, O_RDONLY | O_DIRECTORY) else { continue }
-            defer { Glibc.close(version) }
-            let contents = PictureStore.contents(of: version, in: directory)
-            pinned += contents.older.values.count(where: \.isPinned)
-            pinned += contents.pictures.count { contents.pins.contains($0.key) }
+            guard let version = try? Files.open(format, in: own.top, O_RDONLY | O_DIRECTORY) else { continue }
+            Glibc.close(version)
             OwnDirectory.remove(format, in: own.top)
         }
         OlderFormat.removeIndex(in: own.top)
         for name in others { OwnDirectory.remove(name, in: own.top) }
         let after = try inspect(directory: directory)
-        return CacheRemoval(
-            pictures: before.pictures - after.pictures, bytes: before.bytes - after.bytes, pinned: pinned,
-            partialPictures: before.partialPictures - after.partialPictures)
+        return CacheInspection(
+            pictures: before.pictures - after.pictures, bytes: before.bytes - after.bytes,
+            pinned: before.pinned - after.pinned, partialPictures: before.partialPictures - after.partialPictures,
+            partialBytes: before.partialBytes - after.partialBytes, missingMarks: [])
     }
 
     /// Evicts pictures until the cache fits its budget and the disk has its free floor.
@@ -130,7 +118,7 @@ extension ImageCache {
     /// - Returns: The names of the marks that the file system cannot hold.
     /// - Throws: `.unusable` for any other directory: a mark there would hide it from its owner's backups.
     package static func mark(directory: String) throws(Failure) -> [String] {
-        guard let top = try? CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else {
+        guard let top = try? Files.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else {
             throw .unusable("the cache directory \(directory) cannot be opened")
         }
         defer { Glibc.close(top) }
@@ -143,7 +131,7 @@ extension ImageCache {
 
     /// Puts the marks of a cache directory on a directory below it, as far as the file system can hold them.
     package static func markInherited(directory: String) {
-        guard let descriptor = try? CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else { return }
+        guard let descriptor = try? Files.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else { return }
         defer { Glibc.close(descriptor) }
         _ = Marks.setInherited(on: descriptor)
     }
@@ -154,11 +142,11 @@ extension ImageCache {
     /// - Returns: The errno of the failed call; nil if everything exists.
     package static func makeFolders(in directory: String) -> Int32? {
         do throws(SystemError) {
-            let top = try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor
+            let top = try Files.openDirectory(directory, in: AT_FDCWD).descriptor
             defer { Glibc.close(top) }
             // The later format is reported when the cache is opened.
             guard PictureStore.newerFormat(in: top) == nil else { return nil }
-            Glibc.close(try CacheFiles.open(PictureStore.lockName, in: top, O_RDWR | O_CREAT))
+            Glibc.close(try Files.open(PictureStore.lockName, in: top, O_RDWR | O_CREAT))
             _ = try PictureStore.openFolders(in: top)
             return nil
         } catch {
@@ -181,7 +169,7 @@ extension CacheVerification {
     /// Checks the pictures of one directory.
     fileprivate mutating func verifyPictures(_ directory: Int32, fan: String, _ store: PictureStore) {
         let path = "\(PictureStore.version)/\(fan)"
-        for name in CacheFiles.names(in: directory).sorted() {
+        for name in Files.names(in: directory).sorted() {
             guard let picture = StoredPicture(name: name.utf8), picture.key.fan == fan else {
                 remove(name, in: directory, below: path, because: "no picture has this name")
                 continue
@@ -200,10 +188,10 @@ extension CacheVerification {
 
     fileprivate mutating func verifyPartials(_ directory: Int32) {
         let path = "\(PictureStore.version)/\(PictureStore.partialName)"
-        let names = CacheFiles.names(in: directory).sorted()
+        let names = Files.names(in: directory).sorted()
         for name in names {
             let picture = name.hasSuffix(".state") ? name.dropLast(".state".count) : name[...]
-            guard FileKey(name: picture.utf8) != nil else {
+            guard PictureID(name: picture.utf8) != nil else {
                 remove(name, in: directory, below: path, because: "no download has this name")
                 continue
             }
@@ -216,9 +204,9 @@ extension CacheVerification {
     }
 
     private static func isState(_ name: String, in directory: Int32) -> Bool {
-        guard let file = try? CacheFiles.open(name, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
+        guard let file = try? Files.open(name, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
         defer { Glibc.close(file) }
-        guard let bytes = try? FileBytes.read(file, at: 0, count: PartialState.size) else { return false }
+        guard let bytes = try? Files.read(file, at: 0, count: PartialState.size) else { return false }
         return PartialState(bytes) != nil
     }
 }
@@ -230,6 +218,8 @@ package struct CacheInspection: Sendable, Equatable {
     package var pictures: Int
     /// Bytes of the stored files.
     package var bytes: Int64
+    /// The number of stored pictures that are pinned.
+    package var pinned = 0
     /// Unfinished downloads.
     package var partialPictures: Int
     package var partialBytes: Int64
@@ -241,26 +231,28 @@ extension ImageCache {
     /// Inspects a cache directory without locking or changing it, also beside a running daemon.
     package static func inspect(directory: String) throws(Failure) -> CacheInspection {
         do throws(SystemError) {
-            let top = try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
+            let top = try Files.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
             defer { Glibc.close(top) }
             var found = CacheInspection(
                 pictures: 0, bytes: 0, partialPictures: 0, partialBytes: 0,
                 missingMarks: Marks.missing(on: top).map { "\($0.mark): \($0.reason)" })
             for format in PictureStore.formats {
-                guard let version = try? CacheFiles.open(format, in: top, O_RDONLY | O_DIRECTORY) else { continue }
+                guard let version = try? Files.open(format, in: top, O_RDONLY | O_DIRECTORY) else { continue }
                 defer { Glibc.close(version) }
                 let contents = PictureStore.contents(of: version, in: directory)
                 found.pictures += contents.pictures.count + contents.older.count
+                found.pinned += contents.older.values.count(where: \.isPinned)
+                found.pinned += contents.pictures.count { contents.pins.contains($0.key) }
                 found.bytes += contents.pictures.reduce(contents.older.reduce(0) { $0 + $1.value.length }) {
                     $0 + $1.length
                 }
                 let name = PictureStore.partialName
-                guard let partial = try? CacheFiles.open(name, in: version, O_RDONLY | O_DIRECTORY) else { continue }
+                guard let partial = try? Files.open(name, in: version, O_RDONLY | O_DIRECTORY) else { continue }
                 defer { Glibc.close(partial) }
-                for name in CacheFiles.names(in: partial)
-                where FileKey(name: name.utf8) != nil || OlderName(name.utf8) != nil {
+                for name in Files.names(in: partial)
+                where PictureID(name: name.utf8) != nil || OlderName(name.utf8) != nil {
                     found.partialPictures += 1
-                    found.partialBytes += CacheFiles.bytesOnDisk(name, in: partial)
+                    found.partialBytes += Files.bytesOnDisk(name, in: partial)
                 }
             }
             return found
@@ -289,7 +281,7 @@ final class OwnDirectory {
     init(_ directory: String) throws(Failure) {
         let top: OpenFile
         do throws(SystemError) {
-            top = OpenFile(owning: try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY))
+            top = OpenFile(owning: try Files.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY))
         } catch {
             throw .unusable("the cache directory \(directory) cannot be opened (\(error.text)); check cache_dir")
         }
@@ -297,7 +289,7 @@ final class OwnDirectory {
             throw .unusable("the cache directory \(directory) belongs to somebody else; run this as its owner")
         }
         let lock: Int32
-        do throws(SystemError) { lock = try CacheFiles.open(PictureStore.lockName, in: top.descriptor, O_RDWR) } catch {
+        do throws(SystemError) { lock = try Files.open(PictureStore.lockName, in: top.descriptor, O_RDWR) } catch {
             guard error.code == EROFS || error.code == EACCES else { throw Self.foreign(directory) }
             throw .unusable(
                 "the cache directory \(directory) cannot be written (\(error.text)); make its disk writable")
@@ -329,10 +321,10 @@ final class OwnDirectory {
         if unsafe unlinkat(parent, name, 0) == 0 { return }
         var outer = stat()
         guard errno == EISDIR || errno == EPERM, unsafe fstat(parent, &outer) == 0, outer.st_dev == status.st_dev,
-            let directory = try? CacheFiles.open(name, in: parent, O_RDONLY | O_DIRECTORY)
+            let directory = try? Files.open(name, in: parent, O_RDONLY | O_DIRECTORY)
         else { return }
         defer { Glibc.close(directory) }
-        for entry in CacheFiles.names(in: directory) { remove(entry, in: directory) }
+        for entry in Files.names(in: directory) { remove(entry, in: directory) }
         unsafe _ = unlinkat(parent, name, AT_REMOVEDIR)
     }
 }
@@ -340,10 +332,10 @@ final class OwnDirectory {
 extension Marks {
     /// Whether a directory's tag was written by rankfs; caches of other programs have the signature too.
     static func isOwn(_ directory: Int32) -> Bool {
-        guard let file = try? CacheFiles.open(tagName, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
+        guard let file = try? Files.open(tagName, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
         defer { Glibc.close(file) }
         let text =
-            (try? FileBytes.read(file, at: 0, count: longestTag)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            (try? Files.read(file, at: 0, count: longestTag)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         return text.hasPrefix(signature + "\n") && text.contains("rankfs")
     }
 

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import System
 internal import Glibc
+internal import Rankings
 
 /// The name of a picture in the first format: XXH3 of its key, 128 bits, as 32 hexadecimal digits.
 struct OlderName: Hashable, Sendable {
@@ -12,8 +13,8 @@ struct OlderName: Hashable, Sendable {
 }
 
 extension OlderName {
-    init(_ key: FileKey) {
-        let hash = XXH3.hash128(key.name)
+    init(_ picture: PictureID) {
+        let hash = XXH3.hash128(picture.key)
         self.init(high: hash.high, low: hash.low)
     }
 
@@ -22,25 +23,6 @@ extension OlderName {
         var reader = NameReader(name)
         guard let high = reader.hash(), let low = reader.hash(), reader.isAtEnd else { return nil }
         self.init(high: high, low: low)
-    }
-}
-
-/// The footer after the picture's bytes in a file of the first format.
-struct Footer: Sendable {
-    /// Its size in bytes: magic 8, length 8, hash 8, key 1 + 88 at most, check 8, rounded up.
-    static let size: Int64 = 128
-    /// `RANKFSP1`.
-    private static let magic: UInt64 = 0x3150_5346_4B4E_4152
-
-    let picture: StoredPicture
-
-    /// Reads the last `size` bytes of a file; nil if they are not a footer.
-    init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.size, var reader = ByteReader(sealed: bytes), reader.readNumber() == Self.magic,
-            let length = reader.readSigned(), (0...StoredPicture.longest).contains(length),
-            let hash = reader.readNumber(), let key = reader.readText().flatMap({ FileKey(name: $0.utf8) })
-        else { return nil }
-        picture = StoredPicture(key: key, length: length, hash: hash)
     }
 }
 
@@ -53,6 +35,10 @@ struct Footer: Sendable {
 enum OlderFormat {
     static let version = "v1"
     private static let index = "index.sqlite"
+    /// The bytes of the footer after a picture's: magic 8, length 8, hash 8, key 1 + 88 at most, check 8, rounded up.
+    static let footerSize: Int64 = 128
+    /// `RANKFSP1`.
+    private static let magic: Int64 = 0x3150_5346_4B4E_4152
 
     /// The known data of a picture before its file is read.
     struct Row: Sendable {
@@ -68,16 +54,16 @@ enum OlderFormat {
     /// Pictures that an older rankfs has stored since then are moved there.
     static func takeOver(in top: Int32) {
         guard unsafe renameat(top, version, top, PictureStore.version) != 0, errno == ENOTEMPTY || errno == EEXIST,
-            let from = try? CacheFiles.open(version, in: top, O_RDONLY | O_DIRECTORY)
+            let from = try? Files.open(version, in: top, O_RDONLY | O_DIRECTORY)
         else { return }
         defer { close(from) }
-        for folder in CacheFiles.names(in: from) {
+        for folder in Files.names(in: from) {
             let target = "../\(PictureStore.version)/\(folder)"
-            guard let source = try? CacheFiles.open(folder, in: from, O_RDONLY | O_DIRECTORY) else { continue }
+            guard let source = try? Files.open(folder, in: from, O_RDONLY | O_DIRECTORY) else { continue }
             defer { close(source) }
-            (try? CacheFiles.openDirectory(target, in: from)).map { _ = close($0.descriptor) }
-            for name in CacheFiles.names(in: source) {
-                try? CacheFiles.rename(name, in: source, to: "\(target)/\(name)", in: from)
+            (try? Files.openDirectory(target, in: from)).map { _ = close($0.descriptor) }
+            for name in Files.names(in: source) {
+                try? Files.rename(name, in: source, to: "\(target)/\(name)", in: from)
             }
             unsafe _ = unlinkat(from, folder, AT_REMOVEDIR)
         }
@@ -86,18 +72,18 @@ enum OlderFormat {
 
     /// Gives unfinished downloads their present names; their states do not change.
     static func convertPartials(in partial: Int32) {
-        for name in CacheFiles.names(in: partial) {
+        for name in Files.names(in: partial) {
             guard let older = OlderName(name.utf8),
-                let state = try? CacheFiles.open("\(name).state", in: partial, O_RDONLY | O_NONBLOCK)
+                let state = try? Files.open("\(name).state", in: partial, O_RDONLY | O_NONBLOCK)
             else { continue }
             defer { close(state) }
             // Magic number and length come before the key.
-            guard var reader = ByteReader(sealed: (try? FileBytes.read(state, at: 0, count: 512)) ?? []),
-                reader.readNumber() != nil, reader.readNumber() != nil,
-                let key = reader.readText().flatMap({ FileKey(name: $0.utf8) }), OlderName(key) == older
+            guard var reader = ByteReader(sealed: (try? Files.read(state, at: 0, count: 512)) ?? []),
+                reader.number() != nil, reader.number() != nil,
+                let picture = reader.shortText().flatMap({ PictureID(name: $0.utf8) }), OlderName(picture) == older
             else { continue }
             for suffix in [".state", ""] {
-                try? CacheFiles.rename(name + suffix, in: partial, to: key.name + suffix, in: partial)
+                try? Files.rename(name + suffix, in: partial, to: picture.key + suffix, in: partial)
             }
         }
     }
@@ -114,7 +100,7 @@ enum OlderFormat {
     /// The rows of the database; empty if there is none that can be read.
     static func rows(in directory: String) -> [OlderName: Row] {
         var rows: [OlderName: Row] = [:]
-        guard let connection = try? Connection(path: "\(directory)/\(index)", access: .readOnly) else { return [:] }
+        guard let connection = try? Connection(path: "\(directory)/\(index)", isReadOnly: true) else { return [:] }
         defer { connection.close() }
         try? connection.rows("SELECT high, low, length, used, pinned FROM pictures") { row in
             let name = OlderName(high: UInt64(bitPattern: row.int64(0)), low: UInt64(bitPattern: row.int64(1)))
@@ -129,7 +115,7 @@ enum OlderFormat {
     static func length(of name: OlderName, below version: Int32) -> Int64 {
         var status = stat()
         guard unsafe fstatat(version, name.path, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return 0 }
-        return min(max(0, Int64(status.st_size) - Footer.size), StoredPicture.longest)
+        return min(max(0, Int64(status.st_size) - footerSize), StoredPicture.longest)
     }
 
     /// Converts a picture.
@@ -141,28 +127,37 @@ enum OlderFormat {
         let version = store.root.version
         let descriptor: Int32
         do throws(SystemError) {
-            descriptor = try CacheFiles.open(name.path, in: version, O_RDONLY | O_NONBLOCK)
+            descriptor = try Files.open(name.path, in: version, O_RDONLY | O_NONBLOCK)
         } catch {
             guard error.code == ENOENT else { throw error }
             return nil
         }
         defer { close(descriptor) }
-        let size = try CacheFiles.size(descriptor)
-        let bytes = try FileBytes.read(descriptor, at: max(0, size - Footer.size), count: Int(Footer.size))
-        guard let picture = Footer(bytes)?.picture, picture.length == size - Footer.size, OlderName(picture.key) == name
+        let size = try Files.size(descriptor)
+        let bytes = try Files.read(descriptor, at: max(0, size - footerSize), count: Int(footerSize))
+        guard let picture = picture(footer: bytes), picture.length == size - footerSize, OlderName(picture.key) == name
         else {
-            CacheFiles.remove(name.path, in: version)
+            Files.remove(name.path, in: version)
             return nil
         }
         // Before the rename, since the new name no longer leads to the row.
         if isPinned { try store.write(pins: [picture.key: true]) }
-        try CacheFiles.rename(name.path, in: version, to: picture.path, in: version)
+        try Files.rename(name.path, in: version, to: picture.path, in: version)
         try? PictureStore.cut(picture, below: version)
         return picture
     }
 
+    /// The picture that the last bytes of a file describe; nil if they are no footer.
+    static func picture(footer bytes: [UInt8]) -> StoredPicture? {
+        guard bytes.count == footerSize, var reader = ByteReader(sealed: bytes), reader.number() == magic,
+            let length = reader.number(), (0...StoredPicture.longest).contains(length), let hash = reader.number(),
+            let key = reader.shortText().flatMap({ PictureID(name: $0.utf8) })
+        else { return nil }
+        return StoredPicture(key: key, length: length, hash: UInt64(bitPattern: hash))
+    }
+
     /// Removes the database and its set-aside copies.
     static func removeIndex(in top: Int32) {
-        for name in CacheFiles.names(in: top) where name.hasPrefix(index) { CacheFiles.remove(name, in: top) }
+        for name in Files.names(in: top) where name.hasPrefix(index) { Files.remove(name, in: top) }
     }
 }

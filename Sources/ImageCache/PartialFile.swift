@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Rankings
 internal import System
 internal import Synchronization
 
@@ -36,15 +37,15 @@ final class PartialFile: Sendable {
         var isRemoved = false
     }
 
-    let name: FileKey
+    let picture: PictureID
     /// The number of requests begun to bring its bytes (`Download.begun`).
     let begun = Atomic<UInt64>(0)
     private let store: PictureStore
     private let spare: SpareMemory
     private let state = Mutex(State())
 
-    init(_ name: FileKey, store: PictureStore, spare: SpareMemory) {
-        self.name = name
+    init(_ picture: PictureID, store: PictureStore, spare: SpareMemory) {
+        self.picture = picture
         self.store = store
         self.spare = spare
     }
@@ -69,8 +70,8 @@ final class PartialFile: Sendable {
     func resume() -> (PartialState, PictureEdges)? {
         guard let stateFile = try? file(".state"), let data = try? file(""),
             let bytes = try? Self.read(stateFile, at: 0, count: PartialState.size),
-            let known = PartialState(bytes), known.key == name.name, known.boot == store.boot, !known.boot.isEmpty,
-            let size = try? data.use({ descriptor throws(SystemError) in try CacheFiles.size(descriptor) }),
+            let known = PartialState(bytes), known.key == picture.key, known.boot == store.boot, !known.boot.isEmpty,
+            let size = try? data.use({ descriptor throws(SystemError) in try Files.size(descriptor) }),
             size >= known.present.ranges.last?.upperBound ?? 0
         else { return nil }
         var edges = PictureEdges()
@@ -94,14 +95,14 @@ final class PartialFile: Sendable {
 
     /// Opens one of the download's two files.
     private func file(_ suffix: String, _ flags: Int32 = 0) throws(SystemError) -> StoredFile {
-        let name = name.name + suffix
-        let descriptor = try CacheFiles.open(name, in: store.root.partial, O_RDWR | flags)
+        let name = picture.key + suffix
+        let descriptor = try Files.open(name, in: store.root.partial, O_RDWR | flags)
         let path = "\(PictureStore.partialName)/\(name)"
         return StoredFile(owning: descriptor, reopen: store.reopening(path, O_RDWR))
     }
 
     private static func read(_ file: StoredFile, at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
-        try file.use { descriptor throws(SystemError) in try FileBytes.read(descriptor, at: offset, count: count) }
+        try file.use { descriptor throws(SystemError) in try Files.read(descriptor, at: offset, count: count) }
     }
 
     /// The file to write to, created on first use.
@@ -119,7 +120,7 @@ final class PartialFile: Sendable {
 
     private func make() throws(SystemError) -> StoredFile {
         // Exclusively: an older download that still writes keeps its own file.
-        store.removePartial(name)
+        store.removePartial(picture)
         let data = try file("", O_CREAT | O_EXCL)
         let stateFile = try file(".state", O_CREAT | O_EXCL)
         state.withLock {
@@ -132,7 +133,7 @@ final class PartialFile: Sendable {
     /// Writes bytes at an offset in the picture.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         try opened().use { descriptor throws(SystemError) in
-            unsafe try CacheFiles.write(bytes, to: descriptor, at: offset)
+            unsafe try Files.write(bytes, to: descriptor, at: offset)
         }
     }
 
@@ -158,16 +159,16 @@ final class PartialFile: Sendable {
             $0.state = nil
             $0.memory = max(1, total)
         }
-        store.removePartial(name)
+        store.removePartial(picture)
         return true
     }
 
     private static func copy(_ source: Int32, to target: Int32) throws(SystemError) {
         var offset: Int64 = 0
         while true {
-            let block = try FileBytes.read(source, at: offset, count: FileBytes.blockSize)
+            let block = try Files.read(source, at: offset, count: Files.blockSize)
             guard !block.isEmpty else { return }
-            try CacheFiles.write(block, to: target, at: offset)
+            try Files.write(block, to: target, at: offset)
             offset += Int64(block.count)
         }
     }
@@ -176,9 +177,9 @@ final class PartialFile: Sendable {
     func note(total: Int64?, validator: String?, present: ByteSet) {
         guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
         let known = PartialState(
-            key: name.name, total: total, validator: validator, boot: store.boot, present: present)
+            key: picture.key, total: total, validator: validator, boot: store.boot, present: present)
         // A state that cannot be written costs a resume, nothing else.
-        try? file.use { descriptor throws(SystemError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
+        try? file.use { descriptor throws(SystemError) in try Files.write(known.encoded, to: descriptor, at: 0) }
     }
 
     /// Removes the partial file; readers that have it open keep it.
@@ -191,7 +192,7 @@ final class PartialFile: Sendable {
             }
             return state.memory == 0 && state.data != nil
         }
-        if wasOnDisk { store.removePartial(name) }
+        if wasOnDisk { store.removePartial(picture) }
     }
 
     /// Removes the partial file's names and keeps its bytes for the present readers.
@@ -200,7 +201,7 @@ final class PartialFile: Sendable {
             state.isRemoved = true
             return state.data
         }?.keepOpen()
-        store.removePartial(name)
+        store.removePartial(picture)
     }
 }
 
@@ -214,7 +215,7 @@ struct PartialState: Equatable, Sendable {
     /// Bytes that a state takes on disk, written at once; within one sector it is either the old or the new state.
     static let size = 512
     /// `RANKFSD1`.
-    static let magic: UInt64 = 0x3144_5346_4B4E_4152
+    static let magic: Int64 = 0x3144_5346_4B4E_4152
     /// The largest number of ranges kept; a download with more forgets the last ones and requests their bytes again.
     static let mostRanges = 12
     /// The longest validator that is kept, in bytes; dates have 29 bytes.
@@ -235,15 +236,10 @@ struct PartialState: Equatable, Sendable {
         var writer = ByteWriter()
         writer.write(Self.magic)
         writer.write(total ?? -1)
-        writer.write(key)
-        writer.write(validator.map { $0.utf8.count <= Self.longestValidator ? $0 : "" } ?? "")
-        writer.write(boot)
-        let ranges = present.ranges.prefix(Self.mostRanges)
-        writer.write(Int64(ranges.count))
-        for range in ranges {
-            writer.write(range.lowerBound)
-            writer.write(range.upperBound)
-        }
+        writer.write(short: key)
+        writer.write(short: validator.map { $0.utf8.count <= Self.longestValidator ? $0 : "" } ?? "")
+        writer.write(short: boot)
+        writer.write(Array(present.ranges.prefix(Self.mostRanges))) { $0.write($1) }
         return writer.sealed(length: Self.size)
     }
 }
@@ -251,20 +247,13 @@ struct PartialState: Equatable, Sendable {
 extension PartialState {
     /// Decodes `encoded`; nil for all other bytes.
     init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.size, var reader = ByteReader(sealed: bytes), reader.readNumber() == Self.magic,
-            let total = reader.readSigned(), let key = reader.readText(), let validator = reader.readText(),
-            let boot = reader.readText(), let count = reader.readSigned(), (0...Int64(Self.mostRanges)).contains(count)
+        guard bytes.count == Self.size, var reader = ByteReader(sealed: bytes), reader.number() == Self.magic,
+            let total = reader.number(), let key = reader.shortText(), let validator = reader.shortText(),
+            let boot = reader.shortText(), let ranges = reader.list({ $0.range() }), ranges.count <= Self.mostRanges
         else { return nil }
-        var present = ByteSet()
-        for _ in 0..<count {
-            guard let lower = reader.readSigned(), let upper = reader.readSigned(), lower >= 0, lower <= upper else {
-                return nil
-            }
-            present.insert(contentsOf: lower..<upper)
-        }
         self.init(
             key: key, total: total < 0 ? nil : total, validator: validator.isEmpty ? nil : validator, boot: boot,
-            present: present)
+            present: ByteSet(ranges))
     }
 }
 

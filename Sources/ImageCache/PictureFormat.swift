@@ -172,7 +172,7 @@ enum Proof: Equatable, Sendable {
         case .digest(let digest): return (try? PictureStore.digest(descriptor, length: length)) == digest
         case .structure(let format, let endsAtLength):
             var bytes = StructureReader(length: length) { offset, count in
-                (try? FileBytes.read(descriptor, at: offset, count: count)) ?? []
+                (try? Files.read(descriptor, at: offset, count: count)) ?? []
             }
             guard let end = bytes.end(of: format) else { return false }
             return endsAtLength ? end == length : end <= length

@@ -14,7 +14,7 @@ internal import Synchronization
 /// | name | content |
 /// | --- | --- |
 /// | `.busy` | the lock |
-/// | `v2/ab/KEY.LENGTH.HASH` | a stored picture (``StoredPicture``); `ab` is its key's ``FileKey/fan`` |
+/// | `v2/ab/KEY.LENGTH.HASH` | a stored picture (``StoredPicture``); `ab` is its key's directory (`PictureID.fan`) |
 /// | `v2/partial/KEY`, `KEY.state` | a download that is not whole, and its known state (``PartialState``) |
 /// | `v2/pinned/KEY` | an empty file: the picture is pinned, stored or not |
 /// | `v2/uses` | the hashes of stored pictures, eight bytes each, in the order of their last use |
@@ -108,7 +108,7 @@ final class PictureStore: Sendable {
     ) throws(Failure) -> Root {
         do throws(SystemError) {
             try makeParents(of: directory)
-            let top = OpenFile(owning: try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor)
+            let top = OpenFile(owning: try Files.openDirectory(directory, in: AT_FDCWD).descriptor)
             // Of other users than root, fchmod(2) refuses where the owner is another; servers of files may show a wrong one.
             guard geteuid() != 0 || fileStatus(open: top.descriptor)?.st_uid == 0 else {
                 throw SystemError("it is another user's", code: 0)
@@ -117,14 +117,16 @@ final class PictureStore: Sendable {
             guard fchmod(top.descriptor, 0o700) == 0 else {
                 throw SystemError("setting the mode of the cache directory to 0700")
             }
-            let lock = OpenFile(owning: try CacheFiles.open(lockName, in: top.descriptor, O_RDWR | O_CREAT))
+            let lock = OpenFile(owning: try Files.open(lockName, in: top.descriptor, O_RDWR | O_CREAT))
             guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 if errno == EWOULDBLOCK { throw SystemError(lockName, code: EWOULDBLOCK) }
                 throw SystemError("locking the cache directory")
             }
             let (folders, _) = try openFolders(in: top.descriptor)
             let missing = Marks.set(on: top.descriptor) + folders.flatMap { Marks.setInherited(on: $0.descriptor) }
-            for mark in Set(missing) { report(.unmarked(mark: mark.mark, reason: mark.reason)) }
+            for (mark, reason) in Dictionary(missing, uniquingKeysWith: { first, _ in first }) {
+                report(.unmarked(mark: mark, reason: reason))
+            }
             return Root([top, lock] + folders)
         } catch {
             if error == SystemError(lockName, code: EWOULDBLOCK) { throw .busy(directory: directory) }
@@ -136,7 +138,7 @@ final class PictureStore: Sendable {
 
     /// The directory of pictures that a later rankfs made beside or in place of this format's; nothing is touched then.
     static func newerFormat(in top: Int32) -> String? {
-        CacheFiles.names(in: top).first { $0.first == "v" && Int($0.dropFirst()).map { $0 > format } == true }
+        Files.names(in: top).first { $0.first == "v" && Int($0.dropFirst()).map { $0 > format } == true }
     }
 
     /// The error for a directory with a later format.
@@ -151,9 +153,9 @@ final class PictureStore: Sendable {
     /// - Returns: Both directories, and whether the directory of pictures did not exist.
     static func openFolders(in top: Int32) throws(SystemError) -> (folders: [OpenFile], isNew: Bool) {
         OlderFormat.takeOver(in: top)
-        let (descriptor, isNew) = try CacheFiles.openDirectory(Self.version, in: top)
+        let (descriptor, isNew) = try Files.openDirectory(Self.version, in: top)
         let version = OpenFile(owning: descriptor)
-        let partial = try CacheFiles.openDirectory(partialName, in: version.descriptor).descriptor
+        let partial = try Files.openDirectory(partialName, in: version.descriptor).descriptor
         return ([version, OpenFile(owning: partial)], isNew)
     }
 
@@ -168,15 +170,15 @@ final class PictureStore: Sendable {
     }
 
     private static func readBoot() -> String {
-        guard let file = try? CacheFiles.open("/proc/sys/kernel/random/boot_id", in: AT_FDCWD, O_RDONLY) else {
+        guard let file = try? Files.open("/proc/sys/kernel/random/boot_id", in: AT_FDCWD, O_RDONLY) else {
             return ""
         }
         defer { close(file) }
-        let bytes = (try? FileBytes.read(file, at: 0, count: 36)) ?? []
+        let bytes = (try? Files.read(file, at: 0, count: 36)) ?? []
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    var freeBytes: Int64? { CacheFiles.freeBytes(root.top) }
+    var freeBytes: Int64? { Files.freeBytes(root.top) }
 
     // MARK: - Stored pictures
 
@@ -202,17 +204,17 @@ final class PictureStore: Sendable {
         let path = picture.path
         do throws(SystemError) {
             // A pipe in its place must not block the open.
-            let descriptor = try CacheFiles.open(path, in: root.version, O_RDONLY | O_NONBLOCK)
+            let descriptor = try Files.open(path, in: root.version, O_RDONLY | O_NONBLOCK)
             let file = StoredFile(owning: descriptor, reopen: reopening(path, O_RDONLY))
             guard let reason = try Self.mistake(in: descriptor, of: picture, below: root.version, verify: verify) else {
                 return .file(file)
             }
-            CacheFiles.remove(path, in: root.version)
+            Files.remove(path, in: root.version)
             return .broken(reason: reason)
         } catch {
             if error.code == ENOENT { return .missing }
             if error.code == ELOOP {
-                CacheFiles.remove(path, in: root.version)
+                Files.remove(path, in: root.version)
                 return .broken(reason: "a link lies in its place")
             }
             return .failed(error)
@@ -230,7 +232,7 @@ final class PictureStore: Sendable {
 
     /// Starts the read-ahead of a stored picture, so that the disk has more than one read to do (posix_fadvise(2)).
     func readAhead(_ picture: StoredPicture) {
-        guard let file = try? CacheFiles.open(picture.path, in: root.version, O_RDONLY) else { return }
+        guard let file = try? Files.open(picture.path, in: root.version, O_RDONLY) else { return }
         defer { close(file) }
         _ = posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED)
     }
@@ -253,15 +255,15 @@ final class PictureStore: Sendable {
 
     /// Cuts a file to the length in its name.
     static func cut(_ picture: StoredPicture, below version: Int32) throws(SystemError) {
-        let descriptor = try CacheFiles.open(picture.path, in: version, O_WRONLY | O_NONBLOCK)
+        let descriptor = try Files.open(picture.path, in: version, O_WRONLY | O_NONBLOCK)
         defer { close(descriptor) }
-        try CacheFiles.truncate(descriptor, to: picture.length)
+        try Files.truncate(descriptor, to: picture.length)
     }
 
     /// XXH3-64 of the first `length` bytes of a file.
     static func hash(_ descriptor: Int32, length: Int64) throws(SystemError) -> UInt64 {
         let hash = XXH3()
-        unsafe try FileBytes.readAll(descriptor, length: length) { unsafe hash.add($0) }
+        unsafe try Files.readAll(descriptor, length: length) { unsafe hash.add($0) }
         guard let value = hash.value else { throw SystemError("hashing", code: ENOMEM) }
         return value
     }
@@ -269,7 +271,7 @@ final class PictureStore: Sendable {
     /// The MD5 digest of the first `length` bytes of a file, as 32 hexadecimal digits.
     static func digest(_ descriptor: Int32, length: Int64) throws(SystemError) -> String {
         var digest = MD5()
-        unsafe try FileBytes.readAll(descriptor, length: length) { unsafe digest.add($0) }
+        unsafe try Files.readAll(descriptor, length: length) { unsafe digest.add($0) }
         return digest.hex()
     }
 
@@ -279,7 +281,7 @@ final class PictureStore: Sendable {
     }
 
     func remove(_ picture: StoredPicture) {
-        CacheFiles.remove(picture.path, in: root.version)
+        Files.remove(picture.path, in: root.version)
     }
 
     /// Moves a whole partial file to its place: hash, sync, rename.
@@ -287,18 +289,18 @@ final class PictureStore: Sendable {
     /// Blocks for the sync.
     ///
     /// - Returns: The stored picture.
-    func commit(_ file: StoredFile, as key: FileKey, length: Int64) throws(SystemError) -> StoredPicture {
+    func commit(_ file: StoredFile, as id: PictureID, length: Int64) throws(SystemError) -> StoredPicture {
         let root = root
         return try file.use { descriptor throws(SystemError) in
-            let picture = StoredPicture(key: key, length: length, hash: try Self.hash(descriptor, length: length))
-            try CacheFiles.truncate(descriptor, to: length)
-            try CacheFiles.sync(descriptor)
-            let (fan, isNew) = try CacheFiles.openDirectory(key.fan, in: root.version)
+            let picture = StoredPicture(key: id, length: length, hash: try Self.hash(descriptor, length: length))
+            try Files.truncate(descriptor, to: length)
+            try Files.sync(descriptor)
+            let (fan, isNew) = try Files.openDirectory(id.fan, in: root.version)
             defer { close(fan) }
             if isNew { _ = Marks.setInherited(on: fan) }
-            try CacheFiles.rename(key.name, in: root.partial, to: picture.name, in: fan)
+            try Files.rename(id.key, in: root.partial, to: picture.name, in: fan)
             file.move(reopening(picture.path, O_RDONLY))
-            CacheFiles.remove("\(key.name).state", in: root.partial)
+            Files.remove("\(id.key).state", in: root.partial)
             return picture
         }
     }
@@ -309,34 +311,34 @@ final class PictureStore: Sendable {
     // MARK: - Pins and last uses
 
     /// Saves which pictures are pinned from now on and which are no longer; one sync for all of them.
-    func write(pins: [FileKey: Bool]) throws(SystemError) {
+    func write(pins: [PictureID: Bool]) throws(SystemError) {
         let root = root
-        let (folder, isNew) = try CacheFiles.openDirectory(Self.pinnedName, in: root.version)
+        let (folder, isNew) = try Files.openDirectory(Self.pinnedName, in: root.version)
         defer { close(folder) }
         if isNew {
             _ = Marks.setInherited(on: folder)
-            try CacheFiles.sync(directory: root.version)
+            try Files.sync(directory: root.version)
         }
-        for (key, isPinned) in pins {
+        for (id, isPinned) in pins {
             if isPinned {
-                close(try CacheFiles.open(key.name, in: folder, O_WRONLY | O_CREAT))
+                close(try Files.open(id.key, in: folder, O_WRONLY | O_CREAT))
             } else {
-                CacheFiles.remove(key.name, in: folder)
+                Files.remove(id.key, in: folder)
             }
         }
-        try CacheFiles.sync(directory: folder)
+        try Files.sync(directory: folder)
     }
 
     /// Saves the hashes of stored pictures in the order of their last use, in place of the earlier list.
     func write(uses: [UInt64]) throws(SystemError) {
         let root = root
         let name = Self.usesName + ".new"
-        let file = try CacheFiles.open(name, in: root.version, O_WRONLY | O_CREAT | O_TRUNC)
+        let file = try Files.open(name, in: root.version, O_WRONLY | O_CREAT | O_TRUNC)
         defer { close(file) }
         var writer = ByteWriter()
-        for hash in uses { writer.write(hash) }
-        try CacheFiles.write(writer.bytes, to: file, at: 0)
-        try CacheFiles.rename(name, in: root.version, to: Self.usesName, in: root.version)
+        for hash in uses { writer.write(Int64(bitPattern: hash)) }
+        try Files.write(writer.bytes, to: file, at: 0)
+        try Files.rename(name, in: root.version, to: Self.usesName, in: root.version)
     }
 
     // MARK: - Walking
@@ -346,7 +348,7 @@ final class PictureStore: Sendable {
         var pictures: [StoredPicture] = []
         /// Pictures that are still to be converted from an older format.
         var older: [OlderName: OlderFormat.Row] = [:]
-        var pins: Set<FileKey> = []
+        var pins: Set<PictureID> = []
         /// The place of a picture's hash in the order of last use.
         var uses: [UInt64: Int] = [:]
     }
@@ -356,10 +358,10 @@ final class PictureStore: Sendable {
 
     /// Reads the contents of an open directory of pictures; its subdirectories are read concurrently.
     static func contents(of version: Int32, in directory: String) -> Contents {
-        let fans = CacheFiles.names(in: version).filter { $0.utf8.count == 2 }
+        let fans = Files.names(in: version).filter { $0.utf8.count == 2 }
         let found = Mutex<(pictures: [StoredPicture], older: [OlderName])>(([], []))
         DispatchQueue.concurrentPerform(iterations: fans.count) { index in
-            guard let fan = try? CacheFiles.open(fans[index], in: version, O_RDONLY | O_DIRECTORY) else { return }
+            guard let fan = try? Files.open(fans[index], in: version, O_RDONLY | O_DIRECTORY) else { return }
             defer { close(fan) }
             var pictures: [StoredPicture] = []
             var older: [OlderName] = []
@@ -377,16 +379,16 @@ final class PictureStore: Sendable {
         }
         let (pictures, older) = found.withLock { $0 }
         var contents = Contents(pictures: pictures, older: OlderFormat.rows(older, below: version, in: directory))
-        if let folder = try? CacheFiles.open(pinnedName, in: version, O_RDONLY | O_DIRECTORY) {
+        if let folder = try? Files.open(pinnedName, in: version, O_RDONLY | O_DIRECTORY) {
             defer { close(folder) }
-            contents.pins = Set(CacheFiles.names(in: folder).compactMap { FileKey(name: $0.utf8) })
+            contents.pins = Set(Files.names(in: folder).compactMap { PictureID(name: $0.utf8) })
         }
-        if let file = try? CacheFiles.open(usesName, in: version, O_RDONLY | O_NONBLOCK) {
+        if let file = try? Files.open(usesName, in: version, O_RDONLY | O_NONBLOCK) {
             defer { close(file) }
-            let bytes = (try? FileBytes.read(file, at: 0, count: min(pictures.count * 2, mostUses) * 8)) ?? []
+            let bytes = (try? Files.read(file, at: 0, count: min(pictures.count * 2, mostUses) * 8)) ?? []
             contents.uses.reserveCapacity(bytes.count / 8)
             var reader = ByteReader(bytes)
-            while let hash = reader.readNumber() { contents.uses[hash] = contents.uses.count }
+            while let hash = reader.number() { contents.uses[UInt64(bitPattern: hash)] = contents.uses.count }
         }
         return contents
     }
@@ -395,52 +397,45 @@ final class PictureStore: Sendable {
     private static let mostUses = 8 << 20
 
     /// The unfinished downloads, and the bytes that each takes on disk; other leftovers are removed.
-    func partials() -> [FileKey: Int64] {
+    func partials() -> [PictureID: Int64] {
         let partial = root.partial
         OlderFormat.convertPartials(in: partial)
-        let names = Set(CacheFiles.names(in: partial))
-        var found: [FileKey: Int64] = [:]
+        let names = Set(Files.names(in: partial))
+        var found: [PictureID: Int64] = [:]
         for name in names {
             let file = name.hasSuffix(".state") ? String(name.dropLast(6)) : name
-            guard names.contains(file), let key = FileKey(name: file.utf8) else {
-                CacheFiles.remove(name, in: partial)
+            guard names.contains(file), let key = PictureID(name: file.utf8) else {
+                Files.remove(name, in: partial)
                 continue
             }
-            if file == name { found[key] = CacheFiles.bytesOnDisk(name, in: partial) }
+            if file == name { found[key] = Files.bytesOnDisk(name, in: partial) }
         }
         return found
     }
 
-    func removePartial(_ key: FileKey) {
+    func removePartial(_ id: PictureID) {
         let partial = root.partial
-        CacheFiles.remove(key.name, in: partial)
-        CacheFiles.remove("\(key.name).state", in: partial)
+        Files.remove(id.key, in: partial)
+        Files.remove("\(id.key).state", in: partial)
     }
 }
 
 // MARK: - Names of files
 
-/// The whole identity of a picture, in numbers and one word, so that no text from outside ever becomes a path.
-struct FileKey: Hashable, Sendable {
-    let picture: PictureID
-
-    init(_ picture: PictureID) {
-        self.picture = picture
-    }
-
-    /// Decodes `name`; nil for any other text.
+/// A picture's key names its files: numbers and one word, so that no text from outside ever becomes a path.
+///
+/// `97973029_p0_original_1651244415`, at most 72 bytes: the file name of unfinished downloads and pins.
+extension PictureID {
+    /// Decodes `key`; nil for any other text.
     init?(name: some Sequence<UInt8>) {
         var reader = NameReader(name)
-        guard let key = reader.key(), reader.isAtEnd else { return nil }
-        self = key
+        guard let picture = reader.key(), reader.isAtEnd else { return nil }
+        self = picture
     }
 
-    /// `97973029_p0_original_1651244415`, at most 72 bytes: the file name of unfinished downloads and pins.
-    var name: String { picture.key }
-
-    /// The directory, one of 256, of the picture's file: the first two hexadecimal digits of its name's 128-bit XXH3.
+    /// The directory, one of 256, of the picture's file: the first two hexadecimal digits of its key's 128-bit XXH3.
     var fan: String {
-        let digits = String(XXH3.hash128(name).high >> 56, radix: 16)
+        let digits = String(XXH3.hash128(key).high >> 56, radix: 16)
         return digits.utf8.count < 2 ? "0" + digits : digits
     }
 }
@@ -452,14 +447,14 @@ struct StoredPicture: Hashable, Sendable {
     /// The longest accepted file, in bytes: millions of such lengths can be added up.
     static let longest: Int64 = 1 << 40
 
-    let key: FileKey
+    let key: PictureID
     /// The picture's length in bytes.
     let length: Int64
     /// The 64-bit XXH3 of the bytes.
     let hash: UInt64
 
     /// Key, length in bytes and hash, `97973029_p0_original_1651244415.1482301.00c7f2d0a8b1e394`: at most 103 bytes.
-    var name: String { "\(key.name).\(length).\(XXH3.hex(hash))" }
+    var name: String { "\(key.key).\(length).\(XXH3.hex(hash))" }
 
     /// The path of its file below the directory of pictures.
     var path: String { "\(key.fan)/\(name)" }
@@ -495,15 +490,14 @@ struct NameReader {
     }
 
     /// Reads a picture's key; nil if none comes next.
-    mutating func key() -> FileKey? {
+    mutating func key() -> PictureID? {
         guard let work = number(), skip("_"), skip("p"), let page = number(), skip("_") else { return nil }
         let word = rest.prefix { (97...122).contains($0) }
         rest.removeFirst(word.count)
         guard let rendition = Rendition(rawValue: String(decoding: word, as: UTF8.self)), skip("_"),
             let uploaded = number()
         else { return nil }
-        return FileKey(
-            PictureID(work: WorkID(rawValue: work), page: Int(page), rendition: rendition, uploaded: uploaded))
+        return PictureID(work: WorkID(rawValue: work), page: Int(page), rendition: rendition, uploaded: uploaded)
     }
 
     /// Reads a decimal number without a plus or leading zeros.

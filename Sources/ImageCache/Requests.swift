@@ -12,7 +12,7 @@ struct Piece: Equatable, Sendable {
     var cut: UInt64?
 
     /// The number of bytes; a guess where the length is unknown.
-    var length: Int64 { gap.upperBound == .max ? DownloadLimits.assumedLength : Int64(gap.count) }
+    var length: Int64 { gap.upperBound == .max ? Download.assumedLength : Int64(gap.count) }
 
     /// The first bytes of the piece, at least one.
     func prefix(_ length: Int64) -> Piece {
@@ -42,12 +42,12 @@ extension Download {
         }
         let longest =
             isCopied
-            ? DownloadLimits.largestCopied : isRead ? DownloadLimits.largestRead : DownloadLimits.longestUnread
+            ? Download.largestCopied : isRead ? Download.largestRead : Download.longestUnread
         func left(_ segment: Segment) -> Int64 { segment.hasAnswer ? min(segment.end, total) - segment.next : 0 }
         guard let (id, long) = segments.max(by: { left($0.value) < left($1.value) }), left(long) > longest else {
             return nil
         }
-        let kept = long.next + DownloadLimits.keptOfLong
+        let kept = long.next + Download.keptOfLong
         return Piece(gap: kept..<max(kept + 1, min(long.ownEnd, total)), cut: id)
     }
 
@@ -70,7 +70,7 @@ extension Download {
         guard missing < range.upperBound else { return nil }
         let bringing = segments.filter { $0.value.next <= missing && missing < $0.value.end }
         if let (id, running) = bringing.max(by: { $0.value.next < $1.value.next }) {
-            if isSmall || ignoresRanges || missing - running.next <= DownloadLimits.near { return nil }
+            if isSmall || ignoresRanges || missing - running.next <= Download.near { return nil }
             // In its overlaps other requests bring the bytes.
             let own = max(running.next, running.own.lowerBound)..<max(running.next, running.ownEnd)
             guard own.contains(missing) else { return nil }
@@ -81,32 +81,32 @@ extension Download {
         }
         guard let gap = gap(from: missing, containing: true) else { return nil }
         let before = missing - gap.lowerBound
-        guard isSmall || ignoresRanges || before <= DownloadLimits.near else {
+        guard isSmall || ignoresRanges || before <= Download.near else {
             let seek = seekRange(for: range, missing, in: gap)
             return Piece(gap: seek, isDivisible: false)
         }
-        guard !wantsWhole, isDivisible, range.lowerBound < DownloadLimits.head || !isSmall else {
+        guard !wantsWhole, isDivisible, range.lowerBound < Download.head || !isSmall else {
             return Piece(gap: gap, isDivisible: wantsWhole && isDivisible)
         }
         // An inspection of the beginning costs only the bytes it needs; a request that is bounded keeps its connection.
         let needed = min(range.upperBound, gap.upperBound)
-        let bounded = max(needed - gap.lowerBound, DownloadLimits.head)
-        let isNearlyAll = Int64(gap.count) - bounded <= DownloadLimits.worthFinishing
+        let bounded = max(needed - gap.lowerBound, Download.head)
+        let isNearlyAll = Int64(gap.count) - bounded <= Download.worthFinishing
         return Piece(gap: gap, isDivisible: false).prefix(isNearlyAll ? Int64(gap.count) : bounded)
     }
 
     /// Whether the picture is so small that requests beyond its beginning bring all the rest, in any order of reading.
-    private var isSmall: Bool { total.map { $0 <= DownloadLimits.alwaysWhole } ?? true }
+    private var isSmall: Bool { total.map { $0 <= Download.alwaysWhole } ?? true }
 
     /// A bounded range for a read far from everything under way.
     ///
     /// A read that ends where bytes begin which are present is a walk backwards: it takes a larger step down.
     private func seekRange(for range: Range<Int64>, _ missing: Int64, in gap: Range<Int64>) -> Range<Int64> {
-        let page = DownloadLimits.page
-        let isBackwards = gap.upperBound < (total ?? .max) && gap.upperBound - missing <= DownloadLimits.near
-        let start = isBackwards ? missing - DownloadLimits.stepBack : missing
+        let page = Download.page
+        let isBackwards = gap.upperBound < (total ?? .max) && gap.upperBound - missing <= Download.near
+        let start = isBackwards ? missing - Download.stepBack : missing
         let lower = max(gap.lowerBound, start / page * page)
-        let upper = isBackwards ? gap.upperBound : max(lower + DownloadLimits.seekWindow, range.upperBound)
+        let upper = isBackwards ? gap.upperBound : max(lower + Download.seekWindow, range.upperBound)
         return lower..<min(gap.upperBound, upper)
     }
 
@@ -127,7 +127,9 @@ extension Download {
     }
 
     /// Begins a request for all of a piece's gap; its bytes count as under way from now on.
-    mutating func begin(_ piece: Piece, id: UInt64) -> SegmentStart {
+    ///
+    /// - Returns: The bytes to request, overlaps included, nil for the whole picture; and the version that they must belong to.
+    mutating func begin(_ piece: Piece, id: UInt64) -> (asked: Range<Int64>?, ifRange: String?) {
         let range = piece.gap
         if let cut = piece.cut {
             segments[cut]?.end = range.lowerBound
@@ -141,7 +143,7 @@ extension Download {
         segments[id] = Segment(
             requested: requested, own: isPart ? range : Segment.whole, breaks: breaks, isConditional: ifRange != nil,
             next: requested?.lowerBound ?? 0, end: requested?.upperBound ?? total ?? .max)
-        return SegmentStart(id: id, asked: requested, ifRange: ifRange)
+        return (requested, ifRange)
     }
 
     // MARK: - Readers that go on
@@ -150,8 +152,8 @@ extension Download {
     ///
     /// Only a reader with larger steps requests more than the kernel's read-ahead at once.
     mutating func noteNeed(_ range: Range<Int64>) {
-        let asksForMuch = range.lowerBound == 0 && range.count > DownloadLimits.look
-        let goesOn = range.lowerBound >= DownloadLimits.head && present.contains(0..<range.lowerBound)
+        let asksForMuch = range.lowerBound == 0 && range.count > Download.look
+        let goesOn = range.lowerBound >= Download.head && present.contains(0..<range.lowerBound)
         if asksForMuch || goesOn { isDemanded = true }
     }
 
@@ -291,13 +293,13 @@ extension Download {
         failures += 1
         failuresInRow += 1
         broughtSinceFailure = 0
-        guard failuresInRow <= DownloadLimits.triesWithoutProgress, failures <= DownloadLimits.triesInAll else {
+        guard failuresInRow <= Download.triesWithoutProgress, failures <= Download.triesInAll else {
             return fail(error, keepsPartial: validator != nil)
         }
         // Without a version name the present bytes cannot be resumed: all of them come again and have to be the same.
         if validator == nil, segments.isEmpty { keep(upTo: present.firstMissing(from: 0)) }
         // The first failure after progress is tried again at once: a connection that the server closed.
-        let pause = failuresInRow == 1 ? Duration.zero : DownloadLimits.firstPause * (1 << (failuresInRow - 2))
+        let pause = failuresInRow == 1 ? Duration.zero : Download.firstPause * (1 << (failuresInRow - 2))
         retryAt = now + pause
         return DownloadChange(ready: takeReady())
     }
@@ -313,7 +315,7 @@ extension Download {
 // MARK: - Limits and requests
 
 /// The limits of a shared download.
-enum DownloadLimits {
+extension Download {
     /// A read at most this many bytes after a running request's place waits for it.
     ///
     /// That takes 64 ms at 4 MiB/s, as long as a request of its own.
@@ -400,15 +402,7 @@ struct Segment: Sendable {
     var ownEnd: Int64 { min(end, own.upperBound) }
 
     /// Its last bytes before those of the next request, which that request may bring too.
-    var lastSeam: Range<Int64> { max(0, ownEnd - DownloadLimits.seam)..<ownEnd }
-}
-
-/// A request that a download needs.
-struct SegmentStart: Equatable, Sendable {
-    let id: UInt64
-    /// The bytes to request, overlaps included; nil for the whole picture.
-    let asked: Range<Int64>?
-    let ifRange: String?
+    var lastSeam: Range<Int64> { max(0, ownEnd - Download.seam)..<ownEnd }
 }
 
 /// The consequences of one event for a download; carried out outside the lock.

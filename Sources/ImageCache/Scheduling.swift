@@ -24,7 +24,7 @@ internal import Rankings
 struct DownloadScheduler: Sendable {
     /// The scheduler's view of a download.
     struct Demand: Sendable {
-        let key: FileKey
+        let key: PictureID
         /// A number that grows with each download and gives their order.
         var number: UInt64 = 0
         /// The bytes that each request under way or waiting for a slot still has to bring.
@@ -54,9 +54,9 @@ struct DownloadScheduler: Sendable {
     /// An order to the caller.
     enum Order: Equatable, Sendable {
         /// Request all of this piece.
-        case request(FileKey, Piece)
+        case request(PictureID, Piece)
         /// End this request of a download without readers: a reader needs its slot.
-        case giveUp(FileKey, UInt64)
+        case giveUp(PictureID, UInt64)
         /// Begin a download for the first wish.
         case begin
     }
@@ -163,10 +163,10 @@ struct DownloadScheduler: Sendable {
         // A copy has other pictures for the slots that further requests would take.
         guard !download.isCopied else { return part(of: piece, in: download) }
         guard piece.isDivisible, piece.length >= Self.leastDivided || !download.requests.isEmpty else { return piece }
-        let share = min(max(level - Self.latency, Self.smallestRead), DownloadLimits.largestRead)
+        let share = min(max(level - Self.latency, Self.smallestRead), Download.largestRead)
         // An excess of a quarter of a share is divided: a slot that is free later takes the rest.
         let count = max(
-            (piece.length * 4 + share * 3) / (share * 4), (piece.length - 1) / DownloadLimits.largestRead + 1)
+            (piece.length * 4 + share * 3) / (share * 4), (piece.length - 1) / Download.largestRead + 1)
         return piece.prefix(max(Self.smallestRead, Self.part(of: piece.length, count)))
     }
 
@@ -174,14 +174,14 @@ struct DownloadScheduler: Sendable {
     private func part(of piece: Piece, in download: Demand) -> Piece {
         guard piece.isDivisible else { return piece }
         if download.isCopied {
-            let largest = DownloadLimits.largestCopied
+            let largest = Download.largestCopied
             // The length comes with the first answer.
             guard download.total != nil else { return piece.prefix(largest) }
             return piece.prefix(Self.part(of: piece.length, (piece.length - 1) / largest + 1))
         }
-        guard download.total ?? .max > DownloadLimits.longestUnread else { return piece }
+        guard download.total ?? .max > Download.longestUnread else { return piece }
         return piece.prefix(
-            Self.part(of: piece.length, (piece.length + DownloadLimits.unreadPart / 2) / DownloadLimits.unreadPart))
+            Self.part(of: piece.length, (piece.length + Download.unreadPart / 2) / Download.unreadPart))
     }
 
     private static func part(of length: Int64, _ count: Int64) -> Int64 {
@@ -234,7 +234,7 @@ extension DownloadScheduler {
     mutating func goOn() { restsUntil = nil }
 }
 
-extension [FileKey: PictureDownload] {
+extension [PictureID: PictureDownload] {
     /// The scheduler's view of the downloads.
     var demands: [DownloadScheduler.Demand] {
         map { $0.value.download.demand($0.key, number: $0.value.number) }
@@ -243,7 +243,7 @@ extension [FileKey: PictureDownload] {
 
 extension Download {
     /// The scheduler's view of the download.
-    func demand(_ key: FileKey, number: UInt64) -> DownloadScheduler.Demand {
+    func demand(_ key: PictureID, number: UInt64) -> DownloadScheduler.Demand {
         DownloadScheduler.Demand(
             key: key, number: number, requests: segments.values.map(load),
             newest: segments.keys.max() ?? 0, isRead: isRead, isAwaited: !waiters.isEmpty, isCopied: isCopied,
@@ -252,9 +252,91 @@ extension Download {
 
     /// The bytes that a request still has to bring, as the scheduler counts them.
     private func load(_ segment: Segment) -> Int64 {
-        let end = min(segment.end, total ?? segment.next + DownloadLimits.assumedLength)
+        let end = min(segment.end, total ?? segment.next + Download.assumedLength)
         return max(0, end - segment.next) + (segment.hasAnswer ? 0 : DownloadScheduler.latency)
     }
+}
+
+// MARK: - Pictures under way
+
+/// A picture that is being downloaded: its download's state, the file with its bytes, and everything else that belongs to it.
+struct PictureDownload: Sendable {
+    /// A number that grows with each download and gives their order.
+    let number: UInt64
+    var download: Download
+    let picture: PictureRequest
+    var file: PartialFile
+    var transfers: [UInt64: Transfer] = [:]
+    var priority: TransferPriority
+    /// The directory of the walk that wished for the picture; nil for a download that a reader began.
+    var walk: UInt64?
+    /// Bytes written since the partial state was last saved.
+    var unnoted: Int64 = 0
+    /// The query to the tier; nil once it is answered.
+    var question: (task: Task<Void, Never>, urgency: Urgency)?
+    /// The number of its bytes that came from the tier.
+    var tierBytes: Int64 = 0
+    /// Whether other machines may wait for this one to download it.
+    var isOurs = false
+    /// The continuations to resume when the announced length is confirmed or withdrawn.
+    var settlers: [CheckedContinuation<Void, Never>] = []
+
+    /// Saves the state that another process may resume from.
+    func note() { file.note(total: download.total, validator: download.validator, present: download.proven) }
+}
+
+/// The downloads under way, with ways to find and change them; `Core` decides the consequences of a change.
+extension [PictureID: PictureDownload] {
+    /// Runs a decision of a download in place; nil while there is no such download.
+    @discardableResult
+    mutating func decide<Decision>(_ key: PictureID, _ decide: (inout Download) -> Decision) -> Decision? {
+        index(forKey: key).map { decide(&values[$0].download) }
+    }
+
+    /// The downloads that are not whole, in the order in which they began.
+    var running: [PictureDownload] {
+        values.filter { $0.download.phase != .complete }.sorted { $0.number < $1.number }
+    }
+
+    /// The running downloads that were begun for a walk and have no reader, the oldest first.
+    func unread(ofWalk directory: UInt64) -> [PictureID] {
+        filter { _, file in
+            file.walk == directory && file.download.phase == .running && !file.download.isRead
+        }.sorted { $0.value.number < $1.value.number }.map(\.key)
+    }
+}
+
+// MARK: - Failures
+
+/// Pictures that failed recently, so that they are not requested again at once.
+struct Failures: Sendable {
+    /// The time for which a picture that the service does not have is not requested again.
+    static let goneFor: Duration = .seconds(600)
+    /// The time for which a failed preload is not tried again; readers try at once.
+    static let preloadFor: Duration = .seconds(60)
+    /// The largest number of failures remembered.
+    private static let most = 4096
+
+    private var failures: [PictureID: (error: Failure, until: ContinuousClock.Instant)] = [:]
+
+    /// The failure of a picture, if it still counts.
+    func failure(of key: PictureID, now: ContinuousClock.Instant) -> Failure? {
+        guard let failure = failures[key], failure.until > now else { return nil }
+        return failure.error
+    }
+
+    /// Remembers a failure for a duration.
+    mutating func remember(
+        _ error: Failure, of key: PictureID, for duration: Duration, now: ContinuousClock.Instant
+    ) {
+        if failures.count >= Self.most { failures = failures.filter { $0.value.until > now } }
+        // Still full of recent failures: forgetting them costs a request each.
+        if failures.count >= Self.most { failures = [:] }
+        failures[key] = (error, now + duration)
+    }
+
+    /// Forgets the failure of a picture that came after all.
+    mutating func forget(_ key: PictureID) { failures[key] = nil }
 }
 
 // MARK: - Walks

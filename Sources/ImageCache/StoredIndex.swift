@@ -1,3 +1,4 @@
+package import System
 internal import Rankings
 
 /// The stored pictures, the pins and the last uses; in memory, about 85 bytes a picture.
@@ -18,19 +19,19 @@ struct StoredIndex: Sendable {
         var isUnread = false
     }
 
-    private(set) var entries: [FileKey: Entry] = [:]
+    private(set) var entries: [PictureID: Entry] = [:]
     /// Bytes of all stored pictures.
     private(set) var bytes: Int64 = 0
     /// Pictures that are still to be converted from an older format: they count, but are not evicted.
     private(set) var older: [OlderName: OlderFormat.Row] = [:]
     /// The pinned pictures, stored or not.
-    private(set) var pins: Set<FileKey> = []
+    private(set) var pins: Set<PictureID> = []
     /// The pins and removed pins that have not been saved.
-    private(set) var unwrittenPins: Set<FileKey> = []
+    private(set) var unwrittenPins: Set<PictureID> = []
     /// The versions of the bytes that downloads of this run brought.
-    private var versions: [FileKey: PictureVersion] = [:]
+    private var versions: [PictureID: PictureVersion] = [:]
     private var newestUse: Int64 = 0
-    private var order: [(used: Int64, key: FileKey)] = []
+    private var order: [(used: Int64, key: PictureID)] = []
     private var nextVictim = 0
 
     init() {}
@@ -61,14 +62,14 @@ struct StoredIndex: Sendable {
     }
 
     /// The record of a stored picture.
-    subscript(key: FileKey) -> Entry? {
+    subscript(key: PictureID) -> Entry? {
         entries[key] ?? olderRow(key).map { Entry(length: $0.length, hash: 0, used: $0.used) }
     }
 
-    private func olderRow(_ key: FileKey) -> OlderFormat.Row? { older.isEmpty ? nil : older[OlderName(key)] }
+    private func olderRow(_ key: PictureID) -> OlderFormat.Row? { older.isEmpty ? nil : older[OlderName(key)] }
 
     /// The file of a stored picture; nil if it is still to be converted.
-    func picture(_ key: FileKey) -> StoredPicture? {
+    func picture(_ key: PictureID) -> StoredPicture? {
         entries[key].map { StoredPicture(key: key, length: $0.length, hash: $0.hash) }
     }
 
@@ -125,7 +126,7 @@ struct StoredIndex: Sendable {
     }
 
     @discardableResult
-    mutating func remove(_ key: FileKey) -> StoredPicture? {
+    mutating func remove(_ key: PictureID) -> StoredPicture? {
         guard let picture = picture(key) else { return nil }
         entries[key] = nil
         versions[key] = nil
@@ -136,7 +137,7 @@ struct StoredIndex: Sendable {
     // MARK: - Pins
 
     /// Pins a picture, now or once it is stored, or unpins it.
-    mutating func setPinned(_ isPinned: Bool, _ key: FileKey) {
+    mutating func setPinned(_ isPinned: Bool, _ key: PictureID) {
         guard isPinned != pins.contains(key), !isPinned || entries[key] != nil || pins.count < Self.mostPins else {
             return
         }
@@ -145,7 +146,7 @@ struct StoredIndex: Sendable {
     }
 
     /// Whether a picture is pinned, or will be as soon as it is stored.
-    func isPinned(_ key: FileKey) -> Bool { pins.contains(key) || olderRow(key)?.isPinned == true }
+    func isPinned(_ key: PictureID) -> Bool { pins.contains(key) || olderRow(key)?.isPinned == true }
 
     /// The number of pins from which on only stored pictures can be pinned: a bound on memory.
     ///
@@ -153,25 +154,25 @@ struct StoredIndex: Sendable {
     private static let mostPins = 100_000
 
     /// Returns the pins to save, which then count as saved.
-    mutating func takeUnwrittenPins() -> [FileKey: Bool] {
+    mutating func takeUnwrittenPins() -> [PictureID: Bool] {
         defer { unwrittenPins = [] }
         return Dictionary(uniqueKeysWithValues: unwrittenPins.map { ($0, pins.contains($0)) })
     }
 
     /// Marks pins as unsaved again.
-    mutating func keepUnwritten(_ pins: some Sequence<FileKey>) {
+    mutating func keepUnwritten(_ pins: some Sequence<PictureID>) {
         unwrittenPins.formUnion(pins)
     }
 
     /// The version of a file's bytes; nil if there is none, or if it is still to be converted.
-    func version(of key: FileKey) -> PictureVersion? {
+    func version(of key: PictureID) -> PictureVersion? {
         entries[key].map { versions[key] ?? PictureVersion(token: $0.hash) }
     }
 
     // MARK: - Uses
 
     /// Takes note of a read of a file that was found right.
-    mutating func touch(_ key: FileKey, now: Int64) {
+    mutating func touch(_ key: PictureID, now: Int64) {
         guard entries[key] != nil else { return }
         let use = nextUse(now)
         entries[key]?.used = use
@@ -200,7 +201,7 @@ struct StoredIndex: Sendable {
     ///   - isProtected: Whether a picture is open.
     /// - Returns: The removed pictures, oldest first.
     mutating func evict(
-        bytes goal: Int64, sparesUnread: Bool, isProtected: (FileKey) -> Bool
+        bytes goal: Int64, sparesUnread: Bool, isProtected: (PictureID) -> Bool
     ) -> [StoredPicture] {
         var victims: [StoredPicture] = []
         var freed: Int64 = 0
@@ -225,7 +226,7 @@ struct StoredIndex: Sendable {
     }
 
     /// Bytes that eviction could free.
-    func evictableBytes(sparesUnread: Bool, protected: Set<FileKey>) -> Int64 {
+    func evictableBytes(sparesUnread: Bool, protected: Set<PictureID>) -> Int64 {
         let kept = pins.union(protected)
         if sparesUnread {
             return entries.reduce(0) { sum, item in
@@ -236,6 +237,39 @@ struct StoredIndex: Sendable {
     }
 }
 
+// MARK: - Versions
+
+/// Bytes that can be handed out without copying, or the end of the picture.
+package enum PictureBytes: Sendable {
+    /// `count` bytes at `offset` of the file, and the version of the picture that they belong to.
+    case file(StoredFile, offset: Int64, count: Int, of: PictureVersion)
+    /// The end of the picture: no bytes.
+    case end
+}
+
+/// The version of the bytes held of a picture that may change at the source.
+///
+/// Only provable equality counts: the same download, the same hash of stored bytes, or the same version name (ETag,
+/// Last-Modified: RFC 9110 section 8.8) at the same length. Versions are known in this process only, as are the kernel's pages.
+package struct PictureVersion: Sendable {
+    /// Identifies the download that brought the bytes; the hash of bytes that were stored otherwise.
+    let token: UInt64
+    /// A hash of validator and length; 0 if the source names no versions.
+    var tag: UInt64 = 0
+
+    /// Whether bytes of both versions may be combined.
+    package func isSame(as other: PictureVersion) -> Bool {
+        token == other.token || tag != 0 && tag == other.tag
+    }
+
+    static func tag(_ validator: String, length: Int64) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(length)
+        hasher.combine(validator)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
+
 // MARK: - The budget
 
 /// The account of bytes on the disk: stored pictures, downloads, unfinished ones, and the evictions for them.
@@ -243,13 +277,13 @@ struct StoredIndex: Sendable {
 /// Decides by numbers alone; the resulting actions are collected as steps, which the caller takes after its changes.
 struct Budget: Sendable {
     /// Returns the open or downloaded pictures, which stay; called only when something has to go.
-    typealias InUse = () -> Set<FileKey>
+    typealias InUse = () -> Set<PictureID>
 
     /// An action to take outside.
     enum Step: Sendable {
         /// Remove stored files.
         case remove([StoredPicture])
-        case removePartial(FileKey)
+        case removePartial(PictureID)
         case report(ImageCacheEvent)
     }
 
@@ -263,9 +297,9 @@ struct Budget: Sendable {
     /// Bytes of disk space that stay free.
     let freeFloor: Int64
     /// Partial files on disk that no download uses, with their bytes.
-    private var parked: [FileKey: Int64]
+    private var parked: [PictureID: Int64]
     /// The bytes that downloads take or will take; a download that cannot be kept has no entry.
-    private var reserved: [FileKey: Int64] = [:]
+    private var reserved: [PictureID: Int64] = [:]
     /// Bytes that the disk lacks to its floor and that eviction could not free.
     private(set) var diskLack: Int64 = 0
     /// Whether the disk accepts pictures.
@@ -277,7 +311,7 @@ struct Budget: Sendable {
     private var steps: [Step] = []
 
     /// Creates an account of the pictures and unfinished downloads of earlier runs.
-    init(limit: Int64, freeFloor: Int64, index: StoredIndex, parked: [FileKey: Int64]) {
+    init(limit: Int64, freeFloor: Int64, index: StoredIndex, parked: [PictureID: Int64]) {
         self.limit = limit
         self.freeFloor = freeFloor
         self.index = index
@@ -319,16 +353,16 @@ struct Budget: Sendable {
     }
 
     /// Counts the bytes that a download will take; one that cannot be kept takes nothing, and is served all the same.
-    mutating func reserve(_ bytes: Int64, for key: FileKey, isPreload: Bool, _ inUse: InUse) {
+    mutating func reserve(_ bytes: Int64, for key: PictureID, isPreload: Bool, _ inUse: InUse) {
         reserved[key] = nil
         if diskLack <= 0, makeRoom(for: bytes, isPreload: isPreload, inUse) { reserved[key] = bytes }
     }
 
     /// Bytes counted for a download; 0 for one that cannot be kept.
-    func reserved(for key: FileKey) -> Int64 { reserved[key] ?? 0 }
+    func reserved(for key: PictureID) -> Int64 { reserved[key] ?? 0 }
 
     /// Ends the count of bytes for a download.
-    mutating func release(_ key: FileKey) { reserved[key] = nil }
+    mutating func release(_ key: PictureID) { reserved[key] = nil }
 
     /// Evicts the least recently used pictures on a full disk, unless the given bytes would still find no room.
     ///
@@ -385,10 +419,10 @@ struct Budget: Sendable {
     // MARK: - Unfinished downloads
 
     /// Counts a partial file that is kept for another try.
-    mutating func park(_ key: FileKey, bytes: Int64) { parked[key] = bytes }
+    mutating func park(_ key: PictureID, bytes: Int64) { parked[key] = bytes }
 
     /// Takes a partial file back for a download; false if there is none.
-    mutating func unpark(_ key: FileKey) -> Bool { parked.removeValue(forKey: key) != nil }
+    mutating func unpark(_ key: PictureID) -> Bool { parked.removeValue(forKey: key) != nil }
 
     private mutating func dropPartial() {
         guard let key = parked.keys.first else { return }

@@ -1,4 +1,3 @@
-package import System
 package import HTTP
 package import Rankings
 
@@ -89,45 +88,6 @@ package enum PictureState: Sendable, Equatable {
     case failed(reason: String)
 }
 
-/// Bytes that can be handed out without copying, or the end of the picture.
-package enum PictureBytes: Sendable {
-    /// `count` bytes at `offset` of the file, and the version of the picture that they belong to.
-    case file(StoredFile, offset: Int64, count: Int, of: PictureVersion)
-    /// The end of the picture: no bytes.
-    case end
-}
-
-extension StoredFile {
-    /// The open file of a picture, opened again if necessary.
-    package func picture() throws(Failure) -> OpenFile {
-        do throws(SystemError) { return try opened() } catch {
-            if let lack = error.lackOfDescriptors { throw .exhausted(lack) }
-            throw .unusable(
-                "the file of an open picture cannot be opened again (\(error.text)); open the picture again")
-        }
-    }
-}
-
-/// The version of the bytes held of a picture that may change at the source.
-///
-/// Only provable equality counts: the same download, the same hash of stored bytes, or the same version name (ETag,
-/// Last-Modified: RFC 9110 section 8.8) at the same length. Versions are known in this process only, as are the kernel's pages.
-package struct PictureVersion: Sendable {
-    /// Identifies the download that brought the bytes; the hash of bytes that were stored otherwise.
-    let token: UInt64
-    /// A hash of validator and length; 0 if the source names no versions.
-    var tag: UInt64 = 0
-
-    /// Whether bytes of both versions may be combined.
-    package func isSame(as other: PictureVersion) -> Bool {
-        token == other.token || tag != 0 && tag == other.tag
-    }
-
-    static func tag(_ validator: String, length: Int64) -> UInt64 {
-        XXH3.hash(Array("\(length) \(validator)".utf8))
-    }
-}
-
 // MARK: - Errors and events
 
 /// An event worth a log line that no request reports.
@@ -187,14 +147,6 @@ package struct ImageCacheStatus: Sendable {
         package var isQueued: Bool
     }
 
-    /// One preload that waits for its turn.
-    package struct Waiting: Sendable {
-        package var picture: PictureID
-        let pathNow: (@Sendable () -> String)?
-        /// The path below the mount; nil if none was given.
-        package var path: String? { pathNow?() }
-    }
-
     package var storedPictures: Int
     package var storedBytes: Int64
     package var budget: Int64
@@ -202,7 +154,7 @@ package struct ImageCacheStatus: Sendable {
     /// The downloads in the order in which they began.
     package var downloads: [Running]
     /// Preloads in the order in which they will begin.
-    package var queued: [Waiting]
+    package var queued: [PictureRequest]
     /// Bytes received since the start.
     package var receivedBytes: Int64
     package var preloaded: Int
@@ -235,8 +187,8 @@ package struct CacheConfiguration: Sendable {
     package var chance: @Sendable (_ bound: Int) -> Int = { Int.random(in: 0..<max(1, $0)) }
     /// Whether pictures may be preloaded now; evaluated often and from any thread, so it must not wait.
     package var mayPreload: @Sendable () -> Bool = { true }
-    /// Whether the last part of a picture's address names a placeholder for a picture that the service withholds.
-    package var isPlaceholder: @Sendable (_ name: Substring) -> Bool = { _ in false }
+    /// The beginning of the last part of an address that is a placeholder for a withheld picture; nil if the service has none.
+    package var placeholder: String?
     /// The tier that shares pictures with other machines; nil for none.
     package var tier: (any PictureTier)?
     /// Whether a timer checks the deadlines; tests call `tick` themselves.

@@ -58,7 +58,7 @@ package enum RenderWorker {
         case .needs(let ranges): return .needs(ranges)
         case .places(let places):
             let frames = zip(places.frames, request.frames).map { (size: Int64($0.count), delay: $1.delay) }
-            let layout = try Matroska.Layout(
+            let layout = try FilmLayout(
                 width: places.width, height: places.height, frames: frames, title: request.title)
             guard let film = Film(pieces: layout.layout, frames: places.frames, archive: request.length) else {
                 throw .animation("its title is too long")
@@ -70,10 +70,18 @@ package enum RenderWorker {
     private static func animation(
         _ request: RenderJob.AnimationRequest, _ descriptor: Int32
     ) throws(MediaError) -> [UInt8] {
-        let archive = ArchiveFile(descriptor: descriptor, place: request.place)
+        func bytes(_ wanted: Range<Int64>) throws(MediaError) -> [UInt8] {
+            guard wanted.lowerBound >= 0, wanted.upperBound <= request.place.count else {
+                throw .archive("it ends too early")
+            }
+            let start = request.place.lowerBound + wanted.lowerBound
+            guard let bytes = try? Files.read(descriptor, at: start, count: wanted.count), bytes.count == wanted.count
+            else { throw .archive("it cannot be read") }
+            return bytes
+        }
         let found = try FramePlaces.find(
             request.frames.map(\.file), inArchiveOf: Int64(request.place.count)
-        ) { wanted throws(MediaError) in try archive.bytes(wanted) }
+        ) { wanted throws(MediaError) in try bytes(wanted) }
         guard case .places(let places) = found else { throw .archive("it ends too early") }
         // The frames make up nearly the whole file.
         guard places.frames.reduce(Int64(0), { $0 + Int64($1.count) }) <= request.bound else {
@@ -82,7 +90,7 @@ package enum RenderWorker {
         do {
             return try AnimatedPicture.encode(
                 as: request.format, delays: request.frames.map(\.delay), bound: request.bound
-            ) { index in try archive.bytes(places.frames[index]) }
+            ) { index in try bytes(places.frames[index]) }
         } catch { throw error as? MediaError ?? .noMemory }
     }
 }
@@ -98,19 +106,5 @@ extension RenderJob.FilmRequest {
             return Array(stretch.bytes[Int(begin)..<Int(begin) + wanted.count])
         }
         return nil
-    }
-}
-
-/// An archive that lies in an open file.
-private struct ArchiveFile {
-    let descriptor: Int32
-    let place: Range<Int64>
-
-    func bytes(_ wanted: Range<Int64>) throws(MediaError) -> [UInt8] {
-        guard wanted.lowerBound >= 0, wanted.upperBound <= place.count else { throw .archive("it ends too early") }
-        let start = place.lowerBound + wanted.lowerBound
-        guard let bytes = try? FileBytes.read(descriptor, at: start, count: wanted.count), bytes.count == wanted.count
-        else { throw .archive("it cannot be read") }
-        return bytes
     }
 }

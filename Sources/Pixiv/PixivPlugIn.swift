@@ -58,7 +58,7 @@ extension PixivSource {
             // requests within two minutes.
             rate: 1 / 1.2, burst: 40, takesClearance: true,
             // The service gives its placeholders for withheld pictures this prefix.
-            isPlaceholder: { $0.hasPrefix("limit_") }),
+            placeholder: "limit_"),
         work: { PixivRoutes.work(webPage: $0) },
         webPage: { "https://www.pixiv.net/artworks/\($0.rawValue)" },
         authorPage: { "https://www.pixiv.net/users/\($0.rawValue)" })

@@ -66,9 +66,8 @@ package final class RankFileSystem: FileSystem {
         let status = tree.cache.status()
         let free = max(0, status.budget - status.storedBytes)
         reply.statistics(
-            Statistics(
-                blocks: UInt64(max(0, status.budget) / TreeLimits.blockSize),
-                freeBlocks: UInt64(free / TreeLimits.blockSize), longestName: UInt32(TreeLimits.longestName)))
+            blocks: UInt64(max(0, status.budget) / TreeLimits.blockSize),
+            freeBlocks: UInt64(free / TreeLimits.blockSize), longestName: UInt32(TreeLimits.longestName))
     }
 
     private func noteStatistics(of node: Node, by caller: Caller) {

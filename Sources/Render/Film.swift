@@ -4,23 +4,8 @@
 package struct FilmLayout: Hashable, Sendable {
     /// A stretch of the file.
     package enum Piece: Hashable, Sendable {
-        case literal([UInt8])
-        /// All bytes of a frame.
-        case frame(index: Int, size: Int64)
-
-        /// The length in bytes.
-        package var length: Int64 {
-            switch self {
-            case .literal(let bytes): Int64(bytes.count)
-            case .frame(_, let size): size
-            }
-        }
-    }
-
-    /// A part of a range of the file.
-    package enum Part: Hashable, Sendable {
         case literal(ArraySlice<UInt8>)
-        /// Bytes of a frame, counted from the frame's beginning.
+        /// Bytes of a frame, counted from the frame's beginning; all of them in a layout.
         case frame(index: Int, range: Range<Int64>)
 
         /// The length in bytes.
@@ -56,9 +41,9 @@ package struct FilmLayout: Hashable, Sendable {
     }
 
     /// The parts of a range of the file, in order; bytes outside the file are left out.
-    package func pieces(covering range: Range<Int64>) -> [Part] {
+    package func pieces(covering range: Range<Int64>) -> [Piece] {
         let wanted = range.clamped(to: 0..<length)
-        var parts: [Part] = []
+        var parts: [Piece] = []
         var index = firstPiece(endingBehind: wanted.lowerBound)
         while index < layout.count {
             let begin = index == 0 ? 0 : ends[index - 1]
@@ -66,7 +51,7 @@ package struct FilmLayout: Hashable, Sendable {
             guard !here.isEmpty else { break }
             switch layout[index] {
             case .literal(let bytes):
-                parts.append(.literal(bytes[Int(here.lowerBound - begin)..<Int(here.upperBound - begin)]))
+                parts.append(.literal(bytes.dropFirst(Int(here.lowerBound - begin)).prefix(here.count)))
             case .frame(let frame, _):
                 parts.append(.frame(index: frame, range: here.lowerBound - begin..<here.upperBound - begin))
             }
@@ -110,8 +95,8 @@ package struct Film: Hashable, Sendable {
         for piece in pieces {
             switch piece {
             case .literal(let bytes): literals += bytes.count
-            case .frame(let index, let size):
-                guard frames.indices.contains(index), Int64(frames[index].count) == size else { return nil }
+            case .frame(let index, let range):
+                guard frames.indices.contains(index), range == 0..<Int64(frames[index].count) else { return nil }
             }
         }
         guard literals <= Self.longestLiterals, length <= Self.longestArchive else { return nil }

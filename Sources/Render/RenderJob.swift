@@ -1,3 +1,5 @@
+internal import System
+
 /// A job of the process that decodes pictures.
 package enum RenderJob: Hashable, Sendable {
     /// Makes a small preview into PNG files without texts, each within a square of the edge in pixels.
@@ -97,12 +99,14 @@ package enum RenderAnswer: Hashable, Sendable {
     case refused(MediaError)
 }
 
-// MARK: - Coding
+// MARK: - Messages
 
 extension RenderJob {
+    private enum Kind: Int64 { case thumbnails = 1, film, animation }
+
     /// The job as a message.
     package var message: [UInt8] {
-        var writer = MessageWriter()
+        var writer = ByteWriter()
         switch self {
         case .thumbnails(let preview, let edges):
             writer.write(Kind.thumbnails.rawValue)
@@ -127,96 +131,82 @@ extension RenderJob {
         return writer.bytes
     }
 
-    /// Reads a message; nil if it is no job.
-    package init?(message: [UInt8]) {
-        var reader = MessageReader(message)
-        guard let job = try? Self.read(&reader) else { return nil }
-        self = job
-    }
-
-    // MARK: -
-
-    private enum Kind: Int64 {
-        case thumbnails = 1
-        case film = 2
-        case animation = 3
-    }
-
-    private static func write(_ frames: [Frame], to writer: inout MessageWriter) {
+    private static func write(_ frames: [Frame], to writer: inout ByteWriter) {
         writer.write(frames) { writer, frame in
             writer.write(frame.file)
             writer.write(Int64(frame.delay))
         }
     }
 
-    private static func read(_ reader: inout MessageReader) throws(MediaError) -> RenderJob {
-        guard let kind = Kind(rawValue: try reader.number()) else { throw .nonsense }
-        let job: RenderJob
-        switch kind {
+    /// Reads a message; nil if it is no job.
+    package init?(message: [UInt8]) {
+        var reader = ByteReader(message)
+        switch reader.number().flatMap(Kind.init) {
         case .thumbnails:
-            job = .thumbnails(
-                preview: try reader.data(),
-                edges: try reader.list { (reader) throws(MediaError) in try reader.count() })
+            guard let preview = reader.data(), let edges = reader.list({ $0.count() }) else { return nil }
+            self = .thumbnails(preview: preview, edges: edges)
         case .film:
-            var request = FilmRequest(
-                frames: try frames(&reader), title: try reader.text(), length: try reader.number())
-            request.stretches = try reader.list { (reader) throws(MediaError) in
-                Stretch(offset: try reader.number(), bytes: try reader.data())
-            }
-            job = .film(request)
+            guard let frames = Self.frames(&reader), let title = reader.text(), let length = reader.number(),
+                let stretches = reader.list({ reader in
+                    reader.number().flatMap { offset in reader.data().map { Stretch(offset: offset, bytes: $0) } }
+                })
+            else { return nil }
+            var request = FilmRequest(frames: frames, title: title, length: length)
+            request.stretches = stretches
+            self = .film(request)
         case .animation:
-            guard let format = AnimationFormat(rawValue: try reader.number()) else { throw .nonsense }
-            job = .animation(
-                AnimationRequest(
-                    format, frames: try frames(&reader), place: try reader.range(), bound: try reader.count()))
+            guard let format = reader.number().flatMap(AnimationFormat.init), let frames = Self.frames(&reader),
+                let place = reader.range(), let bound = reader.count()
+            else { return nil }
+            self = .animation(AnimationRequest(format, frames: frames, place: place, bound: bound))
+        case nil: return nil
         }
-        try reader.end()
-        return job
+        guard reader.isAtEnd else { return nil }
     }
 
-    private static func frames(_ reader: inout MessageReader) throws(MediaError) -> [Frame] {
-        try reader.list { (reader) throws(MediaError) in
-            Frame(file: try reader.text(), delay: try reader.signed())
+    private static func frames(_ reader: inout ByteReader) -> [Frame]? {
+        reader.list { reader in
+            guard let file = reader.text(), let delay = reader.number().flatMap({ Int(exactly: $0) }) else {
+                return nil
+            }
+            return Frame(file: file, delay: delay)
         }
     }
 }
-
-extension MessageReader {
-    /// A number of either sign.
-    fileprivate mutating func signed() throws(MediaError) -> Int {
-        guard let number = Int(exactly: try number()) else { throw .nonsense }
-        return number
-    }
-}
-
-// MARK: - Coding
 
 extension RenderAnswer {
+    private enum Kind: Int64 { case files = 1, film, needs, refused }
+
+    /// The value in place of a frame's index.
+    private static let literal: Int64 = -1
+    /// The most stretches of an archive in one answer: one for each frame, and one more.
+    private static let mostNeeds = Film.mostFrames + 1
+
     /// The answer as a message.
     package var message: [UInt8] {
-        var writer = MessageWriter()
+        var writer = ByteWriter()
         switch self {
         case .files(let files):
             writer.write(Kind.files.rawValue)
             writer.write(files) { $0.write($1) }
         case .film(let film):
             writer.write(Kind.film.rawValue)
+            writer.write(film.frames) { $0.write($1) }
             writer.write(film.layout.layout) { writer, piece in
                 switch piece {
                 case .literal(let bytes):
                     writer.write(Self.literal)
-                    writer.write(bytes)
+                    writer.write(Array(bytes))
                 case .frame(let index, _): writer.write(Int64(index))
                 }
             }
-            writer.write(film.frames) { $0.write($1) }
         case .needs(let ranges):
             writer.write(Kind.needs.rawValue)
             writer.write(ranges) { $0.write($1) }
         case .refused(let error):
             writer.write(Kind.refused.rawValue)
             let (code, bound, text) = error.written
-            writer.write(code.rawValue)
+            writer.write(code)
             writer.write(Int64(bound))
             writer.write(text)
         }
@@ -227,203 +217,69 @@ extension RenderAnswer {
     ///
     /// - Returns: Nil if the message is no answer to the job: of another kind, or with ranges outside of the archive.
     package init?(message: [UInt8], to job: RenderJob) {
-        var reader = MessageReader(message)
-        guard let answer = try? Self.read(&reader, to: job) else { return nil }
-        self = answer
-    }
-
-    // MARK: -
-
-    private enum Kind: Int64 {
-        case files = 1
-        case film = 2
-        case needs = 3
-        case refused = 4
-    }
-
-    /// The value in place of a frame's index.
-    private static let literal: Int64 = -1
-    /// The most stretches of an archive in one answer: one for each frame, and one more.
-    private static let mostNeeds = Film.mostFrames + 1
-
-    private static func read(
-        _ reader: inout MessageReader, to job: RenderJob
-    ) throws(MediaError) -> RenderAnswer {
-        guard let kind = Kind(rawValue: try reader.number()) else { throw .nonsense }
-        let answer: RenderAnswer
-        switch (kind, job) {
-        case (.files, .thumbnails(_, let edges)): answer = try files(&reader, count: edges.count)
-        case (.files, .animation): answer = try files(&reader, count: 1)
-        case (.film, .film(let request)): answer = try film(&reader, archive: request.length)
+        var reader = ByteReader(message)
+        switch (reader.number().flatMap(Kind.init), job) {
+        case (.files, .thumbnails), (.files, .animation):
+            let count = if case .thumbnails(_, let edges) = job { edges.count } else { 1 }
+            guard let files = reader.list({ $0.data() }), files.count == count else { return nil }
+            self = .files(files)
+        case (.film, .film(let request)):
+            guard let film = Self.film(&reader, archive: request.length) else { return nil }
+            self = .film(film)
         case (.needs, .film(let request)):
-            let ranges = try reader.list { (reader) throws(MediaError) in try reader.range() }
-            guard (1...mostNeeds).contains(ranges.count),
+            guard let ranges = reader.list({ $0.range() }), (1...Self.mostNeeds).contains(ranges.count),
                 ranges.allSatisfy({ !$0.isEmpty && $0.upperBound <= request.length })
-            else { throw .nonsense }
-            answer = .needs(ranges)
+            else { return nil }
+            self = .needs(ranges)
         case (.refused, _):
-            let (code, bound, text) = (try reader.number(), try reader.count(), try reader.text())
-            guard let error = MediaError(code: code, bound: bound, text: text) else { throw .nonsense }
-            answer = .refused(error)
-        default: throw .nonsense
+            guard let code = reader.number(), let bound = reader.count(), let text = reader.text(),
+                let error = MediaError(code: code, bound: bound, text: text)
+            else { return nil }
+            self = .refused(error)
+        default: return nil
         }
-        try reader.end()
-        return answer
+        guard reader.isAtEnd else { return nil }
     }
 
-    private static func files(
-        _ reader: inout MessageReader, count: Int
-    ) throws(MediaError) -> RenderAnswer {
-        let files = try reader.list { (reader) throws(MediaError) in try reader.data() }
-        guard files.count == count else { throw .nonsense }
-        return .files(files)
-    }
-
-    private static func film(
-        _ reader: inout MessageReader, archive length: Int64
-    ) throws(MediaError) -> RenderAnswer {
-        enum Written {
-            case literal([UInt8])
-            case frame(Int)
-        }
-        let written = try reader.list { (reader) throws(MediaError) -> Written in
-            let index = try reader.number()
-            if index == literal { return .literal(try reader.data()) }
-            return .frame(Int(clamping: index))
-        }
-        let frames = try reader.list { (reader) throws(MediaError) in try reader.range() }
-        let pieces: [FilmLayout.Piece] = written.map { piece in
-            switch piece {
-            case .literal(let bytes): .literal(bytes)
+    private static func film(_ reader: inout ByteReader, archive length: Int64) -> Film? {
+        guard let frames = reader.list({ $0.range() }) else { return nil }
+        let pieces = reader.list { reader -> FilmLayout.Piece? in
+            guard let number = reader.number() else { return nil }
+            if number == literal { return reader.data().map { .literal($0[...]) } }
             // An index outside the frames is refused with the film.
-            case .frame(let index):
-                .frame(index: index, size: frames.indices.contains(index) ? Int64(frames[index].count) : 0)
-            }
+            let index = Int(clamping: number)
+            return .frame(index: index, range: 0..<(frames.indices.contains(index) ? Int64(frames[index].count) : 0))
         }
-        guard let film = Film(pieces: pieces, frames: frames, archive: length) else { throw .nonsense }
-        return .film(film)
+        return pieces.flatMap { Film(pieces: $0, frames: frames, archive: length) }
     }
 }
 
 extension MediaError {
-    fileprivate enum Code: Int64 {
-        case archive = 1
-        case picture = 2
-        case animation = 3
-        case tooLarge = 4
-        case noMemory = 5
-    }
+    /// The most characters of a reason.
+    private static let longestText = 200
 
     /// The error as sent to the other process.
     ///
     /// A render process is never cancelled by message, and cannot report its own end.
-    fileprivate var written: (code: Code, bound: Int, text: String) {
+    fileprivate var written: (code: Int64, bound: Int, text: String) {
         switch self {
-        case .archive(let text): (.archive, 0, text)
-        case .picture(let text): (.picture, 0, text)
-        case .animation(let text): (.animation, 0, text)
-        case .tooLarge(let bound): (.tooLarge, bound, "")
-        case .noMemory, .cancelled, .lost, .unavailable: (.noMemory, 0, "")
+        case .archive(let text): (1, 0, text)
+        case .picture(let text): (2, 0, text)
+        case .animation(let text): (3, 0, text)
+        case .tooLarge(let bound): (4, bound, "")
+        case .noMemory, .cancelled, .lost, .unavailable: (5, 0, "")
         }
     }
 
     fileprivate init?(code: Int64, bound: Int, text: String) {
         let text = String(text.prefix(Self.longestText))
-        switch Code(rawValue: code) {
-        case .archive: self = .archive(text)
-        case .picture: self = .picture(text)
-        case .animation: self = .animation(text)
-        case .tooLarge: self = .tooLarge(bound: bound)
-        case .noMemory: self = .noMemory
-        case nil: return nil
+        switch code {
+        case 1: self = .archive(text)
+        case 2: self = .picture(text)
+        case 3: self = .animation(text)
+        case 4: self = .tooLarge(bound: bound)
+        case 5: self = .noMemory
+        default: return nil
         }
-    }
-
-    /// The most characters of a reason.
-    private static let longestText = 200
-}
-
-// MARK: - Coding
-
-/// Writes numbers, texts and bytes one after the other: numbers in eight bytes, lowest first, all else after its length.
-struct MessageWriter {
-    private(set) var bytes: [UInt8] = []
-
-    mutating func write(_ number: Int64) {
-        for index in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
-    }
-
-    mutating func write(_ data: [UInt8]) {
-        write(Int64(data.count))
-        bytes += data
-    }
-
-    mutating func write(_ text: String) {
-        write(Array(text.utf8))
-    }
-
-    mutating func write(_ range: Range<Int64>) {
-        write(range.lowerBound)
-        write(range.upperBound)
-    }
-
-    mutating func write<Element>(_ list: [Element], _ write: (inout MessageWriter, Element) -> Void) {
-        self.write(Int64(list.count))
-        for element in list { write(&self, element) }
-    }
-}
-
-/// Reads these values back from an untrusted message.
-struct MessageReader {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: [UInt8]) {
-        rest = bytes[...]
-    }
-
-    mutating func number() throws(MediaError) -> Int64 {
-        guard rest.count >= 8 else { throw .nonsense }
-        let number = rest.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        rest = rest.dropFirst(8)
-        return Int64(bitPattern: number)
-    }
-
-    /// Reads a number that is a length, a size or a place in memory.
-    mutating func count() throws(MediaError) -> Int {
-        guard let count = Int(exactly: try number()), count >= 0 else { throw .nonsense }
-        return count
-    }
-
-    mutating func data() throws(MediaError) -> [UInt8] {
-        let count = try count()
-        guard count <= rest.count else { throw .nonsense }
-        defer { rest = rest.dropFirst(count) }
-        return Array(rest.prefix(count))
-    }
-
-    mutating func text() throws(MediaError) -> String {
-        String(decoding: try data(), as: UTF8.self)
-    }
-
-    mutating func range() throws(MediaError) -> Range<Int64> {
-        let (begin, end) = (try number(), try number())
-        guard begin >= 0, begin <= end else { throw .nonsense }
-        return begin..<end
-    }
-
-    mutating func list<Element>(
-        _ element: (inout MessageReader) throws(MediaError) -> Element
-    ) throws(MediaError) -> [Element] {
-        let count = try count()
-        // Each element takes at least eight bytes.
-        guard count <= rest.count / 8 else { throw .nonsense }
-        var list: [Element] = []
-        for _ in 0..<count { list.append(try element(&self)) }
-        return list
-    }
-
-    /// Throws if bytes follow the values that were read.
-    func end() throws(MediaError) {
-        guard rest.isEmpty else { throw .nonsense }
     }
 }

@@ -1,3 +1,5 @@
+internal import System
+
 /// The plan of render processes: which job runs in which process, their starts and ends, and the reaction to failures.
 ///
 /// The type is pure: it receives events and returns actions.
@@ -204,7 +206,7 @@ package struct Protection: OptionSet, Hashable, Sendable {
 
     /// The message that the process sends when it is ready.
     package var greeting: [UInt8] {
-        var writer = MessageWriter()
+        var writer = ByteWriter()
         writer.write(Self.version)
         writer.write(rawValue)
         return writer.bytes
@@ -212,14 +214,12 @@ package struct Protection: OptionSet, Hashable, Sendable {
 
     /// Reads the first message; nil if the process has another version.
     package init?(greeting: [UInt8]) {
-        var reader = MessageReader(greeting)
-        guard let version = try? reader.number(), version == Self.version, let value = try? reader.number(),
-            (try? reader.end()) != nil
-        else { return nil }
+        var reader = ByteReader(greeting)
+        guard reader.number() == Self.version, let value = reader.number(), reader.isAtEnd else { return nil }
         self.init(rawValue: value)
     }
 
     package static let greetingLength = 16
     /// The version of the messages; both programs are installed together, but one may run while they are replaced.
-    private static let version: Int64 = 0x726b_0001
+    private static let version: Int64 = 0x726b_0002
 }

@@ -50,7 +50,7 @@ package enum SessionFile {
     /// Reads a descriptor to its end, up to one byte more than a session file may have.
     package static func content(of descriptor: Int32) throws(Failure) -> [UInt8] {
         do throws(SystemError) {
-            return try FileBytes.read(descriptor, upTo: longest + 1)
+            return try Files.read(descriptor, upTo: longest + 1)
         } catch { throw .unusable("cannot be read: \(error.text)") }
     }
 
@@ -69,7 +69,7 @@ package enum SessionFile {
     package static func store(_ secrets: [String], at path: String) throws(Failure) {
         let line = Array((secrets.joined(separator: "; ") + "\n").utf8)
         do throws(SystemError) {
-            try FileBytes.replace(path, with: line, by: temporaryName(path), isSynced: true)
+            try Files.replace(path, with: line, by: temporaryName(path), isSynced: true)
         } catch { throw Failure.unusable("cannot be written: \(error.text)") }
         syncDirectory(of: path)
     }
@@ -143,7 +143,7 @@ package enum SessionFile {
             descriptor = Descriptors.own.open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
         }
         let zeros = [UInt8](repeating: 0, count: min(Int(clamping: status.st_size), longest))
-        let isDone = descriptor >= 0 && FileBytes.write(zeros, to: descriptor) && fsync(descriptor) == 0
+        let isDone = descriptor >= 0 && Files.write(zeros, to: descriptor) && fsync(descriptor) == 0
         let reason = SystemError.last()
         if descriptor >= 0 { close(descriptor) }
         guard isDone else {

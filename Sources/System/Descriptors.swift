@@ -1,4 +1,4 @@
-internal import Glibc
+package import Glibc
 internal import Synchronization
 
 /// Allots the file descriptors of this process, and closes idle files when descriptors run out.
@@ -26,7 +26,7 @@ package final class Descriptors: Sendable {
 
     private let bound: @Sendable () -> Int32
     /// The files that may be closed while they are idle.
-    private let files = Mutex<[ObjectIdentifier: any IdleFile]>([:])
+    private let files = Mutex<[ObjectIdentifier: StoredFile.Slot]>([:])
     /// The opens so far: the time by which uses of files are compared.
     private let turn = Atomic(0)
 
@@ -95,12 +95,12 @@ package final class Descriptors: Sendable {
     var now: Int { turn.load(ordering: .relaxed) }
 
     /// Adds a file that may be closed while it is idle.
-    func add(_ file: any IdleFile) {
+    func add(_ file: StoredFile.Slot) {
         files.withLock { $0[ObjectIdentifier(file)] = file }
     }
 
     /// Removes a file.
-    func remove(_ file: any IdleFile) {
+    func remove(_ file: StoredFile.Slot) {
         files.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(file)) }
     }
 
@@ -122,14 +122,6 @@ package final class Descriptors: Sendable {
     }
 }
 
-/// A file that may be closed while it is idle.
-protocol IdleFile: AnyObject, Sendable {
-    /// The time of the last use; nil unless the file is open, can be opened again and is idle.
-    var idleSince: Int? { get }
-    /// Closes the file unless it is in use; false if it is.
-    func close() -> Bool
-}
-
 extension SystemError {
     /// Whether there are too many open files, in this process (EMFILE) or in the system (ENFILE).
     package var isLackOfDescriptors: Bool { code == EMFILE || code == ENFILE }
@@ -147,136 +139,182 @@ extension SystemError {
     }
 }
 
-// MARK: - File bytes
+// MARK: - Status of files
 
-/// Reads and writes whole files by read(2) and write(2), and continues after signals.
+/// The status of the file at a path, through links (stat(2)); nil, with errno, if there is none.
+package func fileStatus(at path: String) -> stat? {
+    var status = stat()
+    return unsafe fstatat(AT_FDCWD, path, &status, 0) == 0 ? status : nil
+}
+
+/// The status of the file at a path, of a link itself too (lstat(2)); nil, with errno, if there is none.
+package func fileStatus(link path: String) -> stat? {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0 ? status : nil
+}
+
+/// The status of an open file (fstat(2)); nil, with errno, if it is not open.
+package func fileStatus(open descriptor: Int32) -> stat? {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 ? status : nil
+}
+
+extension mode_t {
+    package var isFile: Bool { self & S_IFMT == S_IFREG }
+    package var isDirectory: Bool { self & S_IFMT == S_IFDIR }
+    package var isLink: Bool { self & S_IFMT == S_IFLNK }
+}
+
+// MARK: - Files that are opened again
+
+/// A descriptor that is closed when the last reference goes.
+package final class OpenFile: Sendable {
+    package let descriptor: Int32
+
+    package init(owning descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}
+
+/// A file that is kept for long and is open while it is used.
 ///
-/// The calling thread waits for the disk, or for any other file of the descriptor.
-package enum FileBytes {
-    /// The bytes from the present place on, at most `limit` of them; fewer only at the end of the file.
-    ///
-    /// - Throws: The error of read(2); bytes read before the error are lost.
-    package static func read(_ descriptor: Int32, upTo limit: Int) throws(SystemError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: max(1, min(limit, blockSize)))
-        while bytes.count < limit {
-            let wanted = min(piece.count, limit - bytes.count)
-            let count = unsafe piece.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, wanted) }
-            if count == 0 { break }
-            if count > 0 {
-                bytes += piece[..<count]
-            } else if errno != EINTR {
-                throw .last()
-            }
-        }
-        return bytes
-    }
+/// While it is idle, ``Descriptors`` may close it. The next use opens it again; it is then the same file, or an error.
+///
+/// ## Concurrency
+///
+/// Any thread may call.
+package final class StoredFile: Sendable {
+    /// Opens the file again: a descriptor, or a negative number with errno(3).
+    package typealias Reopening = @Sendable () -> Int32
 
-    /// The content of a file, at most `limit` bytes of it.
-    ///
-    /// - Throws: The error of open(2) or read(2).
-    package static func read(_ path: String, upTo limit: Int) throws(SystemError) -> [UInt8] {
-        let descriptor = Descriptors.own.open(path, O_RDONLY)
-        guard descriptor >= 0 else { throw .last() }
-        defer { close(descriptor) }
-        return try read(descriptor, upTo: limit)
-    }
+    let slot: Slot
 
-    /// Reads up to `count` bytes; fewer only at the end of the file.
-    package static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(SystemError) -> [UInt8] {
-        try [UInt8](capacity: count) { output throws(SystemError) in
-            unsafe try output.withUnsafeMutableBufferPointer { buffer, filled throws(SystemError) in
-                filled = unsafe try read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer))
-            }
-        }
-    }
-
-    /// Fills a buffer from an offset of the file, as far as the file reaches; returns the number of bytes.
-    package static func read(
-        _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(SystemError) -> Int {
-        var filled = 0
-        while filled < buffer.count {
-            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let got = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
-            if got > 0 {
-                filled += got
-            } else if got == 0 {
-                break
-            } else if errno != EINTR {
-                throw SystemError("reading")
-            }
-        }
-        return filled
-    }
-
-    /// Reads the first `length` bytes of a file in blocks.
-    package static func readAll(
-        _ descriptor: Int32, length: Int64, _ take: (UnsafeRawBufferPointer) -> Void
-    ) throws(SystemError) {
-        // The disk reads on while the first blocks are hashed (posix_fadvise(2)).
-        _ = posix_fadvise(descriptor, 0, off_t(length), POSIX_FADV_WILLNEED)
-        // One buffer for all blocks, small enough for a processor's cache.
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 64)
-        defer { unsafe buffer.deallocate() }
-        var offset: Int64 = 0
-        while offset < length {
-            let wanted = Int(min(Int64(blockSize), length - offset))
-            let count = unsafe try read(
-                descriptor, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
-            guard count == wanted else { throw SystemError("reading", code: EIO) }
-            unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += Int64(count)
-        }
-    }
-
-    /// Writes all bytes at the present place.
-    ///
-    /// - Returns: False after an error, with errno(3) set.
-    @discardableResult
-    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        unsafe bytes.withUnsafeBytes { bytes in
-            var rest = unsafe bytes[...]
-            while unsafe !rest.isEmpty {
-                let part = unsafe UnsafeRawBufferPointer(rebasing: rest)
-                let count = unsafe Glibc.write(descriptor, part.baseAddress, part.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                unsafe rest = rest.dropFirst(count)
-            }
-            return true
-        }
-    }
-
-    /// Replaces a file in one step, so that a crash leaves the old content or the new.
+    /// Takes over a descriptor.
     ///
     /// - Parameters:
-    ///   - path: The file, in a directory that exists.
-    ///   - bytes: The new content, which only the user may read.
-    ///   - temporary: The file in the same directory that is written first; by default the path with `.new`.
-    ///   - isSynced: Whether the content is on the disk before it has the name.
-    /// - Throws: The error of the call that failed; the temporary file is removed then.
-    package static func replace(
-        _ path: String, with bytes: [UInt8], by temporary: String? = nil, isSynced: Bool = false
-    ) throws(SystemError) {
-        let temporary = temporary ?? path + ".new"
-        unsafe _ = unlink(temporary)
-        let descriptor = Descriptors.own.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .last() }
-        do throws(SystemError) {
-            defer { close(descriptor) }
-            // Sets the mode again, since a umask may have removed bits of it.
-            guard write(bytes, to: descriptor), fchmod(descriptor, 0o600) == 0 else { throw .last() }
-            guard !isSynced || fsync(descriptor) == 0 else { throw .last() }
-            guard unsafe rename(temporary, path) == 0 else { throw .last() }
-        } catch {
-            unsafe _ = unlink(temporary)
-            throw error
-        }
+    ///   - descriptor: The open file.
+    ///   - owner: The object that may close it.
+    ///   - reopen: Opens the file again; nil for a file that must stay open, since it has no name.
+    package init(owning descriptor: Int32, of owner: Descriptors = .own, reopen: Reopening? = nil) {
+        slot = Slot(OpenFile(owning: descriptor), owner, reopen)
+        if reopen != nil { owner.add(slot) }
     }
 
-    /// Bytes read at a time, few enough for a processor's cache.
-    package static let blockSize = 128 << 10
+    deinit {
+        slot.end()
+    }
+
+    /// The file, which stays open while the result is referenced.
+    ///
+    /// - Throws: The errno(3) of open(2), or ESTALE if there is another file in its place.
+    package func opened() throws(SystemError) -> OpenFile {
+        if let file = slot.current { return file }
+        return try slot.reopened()
+    }
+
+    /// Runs a function with the descriptor of the file, which is opened if necessary.
+    package func use<Value>(_ work: (Int32) throws(SystemError) -> Value) throws(SystemError) -> Value {
+        let file: OpenFile
+        do throws(SystemError) { file = try opened() } catch {
+            throw SystemError("opening a file of the cache again", code: error.code)
+        }
+        defer { withExtendedLifetime(file) {} }
+        return try work(file.descriptor)
+    }
+
+    /// Records that the file has another name, by which it is opened from now on; it must be open.
+    package func move(_ reopen: @escaping Reopening) {
+        slot.move(reopen)
+    }
+
+    /// Keeps the file open from now on, because it is about to lose its name.
+    package func keepOpen() {
+        // A file that cannot be opened is lost to its user.
+        let file = try? opened()
+        slot.move(nil)
+        withExtendedLifetime(file) {}
+    }
+
+    /// The part of a file that its owner knows.
+    final class Slot: Sendable {
+        private struct State {
+            var file: OpenFile?
+            var reopen: Reopening?
+            /// The time of the last use, by the owner's time.
+            var lastUse = 0
+        }
+
+        private let owner: Descriptors
+        /// Device and inode of the file, which do not depend on its name (inode(7)).
+        private let identity: [UInt64]?
+        private let state: Mutex<State>
+
+        init(_ file: OpenFile, _ owner: Descriptors, _ reopen: Reopening?) {
+            self.owner = owner
+            identity = Self.identity(of: file)
+            state = Mutex(State(file: file, reopen: reopen, lastUse: owner.now))
+        }
+
+        /// The file if it is open.
+        var current: OpenFile? {
+            state.withLock { state in
+                state.lastUse = owner.now
+                return state.file
+            }
+        }
+
+        /// Opens the file again.
+        func reopened() throws(SystemError) -> OpenFile {
+            let descriptor = state.withLock { $0.reopen }.map { owner.take($0) }
+            guard let descriptor else { throw SystemError(code: ESTALE) }
+            guard descriptor >= 0 else {
+                let failure = SystemError.last()
+                // Another thread may have opened it first, or the file has got its other name since.
+                if let file = current { return file }
+                throw failure
+            }
+            let file = OpenFile(owning: descriptor)
+            guard let identity, Self.identity(of: file) == identity else { throw SystemError(code: ESTALE) }
+            return state.withLock { state in
+                let current = state.file ?? file
+                state.file = current
+                return current
+            }
+        }
+
+        func move(_ reopen: Reopening?) {
+            state.withLock { $0.reopen = reopen }
+        }
+
+        /// The time of the last use; nil unless the file is open, can be opened again and is idle.
+        var idleSince: Int? {
+            state.withLock { $0.reopen != nil && isKnownUniquelyReferenced(&$0.file) ? $0.lastUse : nil }
+        }
+
+        /// Closes the file unless it is in use; false if it is.
+        func close() -> Bool {
+            let idle = state.withLock { state -> OpenFile? in
+                guard state.reopen != nil, isKnownUniquelyReferenced(&state.file) else { return nil }
+                return state.file.take()
+            }
+            return idle != nil
+        }
+
+        private static func identity(of file: OpenFile) -> [UInt64]? {
+            fileStatus(open: file.descriptor).map { [UInt64($0.st_dev), UInt64($0.st_ino)] }
+        }
+
+        /// Forgets the file, which has no user any more.
+        func end() {
+            owner.remove(self)
+            // The owner may be examining the slot, and must not keep the file open.
+            state.withLock { $0.file = nil }
+        }
+    }
 }
 
 // MARK: - System error

@@ -33,9 +33,6 @@ internal import CXXHash
         return unsafe XXH3_64bits_digest(state)
     }
 
-    /// The hash as 16 lower-case hexadecimal digits.
-    package var hex: String? { value.map(Self.hex) }
-
     /// The 64-bit hash of a message.
     package static func hash(_ bytes: [UInt8]) -> UInt64 {
         unsafe bytes.withUnsafeBytes { unsafe XXH3_64bits($0.baseAddress, $0.count) }

@@ -1,4 +1,4 @@
-package import Glibc
+internal import Glibc
 
 /// An entry of a directory as readdir(3) lists it.
 package struct ListedFile: Hashable, Sendable {
@@ -12,30 +12,6 @@ package struct ListedFile: Hashable, Sendable {
 
     package let name: String
     package var kind: Kind
-}
-
-/// The status of the file at a path, through links (stat(2)); nil, with errno, if there is none.
-package func fileStatus(at path: String) -> stat? {
-    var status = stat()
-    return unsafe fstatat(AT_FDCWD, path, &status, 0) == 0 ? status : nil
-}
-
-/// The status of the file at a path, of a link itself too (lstat(2)); nil, with errno, if there is none.
-package func fileStatus(link path: String) -> stat? {
-    var status = stat()
-    return unsafe lstat(path, &status) == 0 ? status : nil
-}
-
-/// The status of an open file (fstat(2)); nil, with errno, if it is not open.
-package func fileStatus(open descriptor: Int32) -> stat? {
-    var status = stat()
-    return unsafe fstat(descriptor, &status) == 0 ? status : nil
-}
-
-extension mode_t {
-    package var isFile: Bool { self & S_IFMT == S_IFREG }
-    package var isDirectory: Bool { self & S_IFMT == S_IFDIR }
-    package var isLink: Bool { self & S_IFMT == S_IFLNK }
 }
 
 /// Lists directories by readdir(3), in the order of their entries, without `.` and `..`.

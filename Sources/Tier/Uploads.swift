@@ -288,7 +288,7 @@ extension OpenFile {
     fileprivate func digests(of length: Int64) -> (hash: UInt64, blocks: [UInt8])? {
         let hash = XXH3()
         var blocks = BlockDigests(length: length)
-        let isWhole: Void? = unsafe try? FileBytes.readAll(descriptor, length: length) { part in
+        let isWhole: Void? = unsafe try? Files.readAll(descriptor, length: length) { part in
             unsafe hash.add(part)
             unsafe blocks.add(part)
         }
@@ -321,21 +321,21 @@ actor UploadList {
     /// The most waiting pictures; a store that is away for weeks costs the oldest ones.
     static let most = 20_000
 
-    private static let migrations = [
-        Migration(
+    private static let migrations: [Migration] = [
+        (
             "uploads",
             """
             CREATE TABLE uploads(
                 number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
                 length INTEGER NOT NULL, hash INTEGER NOT NULL) STRICT;
             """),
-        Migration(
+        (
             "tries of uploads",
             """
             ALTER TABLE uploads ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE uploads ADD COLUMN due INTEGER NOT NULL DEFAULT 0;
             """),
-        Migration(
+        (
             "awaited uploads", "ALTER TABLE uploads ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;"),
     ]
 

@@ -35,19 +35,15 @@ enum SystemCallFilter {
         (
             Int(SYS_mmap),
             [
-                Condition(argument: 2, mask: UInt32(PROT_EXEC), value: 0),
-                Condition(argument: 3, mask: UInt32(MAP_ANONYMOUS), value: UInt32(MAP_ANONYMOUS)),
+                (argument: 2, mask: UInt32(PROT_EXEC), value: 0),
+                (argument: 3, mask: UInt32(MAP_ANONYMOUS), value: UInt32(MAP_ANONYMOUS)),
             ]
         ),
-        (Int(SYS_mprotect), [Condition(argument: 2, mask: UInt32(PROT_EXEC), value: 0)]),
+        (Int(SYS_mprotect), [(argument: 2, mask: UInt32(PROT_EXEC), value: 0)]),
     ]
 
     /// A condition on an argument: its value under a mask.
-    private struct Condition {
-        var argument: Int
-        var mask: UInt32
-        var value: UInt32
-    }
+    private typealias Condition = (argument: Int, mask: UInt32, value: UInt32)
 
     // MARK: - The filter as a program of the kernel (linux/filter.h)
 

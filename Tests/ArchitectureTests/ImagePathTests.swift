@@ -29,15 +29,14 @@ import Testing
     }
 
     @Test func oneSchedulerDecidesWhatIsAskedFor() throws {
-        #expect(try files(with: ["download.begin("], in: ["ImageCache"]) == ["Core.swift"])
+        #expect(try files(with: ["download.begin("], in: ["ImageCache"]) == ["Fetching.swift"])
         #expect(try files(with: ["scheduler.next("], in: ["ImageCache"]) == ["Core.swift"])
     }
 
     /// The files of the cache in layers: one names what its own layer has and those before it.
     private static let cacheLayers = [
-        ["Types"], ["CacheFiles"], ["PictureStore", "OlderFormat"], ["StoredIndex"], ["PictureFormat"], ["PartialFile"],
-        ["Download", "Requests"], ["Downloads"], ["Scheduling"], ["Core", "Fetching", "CoreLock"], ["ImageCache"],
-        ["Maintenance"],
+        ["Types"], ["Marks"], ["PictureStore", "OlderFormat"], ["StoredIndex"], ["PictureFormat"], ["PartialFile"],
+        ["Download", "Requests"], ["Scheduling"], ["Core", "Fetching", "Reading"], ["ImageCache"], ["Maintenance"],
     ]
 
     @Test func theFilesOfTheCacheAreLayers() throws {

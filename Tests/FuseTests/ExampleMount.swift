@@ -36,7 +36,7 @@ final class ExampleMount: @unchecked Sendable {
     func end() {
         daemon.terminate()
         if !poll(upTo: 5, { !daemon.isRunning }) { daemon.signal(SIGKILL) }
-        if isMounted { Unmount.lazily(path) }
+        if isMounted { MountTable.unmountLazily(path) }
         for reader in readers where reader.isRunning { reader.terminate() }
         try? FileManager.default.removeItem(at: directory)
     }

@@ -181,7 +181,7 @@ struct MountedTests {
 
     @Test func anUnmountFromOutsideEndsTheDaemon() async throws {
         try await withExample { mount in
-            #expect(Unmount.lazily(mount.path))
+            #expect(MountTable.unmountLazily(mount.path))
             #expect(poll { !mount.daemon.isRunning })
             #expect(mount.daemon.terminationStatus == 0)
         }
@@ -194,7 +194,7 @@ struct MountedTests {
             #expect(poll { !mount.daemon.isRunning })
             #expect(MountTable.isStale(mount.path))
             #expect(MountTable.current().mount(at: mount.path.utf8)?.type == "fuse.example")
-            #expect(Unmount.lazily(mount.path))
+            #expect(MountTable.unmountLazily(mount.path))
             #expect(!mount.isMounted)
         }
     }
@@ -234,7 +234,7 @@ private struct Nothing: FileSystem {
     func open(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }
     func part(of request: ReadRequest) -> FilePart? { nil }
     func read(_ request: ReadRequest, reply: DataReply) { reply.fail(.ENOSYS) }
-    func release(_ request: ReleaseRequest) {}
+    func release(_ inode: UInt64, handle: UInt64) {}
     func openDirectory(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }
     func readDirectory(_ request: ReadRequest, reply: DirectoryReply) { reply.fail(.ENOSYS) }
     func statistics(_ request: InodeRequest, reply: StatisticsReply) { reply.fail(.ENOSYS) }

@@ -24,17 +24,16 @@ final class Scratch: Sendable {
     var cache: String { path + "/cache" }
 }
 
-extension FileKey {
+extension PictureID {
     /// A key of which only the number matters.
     init(high: UInt64, low: UInt64) {
         self.init(
-            PictureID(
-                work: WorkID(rawValue: Int64(bitPattern: low)), page: Int(bitPattern: UInt(high)), rendition: .regular,
-                uploaded: 0))
+            work: WorkID(rawValue: Int64(bitPattern: low)), page: Int(bitPattern: UInt(high)), rendition: .regular,
+            uploaded: 0)
     }
 
     /// That number.
-    var low: UInt64 { UInt64(bitPattern: picture.work.rawValue) }
+    var low: UInt64 { UInt64(bitPattern: work.rawValue) }
 }
 
 /// Events in the order reported.
@@ -64,7 +63,7 @@ enum Sample {
     /// The file's name of a picture that was made by `jpeg`.
     static func stored(_ number: Int64, _ bytes: [UInt8]) -> StoredPicture {
         StoredPicture(
-            key: FileKey(picture(number, size: nil).id), length: Int64(bytes.count), hash: XXH3.hash(bytes))
+            key: picture(number, size: nil).id, length: Int64(bytes.count), hash: XXH3.hash(bytes))
     }
 
     static func picture(_ number: Int64, size: Int64?, fileExtension: String = "jpg") -> PictureRequest {
@@ -99,7 +98,7 @@ final class Bench: Sendable {
             timeout: .seconds(30), networkTimeout: .seconds(15), now: { 1_700_000_000 })
         configuration.hasTimer = false
         configuration.tier = tier
-        configuration.isPlaceholder = { $0.hasPrefix("limit_") }
+        configuration.placeholder = "limit_"
         let clock = clock
         configuration.monotonicNow = { clock.now }
         let events = events
@@ -116,7 +115,7 @@ final class Bench: Sendable {
 
     /// The file of a stored picture.
     func file(of picture: PictureRequest) -> String {
-        let key = FileKey(picture.id)
+        let key = picture.id
         return cache.core.withLock { $0.index.picture(key) }.map { cache.core.store.path(of: $0) } ?? ""
     }
 
@@ -201,7 +200,7 @@ extension Waiter {
 
     private static func waiter(_ need: Need, _ id: UInt64) -> Waiter {
         Waiter(
-            need: need, handle: nil, deadline: .now + .seconds(30), wait: Wait(id: id, key: FileKey(high: 0, low: 1)))
+            need: need, handle: nil, deadline: .now + .seconds(30), wait: Wait(id: id, key: PictureID(high: 0, low: 1)))
     }
 }
 
@@ -210,7 +209,7 @@ extension PictureBytes {
     var content: [UInt8] {
         guard case .file(let file, let offset, let count, _) = self else { return [] }
         let bytes = try? file.use { descriptor throws(SystemError) in
-            try FileBytes.read(descriptor, at: offset, count: count)
+            try Files.read(descriptor, at: offset, count: count)
         }
         return bytes ?? []
     }

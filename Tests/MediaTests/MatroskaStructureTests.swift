@@ -47,9 +47,9 @@ import Testing
             let delay = index % 7 == 0 ? 5000 : 400
             return (size: Int64(1 + index * index * 3), delay: delay)
         }
-        let layout = try Matroska.Layout(width: 640, height: 480, frames: frames)
+        let layout = try FilmLayout(width: 640, height: 480, frames: frames)
         let bytes = layout.layout.flatMap { piece -> [UInt8] in
-            if case .literal(let bytes) = piece { return bytes }
+            if case .literal(let bytes) = piece { return Array(bytes) }
             return Array(repeating: 0, count: Int(piece.length))
         }
         let all = try elements(bytes, bytes.indices)
@@ -98,7 +98,7 @@ import Testing
     /// Only an animation whose frames are all shown equally long has a rate.
     @Test func theRateIsToldOnlyIfThereIsOne() throws {
         func rates(_ delays: [Int]) throws -> Int {
-            let layout = try Matroska.Layout(width: 1, height: 1, frames: delays.map { (0x10, $0) })
+            let layout = try FilmLayout(width: 1, height: 1, frames: delays.map { (0x10, $0) })
             guard case .literal(let front) = layout.layout[0] else { return -1 }
             return front.ranges(of: [0x23, 0xE3, 0x83]).count
         }

@@ -5,11 +5,11 @@ import Testing
 
 @Suite struct MatroskaTests {
     /// The whole file, whose frames are of recognizable bytes.
-    private func file(_ layout: Matroska.Layout) -> [UInt8] {
+    private func file(_ layout: FilmLayout) -> [UInt8] {
         layout.layout.flatMap { piece -> [UInt8] in
             switch piece {
-            case .literal(let bytes): bytes
-            case .frame(let index, let size): frame(index, size)
+            case .literal(let bytes): Array(bytes)
+            case .frame(let index, let range): frame(index, range.upperBound)
             }
         }
     }
@@ -20,7 +20,7 @@ import Testing
 
     @Test func everyRangeIsTheSliceOfTheWhole() throws {
         let sizes: [Int64] = [1, 40, 7]
-        let layout = try Matroska.Layout(
+        let layout = try FilmLayout(
             width: 4, height: 3, frames: zip(sizes, [70, 6000, 0]).map { ($0, $1) }, title: "題")
         let whole = file(layout)
         #expect(Int64(whole.count) == layout.length)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func rangesOutsideAreCut() throws {
-        let layout = try Matroska.Layout(width: 4, height: 3, frames: [(5, 70), (6, 70)])
+        let layout = try FilmLayout(width: 4, height: 3, frames: [(5, 70), (6, 70)])
         let end = layout.length
         #expect(layout.pieces(covering: end..<end + 10).isEmpty)
         #expect(layout.pieces(covering: 5..<5).isEmpty)
@@ -51,14 +51,14 @@ import Testing
 
     @Test func theBytesFollowFromTheDescriptionAlone() throws {
         let frames: [(size: Int64, delay: Int)] = (0..<300).map { (Int64(100 + $0), 40 + $0 % 3) }
-        let one = try Matroska.Layout(width: 600, height: 600, frames: frames, title: "a")
-        #expect(try Matroska.Layout(width: 600, height: 600, frames: frames, title: "a") == one)
-        #expect(try Matroska.Layout(width: 600, height: 601, frames: frames, title: "a") != one)
+        let one = try FilmLayout(width: 600, height: 600, frames: frames, title: "a")
+        #expect(try FilmLayout(width: 600, height: 600, frames: frames, title: "a") == one)
+        #expect(try FilmLayout(width: 600, height: 601, frames: frames, title: "a") != one)
     }
 
     @Test func hugeFramesAreLaidOut() throws {
         let size: Int64 = 0xffff_ffff
-        let layout = try Matroska.Layout(
+        let layout = try FilmLayout(
             width: 1, height: 1, frames: Array(repeating: (size, 600_000), count: FrameLimits.count))
         #expect(layout.length > size * Int64(FrameLimits.count))
         #expect(layout.pieces(covering: layout.length - 1..<layout.length).count == 1)
@@ -66,7 +66,7 @@ import Testing
 
     @Test func whatNoFileCanHoldIsRefused() {
         func refused(_ width: Int, _ height: Int, _ frames: [(size: Int64, delay: Int)]) -> Bool {
-            (try? Matroska.Layout(width: width, height: height, frames: frames)) == nil
+            (try? FilmLayout(width: width, height: height, frames: frames)) == nil
         }
         #expect(!refused(1, 65_535, [(1, 1)]))
         #expect(refused(0, 1, [(1, 1)]))

@@ -21,21 +21,21 @@ import Testing
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
             let descriptor = open("\(path)/file", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             defer { close(descriptor) }
-            #expect(FileBytes.write(bytes, to: descriptor))
-            #expect(try FileBytes.read("\(path)/file", upTo: .max) == bytes)
-            #expect(try FileBytes.read("\(path)/file", upTo: count / 2) == Array(bytes.prefix(count / 2)))
+            #expect(Files.write(bytes, to: descriptor))
+            #expect(try Files.read("\(path)/file", upTo: .max) == bytes)
+            #expect(try Files.read("\(path)/file", upTo: count / 2) == Array(bytes.prefix(count / 2)))
             #expect(lseek(descriptor, off_t(count / 3), SEEK_SET) == off_t(count / 3))
-            #expect(try FileBytes.read(descriptor, upTo: .max) == Array(bytes[(count / 3)...]))
+            #expect(try Files.read(descriptor, upTo: .max) == Array(bytes[(count / 3)...]))
         }
     }
 
     @Test func errorsAreThoseOfTheCalls() throws {
         try inDirectory { path throws in
-            #expect(throws: SystemError(code: ENOENT)) { try FileBytes.read("\(path)/none", upTo: 1) }
-            #expect(throws: SystemError(code: EISDIR)) { try FileBytes.read(path, upTo: 1) }
+            #expect(throws: SystemError(code: ENOENT)) { try Files.read("\(path)/none", upTo: 1) }
+            #expect(throws: SystemError(code: EISDIR)) { try Files.read(path, upTo: 1) }
             #expect(throws: SystemError(code: ENOENT)) { try Directory.entries(at: "\(path)/none") }
             #expect(throws: SystemError(code: EBADF)) { try Directory.entries(of: -1) }
-            #expect(!FileBytes.write([1], to: -1))
+            #expect(!Files.write([1], to: -1))
             #expect(SystemError(code: ENOENT).text == "No such file or directory")
         }
     }

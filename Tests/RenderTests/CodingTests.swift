@@ -24,7 +24,7 @@ import Testing
     }
 
     static var answers: [(RenderAnswer, RenderJob)] {
-        let layout: [FilmLayout.Piece] = [.literal([1, 2]), .frame(index: 1, size: 10), .literal([3])]
+        let layout: [FilmLayout.Piece] = [.literal([1, 2]), .frame(index: 1, range: 0..<10), .literal([3])]
         let film = Film(pieces: layout, frames: [5..<9, 20..<30], archive: 1000)
         return [
             (.files([[1], []]), jobs[0]), (.files([]), jobs[1]), (.files([[1, 2, 3]]), jobs[3]),
@@ -55,17 +55,17 @@ import Testing
     }
 
     @Test func aFilmLiesWithinItsArchive() {
-        let pieces: [FilmLayout.Piece] = [.frame(index: 0, size: 10)]
+        let pieces: [FilmLayout.Piece] = [.frame(index: 0, range: 0..<10)]
         #expect(Film(pieces: pieces, frames: [0..<10], archive: 10)?.layout.length == 10)
         #expect(Film(pieces: pieces, frames: [0..<10], archive: 9) == nil)
         #expect(Film(pieces: pieces, frames: [-1..<9], archive: 10) == nil)
         #expect(Film(pieces: pieces, frames: [0..<9], archive: 10) == nil)
-        #expect(Film(pieces: [.frame(index: 1, size: 10)], frames: [0..<10], archive: 10) == nil)
-        #expect(Film(pieces: [.frame(index: -1, size: 10)], frames: [0..<10], archive: 10) == nil)
+        #expect(Film(pieces: [.frame(index: 1, range: 0..<10)], frames: [0..<10], archive: 10) == nil)
+        #expect(Film(pieces: [.frame(index: -1, range: 0..<10)], frames: [0..<10], archive: 10) == nil)
         #expect(Film(pieces: [], frames: [], archive: 10) == nil)
         #expect(Film(pieces: pieces, frames: [0..<10], archive: .max) == nil)
         let long = [UInt8](repeating: 0, count: Film.longestLiterals + 1)
-        #expect(Film(pieces: [.literal(long)], frames: [0..<10], archive: 10) == nil)
+        #expect(Film(pieces: [.literal(long[...])], frames: [0..<10], archive: 10) == nil)
     }
 
     /// Whatever bytes come: a job, an answer or none, and no end of the program.

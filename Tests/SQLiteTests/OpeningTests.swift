@@ -6,8 +6,8 @@ import Testing
 @Suite struct OpeningTests {
     let directory = TemporaryDirectory()
     var path: String { directory.path + "/a.sqlite" }
-    let first = Migration("first", "CREATE TABLE t(a); INSERT INTO t VALUES(1)")
-    let second = Migration("second", "CREATE TABLE u(a)")
+    let first = ("first", "CREATE TABLE t(a); INSERT INTO t VALUES(1)")
+    let second = ("second", "CREATE TABLE u(a)")
 
     @Test func migrationsRunOnceAndInOrder() throws {
         let one = try Connection.openOrSetAside(path: path, migrations: [first])
@@ -21,7 +21,7 @@ import Testing
 
     @Test func aBrokenMigrationLeavesNothing() throws {
         let connection = try Connection(path: path)
-        let broken = Migration("broken", "CREATE TABLE v(a); NONSENSE")
+        let broken = ("broken", "CREATE TABLE v(a); NONSENSE")
         #expect(throws: DatabaseError.self) { try connection.migrate([first, broken]) }
         #expect(try connection.first("SELECT count(*) FROM sqlite_schema WHERE name IN ('t', 'v')") { $0.int(0) } == 0)
     }
@@ -68,8 +68,8 @@ import Testing
         let (other, sub) = (directory.path + "/other", directory.path + "/sub")
         defer { unlink(sub) }
         symlink(other, path)
-        for access in [Connection.Access.readWrite, .readOnly] {
-            let error = #expect(throws: DatabaseError.self) { try Connection(path: path, access: access) }
+        for isReadOnly in [false, true] {
+            let error = #expect(throws: DatabaseError.self) { try Connection(path: path, isReadOnly: isReadOnly) }
             #expect(error?.code.primary == .cannotOpen && error?.message.contains("is a link") == true)
         }
         #expect(directory.names == ["a.sqlite"])

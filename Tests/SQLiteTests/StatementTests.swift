@@ -15,7 +15,7 @@ import Testing
         let text = "é\0e\u{301}🎨"
         let blob: [UInt8] = [0, 255, 0]
         try connection.run("INSERT INTO t VALUES(?, ?, ?)", .integer(Int64.min), .text(text), .blob(blob))
-        try connection.run("INSERT INTO t VALUES(?, ?, ?)", nil, "", .blob([]))
+        try connection.run("INSERT INTO t VALUES(?, ?, ?)", .null, .text(""), .blob([]))
         var rows = 0
         try connection.rows("SELECT a, b, c FROM t ORDER BY rowid") { row in
             rows += 1
@@ -34,7 +34,7 @@ import Testing
 
     @Test func statementsAreKeptAndForgetTheirValues() throws {
         let insert = try connection.statement("INSERT INTO t(a, b) VALUES(?, ?)")
-        try insert.bind([1, "x"])
+        try insert.bind([.integer(1), .text("x")])
         #expect(try insert.step() == false)
         let again = try connection.statement("INSERT INTO t(a, b) VALUES(?, ?)")
         #expect(again === insert)
@@ -44,12 +44,12 @@ import Testing
 
     @Test func errorsNameTheStatementNotItsValues() throws {
         let error = #expect(throws: DatabaseError.self) {
-            try connection.run("INSERT INTO nowhere VALUES(?)", "secret")
+            try connection.run("INSERT INTO nowhere VALUES(?)", .text("secret"))
         }
         #expect(error?.code.primary.rawValue == SQLITE_ERROR)
         #expect(error?.sql == "INSERT INTO nowhere VALUES(?)")
         #expect(error?.description.contains("secret") == false)
-        let range = #expect(throws: DatabaseError.self) { try connection.run("SELECT ?", 1, 2) }
+        let range = #expect(throws: DatabaseError.self) { try connection.run("SELECT ?", .integer(1), .integer(2)) }
         #expect(range?.code.rawValue == SQLITE_RANGE)
         #expect(throws: DatabaseError.self) { try connection.run("  ") }
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(try connection.first("PRAGMA journal_mode") { $0.text(0) } == "wal")
         #expect(try connection.first("PRAGMA foreign_keys") { $0.int(0) } == 1)
         let error = #expect(throws: DatabaseError.self) {
-            try Connection(path: directory.path + "/none", access: .readOnly)
+            try Connection(path: directory.path + "/none", isReadOnly: true)
         }
         #expect(error?.code.primary == .cannotOpen)
     }

@@ -3,8 +3,8 @@ import System
 
 /// The tables of the catalog; migrations are only appended.
 enum Schema {
-    static let migrations = [
-        Migration(
+    static let migrations: [Migration] = [
+        (
             "listings, entries, works, sizes, newest days",
             """
             -- One row a directory. `next_page` is the page to append next, `remaining` an author's works not yet asked for
@@ -32,8 +32,9 @@ enum Schema {
                 size INTEGER NOT NULL CHECK(size > 0), PRIMARY KEY(work, page, rendition, uploaded)
             ) STRICT, WITHOUT ROWID;
             CREATE TABLE newest(mode TEXT PRIMARY KEY, day INTEGER NOT NULL, asked INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-            """),
-        Migration(
+            """
+        ),
+        (
             "pages and renditions of entries, texts, recent pictures",
             """
             -- The page of an entry, and its rendition where it is not the mount's.
@@ -51,19 +52,22 @@ enum Schema {
             -- What was read last: the path below the mount point, and its place in the order of reading, which no
             -- clock tells: many are read in one second, and clocks are set back.
             CREATE TABLE recent(place INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, opened INTEGER NOT NULL) STRICT;
-            """),
-        Migration(
+            """
+        ),
+        (
             "origins of works",
             """
             -- The page elsewhere that the service names as a work's source.
             ALTER TABLE works ADD COLUMN origin TEXT;
-            """),
-        Migration(
+            """
+        ),
+        (
             "series of works",
             """
             -- The number of the author's series that contains a work; null if nobody named one.
             ALTER TABLE works ADD COLUMN series INTEGER;
-            """),
+            """
+        ),
     ]
 
     /// U+001F, which no tag contains; it is removed from any tag that does.

@@ -74,11 +74,11 @@ import System
         case .bytes(let bytes):
             return sendBytes(bytes)
         case .file(let descriptor, let offset, let count):
-            return unsafe FileAnswer.send(descriptor, offset: offset, count: count, to: request)
+            return unsafe Self.send(descriptor, offset: offset, count: count, to: request)
         case .directory:
             preconditionFailure("The kernel's entries are packed as bytes")
-        case .statistics(let statistics):
-            var status = statvfs(statistics)
+        case .statistics(let blocks, let freeBlocks, let longestName):
+            var status = statvfs(blocks: blocks, freeBlocks: freeBlocks, longestName: longestName)
             return unsafe fuse_reply_statfs(request, &status)
         case .extendedAttribute(let value):
             guard size > 0 else { return unsafe fuse_reply_xattr(request, value.count) }
@@ -89,6 +89,28 @@ import System
             guard output.count <= size else { return unsafe fuse_reply_err(request, EIO) }
             return unsafe output.withUnsafeBytes { unsafe fuse_reply_ioctl(request, result, $0.baseAddress, $0.count) }
         }
+    }
+
+    /// Sends all bytes of a part of a file on the calling thread, or EIO if the file has fewer: the kernel would fill missing bytes at the end with zeros.
+    ///
+    /// - Returns: 0, or -errno if the kernel no longer waits for the answer.
+    static func send(_ descriptor: Int32, offset: Int64, count: Int, to request: fuse_req_t) -> Int32 {
+        // Up to this size a copy through memory costs less than setting up a splice.
+        if count <= Int(RANKFS_COPY_LIMIT) {
+            return unsafe rankfs_reply_copy(request, descriptor, off_t(offset), count)
+        }
+        // libfuse would splice the existing bytes and send a short answer.
+        guard let status = fileStatus(open: descriptor), status.st_size >= offset + Int64(count) else {
+            return unsafe fuse_reply_err(request, EIO)
+        }
+        var vector = fuse_bufvec()
+        vector.count = 1
+        unsafe vector.buf.size = count
+        unsafe vector.buf.flags = fuse_buf_flags(rawValue: FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
+        unsafe vector.buf.fd = descriptor
+        unsafe vector.buf.pos = off_t(offset)
+        // No FUSE_BUF_SPLICE_MOVE: moving would take the pages out of the file's own page cache.
+        return unsafe fuse_reply_data(request, &vector, fuse_buf_copy_flags(rawValue: 0))
     }
 
     private func sendBytes(_ bytes: [UInt8]) -> Int32 {
@@ -116,31 +138,6 @@ package struct FilePart: Sendable {
         self.descriptor = descriptor
         self.offset = offset
         self.count = count
-    }
-}
-
-/// Sends parts of files as answers to reads, on the calling thread.
-enum FileAnswer {
-    /// Sends all the bytes, or EIO if the file has fewer: the kernel would fill missing bytes at the end with zeros.
-    ///
-    /// - Returns: 0, or -errno if the kernel no longer waits for the answer.
-    static func send(_ descriptor: Int32, offset: Int64, count: Int, to request: fuse_req_t) -> Int32 {
-        // Up to this size a copy through memory costs less than setting up a splice.
-        if count <= Int(RANKFS_COPY_LIMIT) {
-            return unsafe rankfs_reply_copy(request, descriptor, off_t(offset), count)
-        }
-        // libfuse would splice the existing bytes and send a short answer.
-        guard let status = fileStatus(open: descriptor), status.st_size >= offset + Int64(count) else {
-            return unsafe fuse_reply_err(request, EIO)
-        }
-        var vector = fuse_bufvec()
-        vector.count = 1
-        unsafe vector.buf.size = count
-        unsafe vector.buf.flags = fuse_buf_flags(rawValue: FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
-        unsafe vector.buf.fd = descriptor
-        unsafe vector.buf.pos = off_t(offset)
-        // No FUSE_BUF_SPLICE_MOVE: moving would take the pages out of the file's own page cache.
-        return unsafe fuse_reply_data(request, &vector, fuse_buf_copy_flags(rawValue: 0))
     }
 }
 

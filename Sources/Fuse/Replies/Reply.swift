@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// The right to answer one request, once.
@@ -140,8 +141,8 @@ package final class DataReply: Reply, @unchecked Sendable {
 /// Answers statfs.
 package final class StatisticsReply: Reply, @unchecked Sendable {
     /// Answers with the figures of the file system.
-    package func statistics(_ statistics: Statistics) {
-        request.answer(.statistics(statistics))
+    package func statistics(blocks: UInt64, freeBlocks: UInt64, longestName: UInt32) {
+        request.answer(.statistics(blocks: blocks, freeBlocks: freeBlocks, longestName: longestName))
     }
 }
 
@@ -219,4 +220,343 @@ package protocol DirectoryPacker {
     mutating func add(
         _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
     ) -> Bool
+}
+
+// MARK: - Pending requests
+
+/// A request that gets exactly one answer: a ``Reply`` holds it, and interrupts and deadlines act on it.
+///
+/// ## Concurrency
+///
+/// Any thread may call. Answers are delivered and tasks are cancelled outside the lock, because both run foreign code. The task
+/// holds the reply and the reply holds this object; the cycle ends with the task.
+package final class PendingRequest: Sendable {
+    private struct State {
+        var phase = ReplyPhase.waiting
+        /// Whether the deadline runs and the kernel's interrupts arrive.
+        var isParked = false
+        var task: Task<Void, Never>?
+    }
+
+    /// The queue on which interrupts take effect.
+    ///
+    /// libfuse reports them under its lock on the request, and cancelling may run code that answers, which takes the same lock.
+    private static let interruptions = DispatchQueue(label: "fuse.interrupt")
+
+    private let state = Mutex(State())
+    private let destination: any AnswerDestination
+    private let waiting: WaitingRequests?
+    /// The read of this request, if its failure is to be remembered.
+    private let read: ReadRequest?
+
+    package init(destination: any AnswerDestination, waiting: WaitingRequests?, read: ReadRequest? = nil) {
+        self.destination = destination
+        self.waiting = waiting
+        self.read = read
+    }
+
+    /// Answers for the owner; false if the request had an answer already and this one was not sent.
+    @discardableResult
+    func answer(_ answer: Answer) -> Bool {
+        conclude(with: answer) { $0.answer() }
+    }
+
+    /// Answers only if there is no answer yet: the reply was dropped, or its work threw.
+    func settle(_ errno: Errno) {
+        conclude(with: .failure(errno)) { $0.end(.answered) }
+    }
+
+    /// Answers in the owner's place and cancels the work.
+    func overtake(_ errno: Errno) {
+        conclude(with: .failure(errno)) { $0.end(.overtaken) }
+        let task = state.withLock { state in
+            defer { state.task = nil }
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// Handles libfuse's interrupt callback: returns at once, and another thread answers EINTR.
+    func interrupt() {
+        Self.interruptions.async { self.overtake(.EINTR) }
+    }
+
+    /// Starts the deadline and the delivery of interrupts, once; for requests that are not answered at once.
+    func park() {
+        let isNew = state.withLock { state in
+            guard state.phase == .waiting, !state.isParked else { return false }
+            state.isParked = true
+            // Under the lock: libfuse's request exists as long as it has no answer.
+            destination.watchInterrupts(of: self)
+            return true
+        }
+        guard isNew else { return }
+        guard waiting?.add(self) ?? true else { return overtake(.EINTR) }
+        // The answer may have come between the two steps, before there was an entry to remove.
+        if state.withLock({ $0.phase != .waiting }) {
+            waiting?.remove(self)
+        }
+    }
+
+    /// Keeps the task that works on the answer, in order to cancel it.
+    func keep(_ task: Task<Void, Never>) {
+        let isLate = state.withLock { state in
+            if state.phase == .waiting { state.task = task }
+            return state.phase == .overtaken
+        }
+        if isLate { task.cancel() }
+    }
+
+    @discardableResult
+    private func conclude(with answer: Answer, _ decide: (inout ReplyPhase) -> Bool?) -> Bool {
+        let (delivers, wasParked) = state.withLock { state in
+            let delivers = decide(&state.phase)
+            if state.phase == .answered { state.task = nil }
+            return (delivers, state.isParked)
+        }
+        guard let delivers else {
+            preconditionFailure("A request was answered twice; the second answer was \(answer)")
+        }
+        guard delivers else { return false }
+        if wasParked {
+            waiting?.remove(self)
+            destination.unwatchInterrupts(of: self)
+            if let read, case .failure(let error) = answer { waiting?.remember(error, of: read) }
+        }
+        return destination.deliver(answer)
+    }
+}
+
+/// The receiver of an answer: the kernel, or a test.
+package protocol AnswerDestination: Sendable {
+    /// Sends the answer; false if it can no longer arrive.
+    func deliver(_ answer: Answer) -> Bool
+
+    /// Starts the delivery of the kernel's interrupts to `request`; must not call `request` before returning.
+    func watchInterrupts(of request: PendingRequest)
+
+    /// Waits for an interrupt that is being reported, and ends the delivery of interrupts.
+    func unwatchInterrupts(of request: PendingRequest)
+}
+
+// MARK: - Reply phase
+
+/// The phase of a reply, which decides that the kernel gets exactly one answer, and which one.
+///
+/// The owner of the reply answers once. An interrupt, the hard deadline or the end of the session may overtake the owner. The
+/// owner does not know this and still answers once; that answer is discarded.
+enum ReplyPhase: Equatable {
+    case waiting
+    case overtaken
+    case answered
+
+    /// Takes an answer of the owner.
+    ///
+    /// - Returns: Whether it is sent to the kernel; false if the request has been answered in the owner's place, which can happen at
+    ///   any time; nil if the owner answered twice, a mistake in the file system.
+    mutating func answer() -> Bool? {
+        guard self != .answered else { return nil }
+        defer { self = .answered }
+        return self == .waiting
+    }
+
+    /// Takes an answer in the owner's place: `overtaken` if the owner will still answer, `answered` if it is gone or its work threw.
+    ///
+    /// - Returns: Whether the answer is sent to the kernel.
+    mutating func end(_ phase: ReplyPhase) -> Bool? {
+        guard self == .waiting else { return false }
+        self = phase
+        return true
+    }
+}
+
+// MARK: - Deadlines
+
+/// The requests that wait for an answer, and the hard deadline of each.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The timer fires on a Dispatch queue of its own, never on Swift's cooperative pool: that pool has as many
+/// threads as CPUs, and a deadline must take effect even when all of them are blocked.
+package final class WaitingRequests: Sendable {
+    /// The requests, and whether the timer is set and the session has ended.
+    ///
+    /// Requests share one deadline, so the timer is set for the oldest request and set again when it fires: a request that is
+    /// answered in time costs one insertion and one removal, and no timer of its own.
+    private struct State {
+        var requests: [ObjectIdentifier: (request: PendingRequest, deadline: Duration)] = [:]
+        var timerIsSet = false
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    private let failedReads = Mutex(FailedReads())
+    /// Whether any failed read is remembered: this is rare, and every read checks it.
+    private let hasFailedReads = Atomic(false)
+    private let deadline: Duration
+    private let timer: any DeadlineTimer
+
+    /// Creates a table that answers its requests with ETIMEDOUT after `deadline`.
+    package init(deadline: Duration, timer: any DeadlineTimer = DispatchDeadlineTimer()) {
+        self.deadline = deadline
+        self.timer = timer
+    }
+
+    /// The number of requests that wait for an answer.
+    package var count: Int { state.withLock { $0.requests.count } }
+
+    /// Answers every waiting request with EINTR, and from now on every request that would wait.
+    package func stop() {
+        let requests = state.withLock { state in
+            state.isStopped = true
+            defer { state.requests = [:] }
+            return state.requests.values.map(\.request)
+        }
+        for request in requests { request.overtake(.EINTR) }
+    }
+
+    /// Remembers a read that failed after a wait, because the kernel repeats it at once.
+    ///
+    /// An interrupt concerns one reader only and is not remembered.
+    func remember(_ error: Errno, of read: ReadRequest) {
+        guard error != .EINTR else { return }
+        failedReads.withLock { failures in
+            failures.remember(error, of: read, at: timer.now)
+            hasFailedReads.store(true, ordering: .releasing)
+        }
+    }
+
+    /// Forgets the failed reads of an inode that is opened.
+    func forgetFailures(of inode: UInt64) {
+        guard hasFailedReads.load(ordering: .acquiring) else { return }
+        failedReads.withLock { $0.forget(inode) }
+    }
+
+    /// The error of a read that has just failed after a wait; nil if there is none.
+    func rememberedError(for read: ReadRequest) -> Errno? {
+        guard hasFailedReads.load(ordering: .acquiring) else { return nil }
+        return failedReads.withLock { failures in
+            let now = timer.now
+            failures.expire(at: now)
+            hasFailedReads.store(!failures.isEmpty, ordering: .releasing)
+            return failures.error(for: read, at: now)
+        }
+    }
+
+    /// Starts the deadline of a request; false if the session has been stopped.
+    func add(_ request: PendingRequest) -> Bool {
+        let until = timer.now + deadline
+        let (isOpen, setsTimer) = state.withLock { state in
+            guard !state.isStopped else { return (false, false) }
+            state.requests[ObjectIdentifier(request)] = (request, until)
+            defer { state.timerIsSet = true }
+            return (true, !state.timerIsSet)
+        }
+        if setsTimer { setTimer(at: until) }
+        return isOpen
+    }
+
+    /// Ends the deadline of a request that was answered.
+    func remove(_ request: PendingRequest) {
+        state.withLock { $0.requests[ObjectIdentifier(request)] = nil }
+    }
+
+    private func setTimer(at time: Duration) {
+        timer.fire(at: time) { [weak self] in self?.expire() }
+    }
+
+    private func expire() {
+        let now = timer.now
+        let (expired, next) = state.withLock { state in
+            let expired = state.requests.filter { $0.value.deadline <= now }
+            for key in expired.keys { state.requests[key] = nil }
+            let next = state.requests.values.map(\.deadline).min()
+            state.timerIsSet = next != nil
+            return (expired.values.map(\.request), next)
+        }
+        for request in expired { request.overtake(.ETIMEDOUT) }
+        if let next { setTimer(at: next) }
+    }
+}
+
+/// The clock of deadlines; tests use a clock that they advance by hand.
+package protocol DeadlineTimer: Sendable {
+    /// The time since a fixed moment; it stands still while the machine is suspended.
+    var now: Duration { get }
+
+    /// Calls `action` once at or after `time`, on a thread that may block.
+    func fire(at time: Duration, _ action: @escaping @Sendable () -> Void)
+}
+
+/// The machine's own clock, on a Dispatch queue.
+package struct DispatchDeadlineTimer: DeadlineTimer {
+    private let queue = DispatchQueue(label: "fuse.deadline")
+
+    /// Creates a timer with a queue of its own.
+    package init() {}
+
+    package var now: Duration {
+        .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
+    }
+
+    package func fire(at time: Duration, _ action: @escaping @Sendable () -> Void) {
+        let wait = time - now
+        let nanoseconds = wait.components.seconds * 1_000_000_000 + wait.components.attoseconds / 1_000_000_000
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0))), execute: action)
+    }
+}
+
+// MARK: - Failed reads
+
+/// Reads that failed after a wait, remembered for the moment in which the kernel repeats them.
+///
+/// When a read through the page cache fails, the kernel at once requests its first page alone (the first request was read-ahead,
+/// and the kernel ignores its error), and then the pages of other readers that waited for the same ones. Without this memory, the
+/// reader of a silent file would wait for twice the deadline, and a second reader for four times the deadline.
+struct FailedReads {
+    private struct Failure {
+        var range: Range<Int64>
+        var error: Errno
+        var until: Duration
+    }
+
+    /// How long a failure is remembered: the kernel repeats a read within microseconds, a user after seconds.
+    static let memory = Duration.milliseconds(100)
+    /// The maximum number of remembered inodes; beyond it all are dropped, and some reads wait twice.
+    static let most = 1000
+
+    private var failures: [UInt64: Failure] = [:]
+
+    /// Whether no failure is remembered.
+    var isEmpty: Bool { failures.isEmpty }
+
+    /// Remembers that a read failed.
+    mutating func remember(_ error: Errno, of read: ReadRequest, at now: Duration) {
+        expire(at: now)
+        if failures.count >= Self.most {
+            failures = [:]
+        }
+        var range = read.offset..<read.offset + Int64(read.size)
+        if let earlier = failures[read.inode]?.range, earlier.overlaps(range) {
+            range = min(earlier.lowerBound, range.lowerBound)..<max(earlier.upperBound, range.upperBound)
+        }
+        failures[read.inode] = Failure(range: range, error: error, until: now + Self.memory)
+    }
+
+    /// Forgets the failures of an inode: a process that opens the inode now repeats no read.
+    mutating func forget(_ inode: UInt64) {
+        failures[inode] = nil
+    }
+
+    /// Forgets the expired failures.
+    mutating func expire(at now: Duration) {
+        failures = failures.filter { $0.value.until > now }
+    }
+
+    /// The error for a read of bytes that have just failed; nil if there is none.
+    func error(for read: ReadRequest, at now: Duration) -> Errno? {
+        guard let failure = failures[read.inode], failure.until > now, failure.range.contains(read.offset)
+        else { return nil }
+        return failure.error
+    }
 }

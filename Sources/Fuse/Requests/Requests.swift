@@ -44,12 +44,6 @@ package struct ReadRequest: Sendable {
     package var isForPages = false
 }
 
-/// The notification of the last close of a handle.
-package struct ReleaseRequest: Sendable {
-    package var inode: UInt64
-    package var handle: UInt64
-}
-
 /// A request for an extended attribute of an inode; `name` is empty for a list.
 package struct ExtendedAttributeRequest: Sendable {
     package var inode: UInt64
@@ -104,22 +98,6 @@ package struct Attributes: Hashable, Sendable {
     }
 }
 
-/// The figures that statvfs(3) reports, in blocks of 4 KiB.
-///
-/// Inodes are not counted. Directories are created by lookups, so there is no total, and df(1) and monitors report a file system
-/// with used inodes and no free inodes as full.
-package struct Statistics: Hashable, Sendable {
-    package var blocks: UInt64
-    package var freeBlocks: UInt64
-    package var longestName: UInt32
-
-    package init(blocks: UInt64, freeBlocks: UInt64, longestName: UInt32) {
-        self.blocks = blocks
-        self.freeBlocks = freeBlocks
-        self.longestName = longestName
-    }
-}
-
 // MARK: - Answer
 
 /// The answer to a request, as a value: tests examine it in place of a mount.
@@ -142,8 +120,11 @@ package enum Answer: Hashable, Sendable {
     case file(descriptor: Int32, offset: Int64, count: Int)
     /// The answer to readdir and readdirplus: the entries that fit.
     case directory([DirectoryEntry])
-    /// The answer to statfs.
-    case statistics(Statistics)
+    /// The answer to statfs: the figures that statvfs(3) reports, in blocks of 4 KiB.
+    ///
+    /// Inodes are not counted. Directories are created by lookups, so there is no total, and df(1) and monitors report a file
+    /// system with used inodes and no free inodes as full.
+    case statistics(blocks: UInt64, freeBlocks: UInt64, longestName: UInt32)
     /// The answer to getxattr and listxattr: the whole value, whatever size was requested.
     case extendedAttribute([UInt8])
     /// The answer to ioctl.
@@ -234,13 +215,13 @@ extension fuse_entry_param {
 
 extension statvfs {
     /// The record that statvfs(3) returns.
-    init(_ statistics: Statistics) {
+    init(blocks: UInt64, freeBlocks: UInt64, longestName: UInt32) {
         self.init()
         f_bsize = 4096
         f_frsize = 4096
-        f_blocks = fsblkcnt_t(statistics.blocks)
-        f_bfree = fsblkcnt_t(statistics.freeBlocks)
-        f_bavail = fsblkcnt_t(statistics.freeBlocks)
-        f_namemax = UInt(statistics.longestName)
+        f_blocks = fsblkcnt_t(blocks)
+        f_bfree = fsblkcnt_t(freeBlocks)
+        f_bavail = fsblkcnt_t(freeBlocks)
+        f_namemax = UInt(longestName)
     }
 }

@@ -81,11 +81,10 @@ struct MountFailure {
     var errno: Int32
 
     /// Returns the problem with the mount point itself, checked before libfuse is called; nil if there is none.
-    static func obstacle(at mountPoint: String) -> SystemError? {
+    static func obstacle(at mountPoint: String) -> String? {
         if let status = fileStatus(at: mountPoint) {
             guard status.st_mode.isDirectory else {
-                return SystemError(
-                    "The mount point \(mountPoint) is not a directory; name an empty directory.", code: 0)
+                return "The mount point \(mountPoint) is not a directory; name an empty directory."
             }
             return nil
         }
@@ -101,53 +100,44 @@ struct MountFailure {
             default:
                 "The mount point \(mountPoint) cannot be used (\(error)); choose another directory."
             }
-        return SystemError(message, code: 0)
+        return message
     }
 
-    /// The error for options that libfuse did not accept.
-    var ofOptions: SystemError {
+    /// The sentence about options that libfuse did not accept.
+    var ofOptions: String {
         let text = lines.joined(separator: " ")
         guard let start = text.firstRange(of: "unknown option(s): `") else {
-            return SystemError(
-                "libfuse did not accept the mount options\(quoted); see the options of mount.fuse3(8).", code: 0)
+            return "libfuse did not accept the mount options\(quoted); see the options of mount.fuse3(8)."
         }
         let options = text[start.upperBound...].prefix { $0 != "'" }.split(separator: " ").filter { $0 != "-o" }
-        return SystemError(
-            "Unknown mount option \(options.joined(separator: ", ")); see mount.fuse3(8) for those of libfuse.", code: 0
-        )
+        return "Unknown mount option \(options.joined(separator: ", ")); see mount.fuse3(8) for those of libfuse."
     }
 
-    /// The error for a mount that failed with valid options.
-    var ofMounting: SystemError {
+    /// The sentence about a mount that failed with valid options.
+    var ofMounting: String {
         let text = lines.joined(separator: "; ")
         if text.contains("device not found") || !Self.allows(F_OK, "/dev/fuse") {
-            return SystemError(
-                "/dev/fuse does not exist; load the kernel module with: modprobe fuse "
-                    + "(in a container: start it with --device /dev/fuse).", code: 0)
+            return "/dev/fuse does not exist; load the kernel module with: modprobe fuse "
+                + "(in a container: start it with --device /dev/fuse)."
         }
         if !Self.allows(R_OK | W_OK, "/dev/fuse") {
-            return SystemError(
-                "/dev/fuse may not be opened by this user; its permissions should be crw-rw-rw-.", code: 0)
+            return "/dev/fuse may not be opened by this user; its permissions should be crw-rw-rw-."
         }
         if geteuid() != 0, !Self.hasHelper {
-            return SystemError(
-                "fusermount3 is missing, without which only root can mount; install the package fuse3.", code: 0)
+            return "fusermount3 is missing, without which only root can mount; install the package fuse3."
         }
         if text.contains("user_allow_other") || (geteuid() != 0 && text.contains("allow_other")) {
-            return SystemError(
-                "allow_other is not allowed to users here; add the line user_allow_other to /etc/fuse.conf.", code: 0)
+            return "allow_other is not allowed to users here; add the line user_allow_other to /etc/fuse.conf."
         }
         let error = Errno(rawValue: errno)
         switch error {
         case .EBUSY:
-            return SystemError(
-                "\(mountPoint) is busy or mounted already; unmount it with: fusermount3 -u \(mountPoint)", code: 0)
+            return "\(mountPoint) is busy or mounted already; unmount it with: fusermount3 -u \(mountPoint)"
         case .EPERM, .EACCES:
-            return SystemError(
-                "Mounting on \(mountPoint) is not permitted\(quoted); the directory must belong to you, "
-                    + "and allow_other needs user_allow_other in /etc/fuse.conf.", code: 0)
+            return "Mounting on \(mountPoint) is not permitted\(quoted); the directory must belong to you, "
+                + "and allow_other needs user_allow_other in /etc/fuse.conf."
         default:
-            return SystemError("Mounting on \(mountPoint) failed\(quoted); `mount` and `dmesg` may tell more.", code: 0)
+            return "Mounting on \(mountPoint) failed\(quoted); `mount` and `dmesg` may tell more."
         }
     }
 

@@ -1,14 +1,13 @@
 internal import CFuse3
 import Glibc
 internal import System
-import Synchronization
 
 /// Completes libfuse's answer to the kernel's first request, INIT.
 ///
 /// libfuse before 3.17 agrees to FUSE_CAP_PARALLEL_DIROPS but never sends FUSE_PARALLEL_DIROPS (lib/fuse_lowlevel.c, do_init;
 /// fixed there by "Pass FUSE_PARALLEL_DIROPS to kernel"). The kernel then requests the names of a directory one at a time, and no
-/// signal interrupts a process that waits for its turn (fuse_lock_inode). So libfuse gets functions of this type for its access
-/// to `/dev/fuse` (fuse_session_custom_io(3)), which do the same as its own and add the missing flag.
+/// signal interrupts a process that waits for its turn (fuse_lock_inode). So libfuse gets functions for its access to `/dev/fuse`
+/// (`Operations.deviceAccess`), which do the same as its own and add the missing flag.
 ///
 /// The same functions add FUSE_DIRECT_IO_ALLOW_MMAP, which libfuse has no option to send: from Linux 6.6 on, files that go past
 /// the page cache may then be mapped as shared. libfuse's debug output shows its answer without both flags.
@@ -22,33 +21,6 @@ enum InitialAnswer {
     /// Whether the libfuse of this process leaves the flags out.
     static var needsCompletion: Bool {
         fuse_version() < firstCompleteVersion
-    }
-
-    /// Plain system calls on `/dev/fuse`, except for the answer to INIT.
-    ///
-    /// There is no function to splice requests in, because the requests of a read-only file system are small. libfuse cancels its
-    /// threads in `read`, so that function must not need any cleanup.
-    static func deviceAccess() -> fuse_custom_io {
-        var access = fuse_custom_io()
-        unsafe access.read = { device, buffer, size, _ in
-            unsafe read(device, buffer, size)
-        }
-        unsafe access.writev = { device, parts, count, userData in
-            if let userData = unsafe userData {
-                // The session keeps the dispatcher, as in Dispatcher.answersAtOnce.
-                unsafe Unmanaged<Dispatcher>.fromOpaque(userData)._withUnsafeGuaranteedRef { dispatcher in
-                    guard dispatcher.owesParallelDirectories.load(ordering: .relaxed) else { return }
-                    let answer = unsafe UnsafeMutableBufferPointer(start: parts, count: Int(count))
-                    guard unsafe InitialAnswer.complete(answer) else { return }
-                    dispatcher.owesParallelDirectories.store(false, ordering: .relaxed)
-                }
-            }
-            return unsafe writev(device, parts, count)
-        }
-        unsafe access.splice_send = { pipe, pipeOffset, device, deviceOffset, size, flags, _ in
-            unsafe rankfs_splice(pipe, pipeOffset, device, deviceOffset, size, flags)
-        }
-        return access
     }
 
     /// Adds the flags if this is the answer to INIT, and returns whether it was.

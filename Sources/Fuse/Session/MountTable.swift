@@ -116,27 +116,23 @@ package struct MountTable: Sendable {
         defer { close(descriptor) }
         var result: [UInt8] = []
         for _ in 0..<attempts {
-            result = (try? FileBytes.read(descriptor, upTo: .max)) ?? []
+            result = (try? Files.read(descriptor, upTo: .max)) ?? []
             // POLLPRI reports a change since the table was opened or last polled (proc_pid_mounts(5)).
             var state = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
             guard unsafe poll(&state, 1, 0) > 0, lseek(descriptor, 0, SEEK_SET) == 0 else { break }
         }
         return result
     }
-}
 
-// MARK: - Unmount
+    // MARK: - Unmounting
 
-/// Unmounts without libfuse's session: for a mount with a dead daemon, or one that cannot be closed in order.
-package enum Unmount {
     /// Detaches a mount at once and returns whether that succeeded; processes with open files of the mount keep them.
     ///
-    /// As root with umount2(2), otherwise with fusermount3(1), which lets users unmount their own mounts. Blocks until done.
+    /// For a mount with a dead daemon, or one that cannot be closed in order. As root with umount2(2), otherwise with
+    /// fusermount3(1), which lets users unmount their own mounts. Blocks until done.
     @discardableResult
-    package static func lazily(_ mountPoint: String) -> Bool {
-        if geteuid() == 0 {
-            return unsafe umount2(mountPoint, Int32(MNT_DETACH)) == 0
-        }
+    package static func unmountLazily(_ mountPoint: String) -> Bool {
+        if geteuid() == 0 { return unsafe umount2(mountPoint, Int32(MNT_DETACH)) == 0 }
         let words = ["fusermount3", "-u", "-q", "-z", "--", mountPoint]
         return (try? ChildProcess.run(words[0], words))?.status == 0
     }

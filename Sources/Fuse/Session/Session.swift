@@ -9,8 +9,9 @@ import Synchronization
 /// ## Concurrency
 ///
 /// ``run()`` blocks the calling thread; any thread may call everything else meanwhile. Signals are left to the program: none is
-/// handled here.
-package final class Session: Sendable {
+/// handled here. `@unchecked` for the pointer: libfuse's functions on a session do their own locking. It is destroyed once and
+/// last, and unmounted only when no other thread is in it.
+@safe package final class Session: @unchecked Sendable {
     private enum Phase {
         case mounted
         /// The thread is in the loop, and therefore exists.
@@ -26,7 +27,7 @@ package final class Session: Sendable {
     /// the process.
     private static let patience = DispatchTimeInterval.seconds(2)
 
-    private let handle: SessionHandle
+    private let session: OpaquePointer
     private let dispatcher: Dispatcher
     private let mountPoint: String
     private let mountsItself: Bool
@@ -35,26 +36,37 @@ package final class Session: Sendable {
     /// Whether the system has what this user needs to mount anything.
     package static var hasMeans: Bool { MountFailure.hasMeans }
 
+    /// The version of the libfuse library in use, for example `3.14.0`.
+    package static var libraryVersion: String {
+        unsafe fuse_pkgversion().map { unsafe String(cString: $0) } ?? "unknown"
+    }
+
     /// Mounts the file system.
     ///
     /// Throws a sentence with cause and remedy.
     package init(_ configuration: SessionConfiguration, fileSystem: any FileSystem) throws(SystemError) {
         let device = configuration.device
-        if device == nil, let obstacle = MountFailure.obstacle(at: configuration.mountPoint) { throw obstacle }
-        let dispatcher = Dispatcher(fileSystem: fileSystem, configuration: configuration)
+        if device == nil, let obstacle = MountFailure.obstacle(at: configuration.mountPoint) {
+            throw SystemError(obstacle, code: 0)
+        }
+        let dispatcher = Dispatcher(
+            fileSystem: fileSystem, deadline: configuration.deadline,
+            longestRead: SessionConfiguration.longestRead(in: configuration.options))
         let options = configuration.options + (configuration.debug ? ["debug"] : [])
-        let (created, complaints) = FuseLog.keepingLines { SessionHandle(options: options, dispatcher: dispatcher) }
-        guard let handle = created else {
-            throw MountFailure(mountPoint: configuration.mountPoint, lines: complaints, errno: 0).ofOptions
+        let (created, complaints) = unsafe FuseLog.keepingLines { unsafe Self.make(options: options, dispatcher) }
+        guard let session = unsafe created else {
+            throw SystemError(
+                MountFailure(mountPoint: configuration.mountPoint, lines: complaints, errno: 0).ofOptions, code: 0)
         }
         // libfuse uses this name for an existing mount.
         let target = device.map { "/dev/fd/\($0)" } ?? configuration.mountPoint
-        let (error, lines) = FuseLog.keepingLines { handle.mount(at: target) ? 0 : errno }
+        let (error, lines) = FuseLog.keepingLines { unsafe Self.mount(session, at: target) ? 0 : errno }
         guard error == 0 else {
-            handle.destroy(dispatcher: dispatcher)
-            throw MountFailure(mountPoint: configuration.mountPoint, lines: lines, errno: error).ofMounting
+            unsafe Self.destroy(session, dispatcher)
+            throw SystemError(
+                MountFailure(mountPoint: configuration.mountPoint, lines: lines, errno: error).ofMounting, code: 0)
         }
-        self.handle = handle
+        unsafe self.session = unsafe session
         self.dispatcher = dispatcher
         mountPoint = configuration.mountPoint
         mountsItself = device == nil
@@ -63,8 +75,8 @@ package final class Session: Sendable {
     deinit {
         // Mounted and never run: no thread is in the session.
         guard phase.withLock({ if case .mounted = $0 { true } else { false } }) else { return }
-        handle.unmount()
-        handle.destroy(dispatcher: dispatcher)
+        unsafe fuse_session_unmount(session)
+        unsafe Self.destroy(session, dispatcher)
     }
 
     /// Serves requests on libfuse's worker threads until the session is unmounted or stopped; can be called once.
@@ -80,7 +92,7 @@ package final class Session: Sendable {
             throw SystemError("A session can be run once; mount a new one.", code: 0)
         }
         Wakeup.prepareThread()
-        let result = handle.loop(workers: Self.workers)
+        let result = loop()
         end()
         // -ENODEV reports the unmount to a worker.
         if result < 0, result != -ENODEV {
@@ -94,7 +106,8 @@ package final class Session: Sendable {
     /// Any thread may call; not async-signal-safe. `run` performs the unmount shortly afterwards.
     package func stop() {
         dispatcher.waiting.stop()
-        enter { handle in handle.exit() }
+        // The loop ends at its next check, which comes between two requests and after an interrupt.
+        enter { unsafe fuse_session_exit(session) }
         wakeLoop()
     }
 
@@ -102,7 +115,7 @@ package final class Session: Sendable {
     ///
     /// Not for calls from a file-system method: the kernel may hold a lock until that method has answered.
     package func invalidate(inode: UInt64) {
-        enter { handle in handle.invalidate(inode: inode) }
+        enter { unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), 0, 0) }
     }
 
     /// Makes the kernel drop the attributes of an inode and keep its pages.
@@ -110,7 +123,8 @@ package final class Session: Sendable {
     /// This waits for no page. To drop pages, the kernel waits for those that are being read, and no signal ends that wait: if
     /// this process is killed meanwhile, the readers of those pages wait for ever.
     package func invalidateAttributes(inode: UInt64) {
-        enter { handle in handle.invalidateAttributes(inode: inode) }
+        // A negative offset requests this (`fuse_lowlevel_notify_inval_inode` in fuse_lowlevel.h).
+        enter { unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), -1, 0) }
     }
 
     /// The number of requests that wait for an answer, for status displays.
@@ -132,7 +146,7 @@ package final class Session: Sendable {
     }
 
     /// Runs `body` on libfuse's session unless the session has ended; the session does not end meanwhile.
-    private func enter(_ body: (SessionHandle) -> Void) {
+    private func enter(_ body: () -> Void) {
         let isOpen = phase.withLock { phase in
             if case .ended = phase { return false }
             dispatcher.outstanding.enter()
@@ -140,7 +154,7 @@ package final class Session: Sendable {
         }
         guard isOpen else { return }
         defer { dispatcher.outstanding.leave() }
-        body(handle)
+        body()
     }
 
     /// Unmounts and frees the session after the loop: the workers are gone, but tasks may still be answering.
@@ -149,49 +163,31 @@ package final class Session: Sendable {
         phase.withLock { $0 = .ended }
         // Closing /dev/fuse while a thread writes to it could send that thread's answer to another file.
         guard dispatcher.outstanding.wait(timeout: .now() + Self.patience) == .success else {
-            if mountsItself { Unmount.lazily(mountPoint) }
+            if mountsItself { MountTable.unmountLazily(mountPoint) }
             return
         }
-        handle.unmount()
-        handle.destroy(dispatcher: dispatcher)
+        unsafe fuse_session_unmount(session)
+        unsafe Self.destroy(session, dispatcher)
     }
-}
 
-// MARK: - Session handle
+    // MARK: - libfuse's session
 
-/// libfuse's session, from mounting to destruction.
-///
-/// ## Concurrency
-///
-/// `@unchecked` for the pointer: libfuse's functions on a session do their own locking. ``Session`` ensures that `destroy` is
-/// called once and last, and `unmount` only when no other thread is in the session.
-@safe struct SessionHandle: @unchecked Sendable {
-    private let session: OpaquePointer
-
-    /// Creates a session that is not mounted yet; nil if libfuse refuses the options.
-    ///
-    /// - Parameters:
-    ///   - options: The options of `-o`, one per element.
-    ///   - dispatcher: Kept by the session until ``destroy(dispatcher:)``.
-    init?(options: [String], dispatcher: Dispatcher) {
+    /// Creates a session that is not mounted yet and keeps the dispatcher until `destroy`; nil if libfuse refuses the options.
+    private static func make(options: [String], _ dispatcher: Dispatcher) -> OpaquePointer? {
         var arguments = unsafe fuse_args()
         defer { unsafe fuse_opt_free_args(&arguments) }
         // libfuse skips the first argument, the program's name.
         unsafe fuse_opt_add_arg(&arguments, "fuse")
         for option in options {
             unsafe fuse_opt_add_arg(&arguments, "-o")
-            unsafe fuse_opt_add_arg(&arguments, Self.escaped(option))
+            unsafe fuse_opt_add_arg(&arguments, escaped(option))
         }
         var operations = Operations.table()
         let box = unsafe Unmanaged.passRetained(dispatcher)
-        guard
-            let session = unsafe rankfs_fuse_session_new(
-                &arguments, &operations, MemoryLayout<fuse_lowlevel_ops>.size, box.toOpaque())
-        else {
-            unsafe box.release()
-            return nil
-        }
-        unsafe self.session = unsafe session
+        let session = unsafe rankfs_fuse_session_new(
+            &arguments, &operations, MemoryLayout<fuse_lowlevel_ops>.size, box.toOpaque())
+        if unsafe session == nil { unsafe box.release() }
+        return unsafe session
     }
 
     /// Escapes an option: fuse_opt_parse(3) separates options at commas, and treats a backslash as an escape.
@@ -205,10 +201,10 @@ package final class Session: Sendable {
     }
 
     /// Mounts and returns whether that succeeded.
-    func mount(at mountPoint: String) -> Bool {
+    private static func mount(_ session: OpaquePointer, at mountPoint: String) -> Bool {
         guard unsafe fuse_session_mount(session, mountPoint) == 0 else { return false }
         if InitialAnswer.needsCompletion {
-            var access = InitialAnswer.deviceAccess()
+            var access = Operations.deviceAccess()
             // Fails only without memory; directory requests then come one at a time, as without the flag.
             unsafe fuse_session_custom_io(session, &access, fuse_session_fd(session))
         }
@@ -216,39 +212,47 @@ package final class Session: Sendable {
     }
 
     /// Serves requests until the session ends, and returns 0, or -errno.
-    func loop(workers: UInt32) -> Int32 {
+    private func loop() -> Int32 {
         let configuration = unsafe fuse_loop_cfg_create()
         defer { unsafe fuse_loop_cfg_destroy(configuration) }
-        unsafe fuse_loop_cfg_set_max_threads(configuration, workers)
+        unsafe fuse_loop_cfg_set_max_threads(configuration, Self.workers)
         return unsafe rankfs_fuse_session_loop_mt(session, configuration)
     }
 
-    /// Ends the loop at its next check, which comes between two requests and after an interrupt.
-    func exit() {
-        unsafe fuse_session_exit(session)
-    }
-
-    /// Makes the kernel drop the attributes and pages of an inode.
-    func invalidate(inode: UInt64) {
-        unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), 0, 0)
-    }
-
-    /// Makes the kernel drop the attributes of an inode and keep its pages.
-    ///
-    /// A negative offset requests this (`fuse_lowlevel_notify_inval_inode` in fuse_lowlevel.h).
-    func invalidateAttributes(inode: UInt64) {
-        unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), -1, 0)
-    }
-
-    /// Unmounts, lazily if the mount is busy, and closes `/dev/fuse`: requests that still wait in the kernel get an error.
-    func unmount() {
-        unsafe fuse_session_unmount(session)
-    }
-
     /// Frees the session and the dispatcher.
-    func destroy(dispatcher: Dispatcher) {
+    private static func destroy(_ session: OpaquePointer, _ dispatcher: Dispatcher) {
         unsafe fuse_session_destroy(session)
         unsafe Unmanaged.passUnretained(dispatcher).release()
+    }
+}
+
+// MARK: - Configuration
+
+/// The parameters of a mount.
+package struct SessionConfiguration: Sendable {
+    /// An existing directory.
+    package var mountPoint: String
+    /// The descriptor of `/dev/fuse` of an existing mount made for this process; the session then neither mounts nor unmounts.
+    ///
+    /// The session closes it at its end.
+    package var device: Int32?
+    /// Options of mount(8) and libfuse (`ro`, `nosuid`, `fsname=…`, `subtype=…`, `allow_other`, …).
+    package var options: [String]
+    /// The time limit of every request, whatever the file system does.
+    package var deadline: Duration
+    /// Whether to log libfuse's debug output.
+    package var debug: Bool
+
+    package init(mountPoint: String, options: [String], deadline: Duration, debug: Bool) {
+        self.mountPoint = mountPoint
+        self.options = options
+        self.deadline = deadline
+        self.debug = debug
+    }
+
+    /// The largest read in bytes that options allow (`max_read`); 0 for the kernel's own.
+    package static func longestRead(in options: [String]) -> UInt32 {
+        options.compactMap { $0.hasPrefix("max_read=") ? UInt32($0.dropFirst(9)) : nil }.last ?? 0
     }
 }
 
@@ -287,15 +291,5 @@ enum Wakeup {
     /// Interrupts a thread that exists.
     static func interrupt(_ thread: pthread_t) {
         pthread_kill(thread, SIGURG)
-    }
-}
-
-// MARK: - Fuse library
-
-/// The libfuse library in use.
-package enum FuseLibrary {
-    /// The version of the library, for example `3.14.0`.
-    package static var version: String {
-        unsafe fuse_pkgversion().map { unsafe String(cString: $0) } ?? "unknown"
     }
 }

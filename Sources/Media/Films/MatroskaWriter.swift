@@ -11,7 +11,7 @@ struct MatroskaWriter {
     let title: String?
 
     /// The whole file.
-    func pieces() -> [Matroska.Layout.Piece] {
+    func pieces() -> [FilmLayout.Piece] {
         let clusters = clusters()
         let info = info(duration: clusters.last.map { $0.end } ?? 0)
         let tracks = tracks()
@@ -25,18 +25,18 @@ struct MatroskaWriter {
             + cues(clusters, from: clustersPlace)
         let size = Int64(front.count) + clusters.reduce(0) { $0 + $1.length }
 
-        var pieces: [Matroska.Layout.Piece] = []
+        var pieces: [FilmLayout.Piece] = []
         var literal = header() + EBML.head(ID.segment, size: size) + front
         for cluster in clusters {
             literal += cluster.head
             for index in cluster.frames {
                 let group = group(index, at: cluster.begins[index - cluster.frames.lowerBound])
-                pieces.append(.literal(literal + group.head))
-                pieces.append(.frame(index: index, size: frames[index].size))
+                pieces.append(.literal((literal + group.head)[...]))
+                pieces.append(.frame(index: index, range: 0..<frames[index].size))
                 literal = group.tail
             }
         }
-        return pieces + [.literal(literal)]
+        return pieces + [.literal(literal[...])]
     }
 
     // MARK: - Clusters
@@ -226,18 +226,15 @@ struct MatroskaWriter {
     }
 }
 
-// MARK: - Matroska
+// MARK: - Layout
 
 /// An animation of JPEG frames as a Matroska file (RFC 9559), which contains the JPEG files unchanged.
-package enum Matroska {
-    /// The bytes of a Matroska file, which follow from the frames' lengths alone: it has no date and no random identifier.
-    package typealias Layout = FilmLayout
-
+///
+/// Its bytes follow from the frames' lengths alone: it has no date and no random identifier.
+extension FilmLayout {
     /// The longest file in a zip archive without extensions; the sum of all frames stays far below EBML's 2^56.
-    fileprivate static let longestFrame: Int64 = 0xffff_ffff
-}
+    private static let longestFrame: Int64 = 0xffff_ffff
 
-extension Matroska.Layout {
     /// Lays a file out.
     ///
     /// - Parameters:
@@ -255,7 +252,7 @@ extension Matroska.Layout {
         guard (1...FrameLimits.count).contains(frames.count) else {
             throw .animation("it has \(frames.count) frames, and 1 to \(FrameLimits.count) are possible")
         }
-        guard frames.allSatisfy({ (1...Matroska.longestFrame).contains($0.size) }) else {
+        guard frames.allSatisfy({ (1...Self.longestFrame).contains($0.size) }) else {
             throw .animation("a frame is empty or larger than 4 GiB")
         }
         self.init(MatroskaWriter(width: width, height: height, frames: frames, title: title).pieces())

@@ -58,13 +58,9 @@ package enum Scaling {
         }
     }
 
-    /// The contributions of a line's pixels to one pixel of the shorter line.
-    private struct Share {
-        /// The index of the first contributing pixel.
-        var first: Int
-        /// The weight of each contributing pixel, in parts of the line's length.
-        var weights: [UInt64]
-    }
+    /// The contributions of a line's pixels to one pixel of the shorter line: the index of the first one, and the weight of each in
+    /// parts of the line's length.
+    private typealias Share = (first: Int, weights: [UInt64])
 
     /// Computes the shares; in units in which a new pixel is `length` wide and an old one `newLength`, all edges are whole.
     private static func shares(of length: Int, in newLength: Int) -> [Share] {
@@ -75,7 +71,7 @@ package enum Scaling {
             let weights = (first...last).map { old in
                 UInt64(min(end, (old + 1) * newLength) - max(start, old * newLength))
             }
-            return Share(first: first, weights: weights)
+            return (first, weights)
         }
     }
 }
@@ -172,4 +168,28 @@ protocol AnimationContainer {
 
     /// The whole file.
     consuming func finished() -> [UInt8]
+}
+
+/// Bounds of an animation in any format.
+package enum FrameLimits {
+    /// The most frames of an animation.
+    ///
+    /// The service accepts 150 from its users; the rest is room for later limits of the service.
+    package static let count = Film.mostFrames
+    /// The shortest time that a frame is shown, in milliseconds.
+    ///
+    /// Two frames must not begin at the same time: players drop one of them or stop there. 10 ms is GIF's unit of time and less
+    /// than a screen's refresh, so the difference is invisible.
+    package static let shortestDelay = 10
+    /// The longest time that a frame is shown, in milliseconds; a longer time is an error of the record.
+    ///
+    /// 2000 such frames still fit the 31 bits of milliseconds that some players count in.
+    package static let longestDelay = 600_000
+    /// The longest side of a picture, in pixels (ITU-T T.81, B.2.2: 16 bits).
+    package static let longestSide = 65_535
+
+    /// The time that a frame with this recorded delay is shown; both in milliseconds.
+    package static func shown(_ delay: Int) -> Int {
+        min(max(delay, shortestDelay), longestDelay)
+    }
 }

@@ -13,11 +13,7 @@ struct WebPContainer: AnimationContainer {
         guard (1...Self.longestSide).contains(width), (1...Self.longestSide).contains(height) else {
             throw .animation("WebP holds no \(width) x \(height) pixels")
         }
-        bytes = Array("RIFF".utf8) + [0, 0, 0, 0] + Array("WEBP".utf8)
-        chunk("VP8X", size: 10)
-        bytes.append(littleEndian: Self.isAnimation, bytes: 4)
-        bytes.append(littleEndian: width - 1, bytes: 3)
-        bytes.append(littleEndian: height - 1, bytes: 3)
+        begin(width, height, flags: Self.isAnimation)
         chunk("ANIM", size: 6)
         bytes.append(littleEndian: Self.white, bytes: 4)
         bytes.append(littleEndian: Self.forEver, bytes: 2)
@@ -55,6 +51,20 @@ struct WebPContainer: AnimationContainer {
     private static let forEver = 0
     /// The frame is not blended with the picture below, and is kept under the next.
     private static let overwrites: UInt8 = 0x02
+
+    /// Makes a file of one picture, the chunks of which are already made.
+    fileprivate init(still picture: [UInt8], width: Int, height: Int) {
+        begin(width, height, flags: 0)
+        bytes += picture
+    }
+
+    private mutating func begin(_ width: Int, _ height: Int, flags: Int) {
+        bytes = Array("RIFF".utf8) + [0, 0, 0, 0] + Array("WEBP".utf8)
+        chunk("VP8X", size: 10)
+        bytes.append(littleEndian: flags, bytes: 4)
+        bytes.append(littleEndian: width - 1, bytes: 3)
+        bytes.append(littleEndian: height - 1, bytes: 3)
+    }
 
     private mutating func chunk(_ name: String, size: Int) {
         bytes += Array(name.utf8)
@@ -124,18 +134,6 @@ package enum StillWebP {
         let pixels = try JPEG.decode(jpeg)
         let picture = try WebPEncoder.encode(
             pixels, PixelArea(x: 0, y: 0, width: pixels.width, height: pixels.height))
-        var bytes = Array("RIFF".utf8)
-        bytes.append(littleEndian: fileName.count + extendedHead + picture.count, bytes: 4)
-        bytes += fileName + Array("VP8X".utf8)
-        bytes.append(littleEndian: extendedHead - chunkHead, bytes: 4)
-        bytes.append(littleEndian: 0, bytes: 4)
-        bytes.append(littleEndian: pixels.width - 1, bytes: 3)
-        bytes.append(littleEndian: pixels.height - 1, bytes: 3)
-        return bytes + picture
+        return WebPContainer(still: picture, width: pixels.width, height: pixels.height).finished()
     }
-
-    private static let fileName = Array("WEBP".utf8)
-    private static let chunkHead = 8
-    /// Bytes of the whole VP8X chunk.
-    private static let extendedHead = 18
 }

@@ -54,7 +54,7 @@ struct Processes: Sendable {
 
     private static func text(of path: String) -> String? {
         // The requested fields are in the first lines.
-        guard let bytes = try? FileBytes.read(path, upTo: 512), !bytes.isEmpty else { return nil }
+        guard let bytes = try? Files.read(path, upTo: 512), !bytes.isEmpty else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
@@ -181,7 +181,7 @@ extension Processes {
     /// - Returns: Whether the process watches it.
     static func watches(_ inode: UInt64, of process: Int32) -> Bool {
         inotifyDescriptors(of: process).contains { descriptor in
-            tells(of: inode, (try? FileBytes.read("/proc/\(process)/fdinfo/\(descriptor)", upTo: longest)) ?? [])
+            tells(of: inode, (try? Files.read("/proc/\(process)/fdinfo/\(descriptor)", upTo: longest)) ?? [])
         }
     }
 

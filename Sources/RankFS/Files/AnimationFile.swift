@@ -116,7 +116,7 @@ final class AnimationFile: Sendable {
             }
             let open = try file.picture()
             defer { withExtendedLifetime(open) {} }
-            guard let part = try? FileBytes.read(open.descriptor, at: place, count: length), part.count == length else {
+            guard let part = try? Files.read(open.descriptor, at: place, count: length), part.count == length else {
                 throw .unusable("a stored archive cannot be read; check the disk")
             }
             bytes += part

@@ -165,12 +165,12 @@ extension RankFileSystem {
         pages.dropped(inode, epoch: epoch)
     }
 
-    package func release(_ request: ReleaseRequest) {
+    package func release(_ inode: UInt64, handle number: UInt64) {
         memory.noteWork()
-        switch handles.remove(request.handle) {
+        switch handles.remove(number) {
         case .picture(let handle):
             handle.opened.picture.close()
-            if !handle.isDirect { pages.closed(request.inode) }
+            if !handle.isDirect { pages.closed(inode) }
             // The picture was read before, and now without a request: the kernel had its pages.
             if handle.isUnread, handle.opened.isNoted { tree.catalog.recents.noteAgain(handle.opened.node.path.text) }
         case .animation(let file, _): file.close()

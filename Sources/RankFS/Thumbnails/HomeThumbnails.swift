@@ -69,7 +69,7 @@ package final class HomeThumbnails: Sendable {
         }
         let name = Self.nextName.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = "\(directory)/\(Self.temporaryPrefix)\(getpid())-\(name).png"
-        return (try? FileBytes.replace(file(thumbnail), with: bytes, by: temporary)) != nil
+        return (try? Files.replace(file(thumbnail), with: bytes, by: temporary)) != nil
     }
 
     /// Removes the notes of programs about files for which they failed to make thumbnails.
@@ -105,7 +105,7 @@ package final class HomeThumbnails: Sendable {
         guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= Self.longest else {
             return nil
         }
-        let bytes = try? FileBytes.read(descriptor, upTo: status.st_size)
+        let bytes = try? Files.read(descriptor, upTo: status.st_size)
         return bytes?.count == status.st_size ? bytes : nil
     }
 }
@@ -173,7 +173,7 @@ package struct ThumbnailLedger: Sendable {
         guard line.count <= bound / 2 else { return false }
         return withLockedFile(O_RDWR | O_APPEND | O_CREAT) { descriptor, length in
             if length + line.count > bound { return thinOut(descriptor, length, adding: line) }
-            return FileBytes.write(line, to: descriptor)
+            return Files.write(line, to: descriptor)
         } ?? false
     }
 
@@ -220,13 +220,13 @@ package struct ThumbnailLedger: Sendable {
         }
         _ = tally(files.dropLast(kept.count)) { unsafe unlink($0) == 0 }
         let notes = kept.reversed().flatMap { [0] + Array($0.utf8) + [0] } + line
-        return (try? FileBytes.replace(path, with: notes)) != nil
+        return (try? Files.replace(path, with: notes)) != nil
     }
 
     /// Returns the noted paths, each once, in the order of their last notes.
     private func files(_ descriptor: Int32, _ length: Int) -> [String] {
         // A note that a crash cut off is not the path of a thumbnail.
-        let notes = ((try? FileBytes.read(descriptor, upTo: length)) ?? []).split(separator: 0)
+        let notes = ((try? Files.read(descriptor, upTo: length)) ?? []).split(separator: 0)
         return notes.reversed().map { String(decoding: $0, as: UTF8.self) }.uniqued(by: \.self).reversed()
     }
 
@@ -246,7 +246,7 @@ package struct ThumbnailLedger: Sendable {
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let header = try? FileBytes.read(descriptor, upTo: Thumbnail.longestHeader),
+            let header = try? Files.read(descriptor, upTo: Thumbnail.longestHeader),
             Thumbnail.isOwn(header, named: file)
         else { return nil }
         return Int64(status.st_size)

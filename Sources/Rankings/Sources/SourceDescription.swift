@@ -248,13 +248,13 @@ package struct SourceAccess: Sendable {
     ///
     /// Elsewhere, the program's own `User-Agent` is enough.
     package let takesClearance: Bool
-    /// Whether the last part of a picture's address names a placeholder for a withheld picture.
-    package let isPlaceholder: @Sendable (_ name: Substring) -> Bool
+    /// The beginning of the last part of an address that is a placeholder for a withheld picture; nil if the service has none.
+    package let placeholder: String?
 
     package init(
         hosts: Set<String>, apiURL: String, imageURL: String, userAgent: String, userAgentText: String, rate: Double,
         burst: Int, connections: Int? = nil, tooOften: Set<Int> = [429], takesClearance: Bool = false,
-        isPlaceholder: @escaping @Sendable (_ name: Substring) -> Bool = { _ in false }
+        placeholder: String? = nil
     ) {
         self.hosts = hosts
         self.apiURL = apiURL
@@ -266,6 +266,6 @@ package struct SourceAccess: Sendable {
         self.connections = connections
         self.tooOften = tooOften
         self.takesClearance = takesClearance
-        self.isPlaceholder = isPlaceholder
+        self.placeholder = placeholder
     }
 }

@@ -8,14 +8,6 @@ internal import Glibc
 /// Belongs to one thread or actor at a time (the handle is opened without SQLite's own mutex); not Sendable on purpose. Calls
 /// block on the disk: keep it on an actor with a ``SerialQueueExecutor``, never on the cooperative pool.
 package final class Connection {
-    /// The access of a connection to its file.
-    package enum Access: Sendable {
-        /// Reads and writes; makes the file if it is missing.
-        case readWrite
-        /// Only reads; a missing file is an error.
-        case readOnly
-    }
-
     /// The time that a statement waits for another process's lock, in milliseconds.
     ///
     /// It is longer than any transaction of rankfs takes, and short enough for a start to fail while the user is watching.
@@ -31,13 +23,16 @@ package final class Connection {
     /// Opens a file and sets WAL, `synchronous=NORMAL` and foreign keys.
     ///
     /// NORMAL in WAL mode never damages the file; a power cut may lose the last transactions (https://www.sqlite.org/wal.html).
-    package init(path: String, access: Access = .readWrite) throws(DatabaseError) {
+    ///
+    /// - Parameters:
+    ///   - path: The file, which is made if it is missing.
+    ///   - isReadOnly: Whether the file is only read; a missing file is then an error.
+    /// - Throws: `DatabaseError` if the file cannot be opened, or is a link.
+    package init(path: String, isReadOnly: Bool = false) throws(DatabaseError) {
         self.path = path
-        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
-        switch access {
-        case .readWrite: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        case .readOnly: flags |= SQLITE_OPEN_READONLY
-        }
+        let flags =
+            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+            | (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         guard fileStatus(link: path)?.st_mode.isLink != true else {
             throw DatabaseError(code: .cannotOpen, message: "\(path) is a link, which is not followed; remove it")
         }
@@ -45,7 +40,7 @@ package final class Connection {
         self.handle = handle
         unsafe sqlite3_busy_timeout(handle.pointer, Self.busyTimeout)
         try execute("PRAGMA foreign_keys=ON")
-        guard access == .readWrite else { return }
+        guard !isReadOnly else { return }
         try execute("PRAGMA journal_mode=WAL")
         try execute("PRAGMA synchronous=NORMAL")
         identity = Self.identity(of: path)
@@ -199,8 +194,37 @@ package final class Connection {
         return finding == "ok" ? nil : finding ?? "no answer"
     }
 
+    // MARK: - Schema
+
+    /// Brings the database to the newest schema, a list of named steps to which new ones are only appended.
+    ///
+    /// Runs the missing steps, all in one transaction; throws `.newerSchema` for a file with steps that this program does not know.
+    package func migrate(_ migrations: [Migration]) throws(DatabaseError) {
+        try execute(
+            "CREATE TABLE IF NOT EXISTS migrations(position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT")
+        var applied: [String] = []
+        try rows("SELECT name FROM migrations ORDER BY position") { row in applied.append(row.text(0)) }
+        let known = migrations.map(\.name)
+        guard known.starts(with: applied) else {
+            let steps = applied.filter { !known.contains($0) }.joined(separator: ", ")
+            throw DatabaseError(
+                code: .newerSchema, message: "it was written by a later rankfs (\(steps)); update rankfs")
+        }
+        guard applied.count < migrations.count else { return }
+        try transaction { () throws(DatabaseError) in
+            for (position, migration) in migrations.enumerated().dropFirst(applied.count) {
+                try execute(migration.sql)
+                try run(
+                    "INSERT INTO migrations(position, name) VALUES(?, ?)", .integer(position), .text(migration.name))
+            }
+        }
+    }
+
     private func opened() throws(DatabaseError) -> DatabaseHandle {
         guard let handle else { throw DatabaseError(code: .misuse, message: "the database is closed") }
         return handle
     }
 }
+
+/// One step of a schema: its name, and statements without parameters; once released, neither ever changes.
+package typealias Migration = (name: String, sql: String)

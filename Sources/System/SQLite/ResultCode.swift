@@ -77,17 +77,3 @@ package enum SQLValue: Hashable, Sendable {
         .integer(value ? Int64(1) : 0)
     }
 }
-
-extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
-    package init(integerLiteral value: Int64) {
-        self = .integer(value)
-    }
-
-    package init(stringLiteral value: String) {
-        self = .text(value)
-    }
-
-    package init(nilLiteral: ()) {
-        self = .null
-    }
-}

@@ -1,13 +1,7 @@
 internal import Glibc
 
-/// An open database, and the unusable file that it replaces.
-package struct OpenedDatabase {
-    package let connection: Connection
-    /// The unusable file that was set aside; nil if there was none.
-    package let setAside: SetAside?
-    /// Whether the database is kept in memory because the disk has no room for it.
-    package var isInMemory = false
-}
+/// An open database, the unusable file that was set aside, and whether it is in memory because the disk has no room for it.
+package typealias OpenedDatabase = (connection: Connection, setAside: SetAside?, isInMemory: Bool)
 
 /// An unusable database file, moved out of the way.
 package struct SetAside: Hashable, Sendable {
@@ -43,15 +37,14 @@ extension Connection {
         path: String, migrations: [Migration], inMemoryIfFull: Bool = false
     ) throws(DatabaseError) -> OpenedDatabase {
         do throws(DatabaseError) {
-            return OpenedDatabase(connection: try openChecked(path, migrations), setAside: nil)
+            return (try openChecked(path, migrations), nil, false)
         } catch {
             guard error.code.meansUnusable else {
                 guard inMemoryIfFull, hasNoRoom(beside: path) else { throw error }
-                return OpenedDatabase(
-                    connection: try openChecked(inMemory, migrations), setAside: nil, isInMemory: true)
+                return (try openChecked(inMemory, migrations), nil, true)
             }
             let aside = SetAside(path: try moveAside(path), reason: error.description)
-            return OpenedDatabase(connection: try openChecked(path, migrations), setAside: aside)
+            return (try openChecked(path, migrations), aside, false)
         }
     }
 

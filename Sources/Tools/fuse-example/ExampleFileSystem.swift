@@ -78,7 +78,7 @@ final class ExampleFileSystem: FileSystem {
         reply.entry(attributes(of: inode), entryTimeout: Self.day, attributesTimeout: Self.day)
     }
 
-    func release(_ request: ReleaseRequest) {}
+    func release(_ inode: UInt64, handle: UInt64) {}
 
     func part(of request: ReadRequest) -> FilePart? { nil }
 
@@ -162,7 +162,7 @@ final class ExampleFileSystem: FileSystem {
     }
 
     func statistics(_ request: InodeRequest, reply: StatisticsReply) {
-        reply.statistics(Statistics(blocks: 1 << 20, freeBlocks: 0, longestName: 255))
+        reply.statistics(blocks: 1 << 20, freeBlocks: 0, longestName: 255)
     }
 
     func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {

@@ -102,7 +102,7 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
 /// Writes a small file.
 func save(_ text: String, as path: String) {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    guard file >= 0, FileBytes.write(Array(text.utf8), to: file) else {
+    guard file >= 0, Files.write(Array(text.utf8), to: file) else {
         fatal("\(path) cannot be written; is the disk full?")
     }
     close(file)
@@ -110,16 +110,16 @@ func save(_ text: String, as path: String) {
 
 /// Ends the benchmark with a message.
 func fatal(_ message: String) -> Never {
-    FileBytes.write(Array("rankfs-bench: \(message)\n".utf8), to: 2)
+    Files.write(Array("rankfs-bench: \(message)\n".utf8), to: 2)
     exit(1)
 }
 
 /// Writes text to standard output at once, so that a long run shows its progress.
-func say(_ text: String) { FileBytes.write(Array(text.utf8), to: 1) }
+func say(_ text: String) { Files.write(Array(text.utf8), to: 1) }
 
 /// The contents of a small file, or an empty text.
 func contents(of path: String) -> String {
-    String(decoding: (try? FileBytes.read(path, upTo: .max)) ?? [], as: UTF8.self)
+    String(decoding: (try? Files.read(path, upTo: .max)) ?? [], as: UTF8.self)
 }
 
 /// Whether a program is in the usual directories.

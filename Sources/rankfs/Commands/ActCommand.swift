@@ -138,11 +138,11 @@ struct ActCommand: Command {
         var pinned: Set<PinnedPicture> = []
         let isTerminal = isatty(2) == 1
         for (index, name) in names.sorted().enumerated() {
-            if isTerminal { FileBytes.write(Array("\rdownloaded \(index) of \(names.count)".utf8), to: 2) }
+            if isTerminal { Files.write(Array("\rdownloaded \(index) of \(names.count)".utf8), to: 2) }
             _ = try? reader.read("\(path)/\(name)")
             if let picture = PinnedPicture(at: "\(path)/\(name)") { pinned.insert(picture) }
         }
-        if isTerminal { FileBytes.write(Array("\r\u{1B}[K".utf8), to: 2) }
+        if isTerminal { Files.write(Array("\r\u{1B}[K".utf8), to: 2) }
         return pinned
     }
 }

@@ -212,7 +212,7 @@ struct CacheMaintenance {
             + "\(SizeText.text(budget)), in \(directory)"
     }
 
-    static func text(of removal: CacheRemoval, thumbnails: ThumbnailLedger.Tally, directory: String) -> String {
+    static func text(of removal: CacheInspection, thumbnails: ThumbnailLedger.Tally, directory: String) -> String {
         let pinned = removal.pinned > 0 ? " (\(removal.pinned) of them pinned)" : ""
         return "removed \(removal.pictures) pictures\(pinned), \(SizeText.text(removal.bytes)), "
             + "\(removal.partialPictures) unfinished ones and every listing from \(directory), and "

@@ -210,7 +210,7 @@ extension Finding {
     /// Checks a database without writing, so that a mount may continue to use it.
     private static func check(_ path: String) -> Result<String?, DatabaseError> {
         Result { () throws(DatabaseError) in
-            let connection = try Connection(path: path, access: .readOnly)
+            let connection = try Connection(path: path, isReadOnly: true)
             defer { connection.close() }
             return try connection.quickCheck()
         }

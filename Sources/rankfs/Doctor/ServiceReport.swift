@@ -148,7 +148,7 @@ struct RecordFolder {
         for (index, answer) in answers.enumerated() {
             let document = recording.document(of: answer.request, answer.result).document
             let name = "\(path)/\(source)-\(index < 9 ? "0" : "")\(index + 1).json"
-            do throws(SystemError) { try FileBytes.replace(name, with: Array(document.utf8)) } catch {
+            do throws(SystemError) { try Files.replace(name, with: Array(document.utf8)) } catch {
                 throw ProgramError(.cannotCreate, "\(LogText.escaped(name)) cannot be written: \(error.text).")
             }
         }

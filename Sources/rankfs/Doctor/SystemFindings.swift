@@ -176,7 +176,7 @@ extension Finding {
                     isRoot: context.mounter.isRoot),
                 versions(
                     kernel: text("/proc/sys/kernel/osrelease").map { String($0.prefix { $0 != "\n" }) } ?? "unknown",
-                    library: FuseLibrary.version),
+                    library: Session.libraryVersion),
                 decoding(
                     Result { () throws(MediaError) in
                         try Renderer.look(at: Renderer.Configuration.standard(.unconfined).program())
@@ -206,7 +206,7 @@ extension Finding {
 
     /// The text of a small file; nil if it cannot be read.
     private static func text(_ path: String) -> String? {
-        (try? FileBytes.read(path, upTo: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
+        (try? Files.read(path, upTo: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Checks every mount of rankfs.

@@ -143,7 +143,7 @@ final class ExportFolder: Sendable {
         else { return }
         let name = file + Sidecar.suffix
         let bytes = Array(text.utf8)
-        if let present = try? FileBytes.read("\(path)/\(name)", upTo: bytes.count + 1), present == bytes { return }
+        if let present = try? Files.read("\(path)/\(name)", upTo: bytes.count + 1), present == bytes { return }
         guard let written = try create(name, of: file) else { return }
         guard written.write(bytes) else {
             written.discard()
@@ -208,7 +208,7 @@ final class ExportedFile {
 
     /// Appends bytes; returns false on failure.
     func write(_ bytes: [UInt8]) -> Bool {
-        guard !FileBytes.write(bytes, to: descriptor) else { return true }
+        guard !Files.write(bytes, to: descriptor) else { return true }
         failure = SystemError.last()
         return false
     }

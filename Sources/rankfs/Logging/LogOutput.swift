@@ -49,7 +49,7 @@ final class LogOutput: Sendable {
                 }
                 file = open
             }
-            FileBytes.write(Array(line.utf8), to: 2)
+            Files.write(Array(line.utf8), to: 2)
         }
     }
 

@@ -33,7 +33,7 @@ struct MountDescriptor: ~Copyable {
     /// The mount as the kernel's table lists it; nil if it is attached nowhere.
     var found: MountTable.Mount? {
         let name = "mnt_id:"
-        guard let text = try? FileBytes.read("/proc/self/fdinfo/\(descriptor)", upTo: 4096),
+        guard let text = try? Files.read("/proc/self/fdinfo/\(descriptor)", upTo: 4096),
             let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix(name) })
         else { return nil }
         let number = line.dropFirst(name.count).filter { !$0.isWhitespace }

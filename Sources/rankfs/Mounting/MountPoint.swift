@@ -138,7 +138,7 @@ extension MountPoint {
     /// The options on the command line of the process that serves a mount; nil if there is none to be seen.
     private static func options(servedAt names: Set<String>) -> MountOptions? {
         for process in (try? LocalFiles.names(in: "/proc")) ?? [] where process.utf8.allSatisfy(\.isDigit) {
-            guard let line = try? FileBytes.read("/proc/\(process)/cmdline", upTo: 64 << 10) else { continue }
+            guard let line = try? Files.read("/proc/\(process)/cmdline", upTo: 64 << 10) else { continue }
             let words = line.split(separator: 0, omittingEmptySubsequences: false).dropLast()
                 .map { String(decoding: $0, as: UTF8.self) }
             guard words.first?.hasSuffix("rankfs") == true, words.dropFirst().first == "mount",

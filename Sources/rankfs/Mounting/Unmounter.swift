@@ -14,7 +14,7 @@ enum Unmounter {
     /// Detaches a mount at once, even a dead or busy one.
     static func detach(_ path: String) throws(ProgramError) {
         let bytes = Array(path.utf8)
-        guard geteuid() == 0 ? detach(where: { $0.path == bytes }) : Unmount.lazily(path) else {
+        guard geteuid() == 0 ? detach(where: { $0.path == bytes }) : MountTable.unmountLazily(path) else {
             let shown = LogText.escaped(path)
             throw ProgramError(.mountFailure, "\(shown) cannot be unmounted; run `umount -l \(shown)` as root.")
         }

@@ -85,7 +85,7 @@ extension SettingsLoader {
         }
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try FileBytes.read(path, upTo: ConfigurationFile.longest + 1)
+            bytes = try Files.read(path, upTo: ConfigurationFile.longest + 1)
         } catch {
             if error.code == ENOENT || error.code == ENOTDIR { return nil }
             throw ProgramError(.configuration, "\(shown) cannot be read: \(error.text); change its permissions.")

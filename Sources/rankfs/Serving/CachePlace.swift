@@ -81,7 +81,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// The source that a directory belongs to; nil if no file there says so.
     static func owner(of directory: String) -> String? {
-        guard let bytes = try? FileBytes.read("\(directory)/\(ownerName)", upTo: 64) else { return nil }
+        guard let bytes = try? Files.read("\(directory)/\(ownerName)", upTo: 64) else { return nil }
         let name = String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self)
         return name.isEmpty ? nil : name
     }
@@ -97,7 +97,7 @@ struct CachePlace: Hashable, Sendable {
         // Mounts of several sources may begin at once.
         _ = flock(file, LOCK_EX)
         if let owner = Self.owner(of: directory) { return owner == source.rawValue }
-        FileBytes.write(Array("\(source.rawValue)\n".utf8), to: file)
+        Files.write(Array("\(source.rawValue)\n".utf8), to: file)
         return true
     }
 
@@ -235,18 +235,18 @@ struct CachePlace: Hashable, Sendable {
 
     /// The cool-down of an earlier run.
     func storedCoolDown() -> Int64? {
-        guard let bytes = try? FileBytes.read(coolDown, upTo: 32) else { return nil }
+        guard let bytes = try? Files.read(coolDown, upTo: 32) else { return nil }
         return Int64(String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self))
     }
 
     /// Stores a cool-down across restarts; a full disk loses only the cool-down.
     func store(coolDown seconds: Int64) {
-        try? FileBytes.replace(coolDown, with: Array("\(seconds)\n".utf8))
+        try? Files.replace(coolDown, with: Array("\(seconds)\n".utf8))
     }
 
     /// The pauses of hosts from an earlier run; lines that do not parse are skipped.
     func storedHostPauses() -> [String: HostPause] {
-        guard let bytes = try? FileBytes.read(hostCoolDowns, upTo: 16 << 10) else { return [:] }
+        guard let bytes = try? Files.read(hostCoolDowns, upTo: 16 << 10) else { return [:] }
         var pauses: [String: HostPause] = [:]
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
             let words = line.split(separator: " ", omittingEmptySubsequences: false)
@@ -274,6 +274,6 @@ struct CachePlace: Hashable, Sendable {
             let front = pause.front.map { " \($0.refusal.rawValue) \($0.step) \($0.mark)" } ?? ""
             return "\(host) \(pause.end)\(front)\n"
         }
-        try? FileBytes.replace(hostCoolDowns, with: Array(lines.joined().utf8))
+        try? Files.replace(hostCoolDowns, with: Array(lines.joined().utf8))
     }
 }

@@ -111,7 +111,7 @@ final class FollowedMeans: Sendable {
     /// The option in a configuration file, nil if it is absent; or the error that makes it unreadable.
     private static func agent(in path: String) -> Result<String?, any Error> {
         Result {
-            let bytes = try FileBytes.read(path, upTo: ConfigurationFile.longest)
+            let bytes = try Files.read(path, upTo: ConfigurationFile.longest)
             let lines = try ConfigurationFile.parse(String(decoding: bytes, as: UTF8.self), path: path)
             let line = lines.last { OptionTable.normalised($0.name) == "user_agent" }
             return try line.map { try ValueParsers.headerText($0.value) }

@@ -178,7 +178,7 @@ struct MountService {
     private func tellCaller() -> Bool {
         guard let descriptor = request.readyDescriptor else { return true }
         defer { close(descriptor) }
-        return FileBytes.write(Array("\(Launcher.readyLine)\n".utf8), to: descriptor)
+        return Files.write(Array("\(Launcher.readyLine)\n".utf8), to: descriptor)
     }
 
     /// The file for log lines once the mount is there; nil to leave the log where it is.

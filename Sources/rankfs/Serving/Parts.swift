@@ -228,7 +228,7 @@ final class Parts: Sendable {
             preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
         configuration.mayPreload = mayPreload
         configuration.tier = tier
-        configuration.isPlaceholder = source.description.access.isPlaceholder
+        configuration.placeholder = source.description.access.placeholder
         // A stopping daemon keeps the lock for up to 5 s: a new mount waits for it instead of failing.
         var attempt = 0
         while true {

@@ -55,7 +55,7 @@ enum RoleKeys {
         var token = variables["AWS_CONTAINER_AUTHORIZATION_TOKEN"]
         if let file = variables["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] {
             do throws(SystemError) {
-                let bytes = try FileBytes.read(file, upTo: longest)
+                let bytes = try Files.read(file, upTo: longest)
                 token = String(decoding: bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
             } catch { throw .refused("the file AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read: \(error.text)") }
         }

@@ -86,7 +86,7 @@ private struct SecretFile {
                 .configuration,
                 "\(name) can be \(refused == 0o022 ? "changed" : "read") by others; protect it with `chmod 600`.")
         }
-        do throws(SystemError) { return try FileBytes.read(descriptor, upTo: Self.longest) } catch {
+        do throws(SystemError) { return try Files.read(descriptor, upTo: Self.longest) } catch {
             throw ProgramError(.configuration, "\(name) cannot be read: \(error.text).")
         }
     }

@@ -25,7 +25,7 @@ enum MountedStatus {
         let path = "\(mountPoint)/\(documentPath)"
         do throws(SystemError) {
             let text = try BlockingCall.run(within: patience) { () throws(SystemError) in
-                try FileBytes.read(path, upTo: longest)
+                try Files.read(path, upTo: longest)
             }
             if let text { return text }
         } catch {

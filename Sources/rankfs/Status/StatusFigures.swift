@@ -227,7 +227,7 @@ extension StatusFigure {
             .metric("rankfs_queued_preloads", "Preloads that wait for their turn."),
         .list("cache.queue") { moment in
             moment.cache.queued.prefix(shownQueue).map {
-                .members([("path", $0.path.map(JSON.string)), ("picture", .string($0.picture.key))])
+                .members([("path", $0.path.map { .string($0()) }), ("picture", .string($0.id.key))])
             }
         }.hidden,
     ]

@@ -10,7 +10,7 @@ enum FreeMemory {
     /// system's page cache, from which it is mapped again, sixteen pages at a time, when it runs.
     @Sendable static func giveBack() {
         _ = malloc_trim(0)
-        for range in Self.code(in: (try? FileBytes.read("/proc/self/smaps", upTo: longestMaps)) ?? []) {
+        for range in Self.code(in: (try? Files.read("/proc/self/smaps", upTo: longestMaps)) ?? []) {
             // Unchanged pages of a mapped file lose nothing (madvise(2)).
             _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: range.lowerBound), range.count, MADV_DONTNEED)
         }

@@ -31,7 +31,7 @@ enum Output {
     /// - Returns: False after a failure, and if the stream has no reader any more.
     @discardableResult
     static func write(_ bytes: [UInt8]) -> Bool {
-        guard !FileBytes.write(bytes, to: 1) else { return true }
+        guard !Files.write(bytes, to: 1) else { return true }
         let reason = SystemError.last()
         // A reader that has seen enough closes the pipe.
         if reason.code != EPIPE { failure.withLock { $0 = reason } }
@@ -48,7 +48,7 @@ enum Output {
     /// Writes errors to the standard error stream, one line each, with the program's name in front as is the custom.
     static func complain(_ text: String, as program: String) {
         for line in text.split(separator: "\n") {
-            FileBytes.write(Array("\(program): \(line)\n".utf8), to: 2)
+            Files.write(Array("\(program): \(line)\n".utf8), to: 2)
         }
     }
 }

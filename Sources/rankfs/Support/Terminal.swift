@@ -69,11 +69,11 @@ enum HiddenPrompt {
             let descriptor = unsafe signalfd(-1, &watched, Int32(SFD_CLOEXEC))
             guard descriptor >= 0 else { throw .last() }
             hide(terminal)
-            FileBytes.write(Array(question.utf8), to: 2)
+            Files.write(Array(question.utf8), to: 2)
             let outcome = read(signals: descriptor)
             unsafe tcsetattr(0, TCSAFLUSH, &terminal)
             close(descriptor)
-            if case .signal = outcome { FileBytes.write([10], to: 2) }
+            if case .signal = outcome { Files.write([10], to: 2) }
             unsafe sigprocmask(SIG_SETMASK, &before, nil)
             switch outcome {
             case .line(let line): return line

@@ -65,7 +65,7 @@ enum WatchCommand {
             var failures = 0
             do throws(SystemError) {
                 let path = "\(mountPoint)/\(MountedStatus.documentPath)"
-                mailbox.put(.told(try FileBytes.read(path, upTo: MountedStatus.longest)))
+                mailbox.put(.told(try Files.read(path, upTo: MountedStatus.longest)))
             } catch {
                 failures = before + 1
                 guard error.code != ENOENT, failures < mostFailures else { return mailbox.put(.failed(error)) }

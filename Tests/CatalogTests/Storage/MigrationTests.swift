@@ -36,7 +36,7 @@ import Testing
     /// The rows of one day and one author as the first version wrote them.
     private func makeOldDatabase() throws {
         let connection = try Connection(path: bench.database)
-        try connection.migrate([Migration("listings, entries, works, sizes, newest days", Self.firstVersion)])
+        try connection.migrate([("listings, entries, works, sizes, newest days", Self.firstVersion)])
         try connection.execute(
             """
             INSERT INTO listings VALUES(1, 'ranking/daily/\(Bench.day)', 1, 2, 1, 2, 1777700000, x'');

@@ -69,10 +69,10 @@ extension FuzzTarget {
                     try hold(PartialState(state.encoded) == state, "a state is read in two ways")
                 }
             }
-            if let footer = Footer(Array(bytes.suffix(Int(Footer.size)))) {
-                try hold((0...StoredPicture.longest).contains(footer.picture.length), "a length that is no file's")
+            if let picture = OlderFormat.picture(footer: Array(bytes.suffix(Int(OlderFormat.footerSize)))) {
+                try hold((0...StoredPicture.longest).contains(picture.length), "a length that is no file's")
             }
-            if let key = FileKey(name: bytes) { try hold(Array(key.name.utf8) == bytes, "a file has two names") }
+            if let key = PictureID(name: bytes) { try hold(Array(key.key.utf8) == bytes, "a file has two names") }
             if let name = OlderName(bytes) { try hold(Array(name.name.utf8) == bytes, "a file has two names") }
             if let picture = StoredPicture(name: bytes) {
                 try hold(Array(picture.name.utf8) == bytes, "a file has two names")

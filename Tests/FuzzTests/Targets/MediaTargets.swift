@@ -92,7 +92,7 @@ extension FuzzTarget {
         let frames = archive.entries.enumerated().map { index, entry in
             (size: entry.size, delay: Int(delays[index % delays.count]) * 3 - 100)
         }
-        guard let film = try? Matroska.Layout(width: 640, height: 480, frames: frames, title: "あ") else { return }
+        guard let film = try? FilmLayout(width: 640, height: 480, frames: frames, title: "あ") else { return }
         let whole = film.pieces(covering: 0..<film.length)
         try hold(whole.reduce(0) { $0 + $1.length } == film.length, "a film is not as long as it says")
         for start in stride(from: 0, to: film.length, by: Int(max(1, film.length / 7))) {

@@ -41,13 +41,12 @@ import Testing
             PictureID(work: WorkID(rawValue: 97_973_029), page: 12, rendition: .original, uploaded: 1_651_244_415),
             PictureID(work: WorkID(rawValue: 0), page: 0, rendition: .largeThumbnail, uploaded: -1), longest,
         ]
-        for picture in pictures {
-            let key = FileKey(picture)
-            #expect(FileKey(name: key.name.utf8) == key)
+        for key in pictures {
+            #expect(PictureID(name: key.key.utf8) == key)
             let stored = StoredPicture(key: key, length: StoredPicture.longest, hash: 0xF)
             #expect(StoredPicture(name: stored.name.utf8) == stored)
             #expect(stored.name.utf8.count < 120)
-            #expect(FileKey(name: stored.name.utf8) == nil && StoredPicture(name: key.name.utf8) == nil)
+            #expect(PictureID(name: stored.name.utf8) == nil && StoredPicture(name: key.key.utf8) == nil)
         }
         let hash = "00c7f2d0a8b1e394"
         #expect(StoredPicture(name: "1_p0_regular_2.3.\(hash)".utf8)?.hash == 0x00C7_F2D0_A8B1_E394)

@@ -1,4 +1,5 @@
 import HTTP
+import Rankings
 import TestSupport
 import Testing
 
@@ -9,9 +10,9 @@ import Testing
     static let now = ContinuousClock.now
     static let version = "Sun, 23 Apr 2023 04:23:16 GMT"
 
-    static func head(_ start: SegmentStart, total: Int64) -> HTTPAnswer {
+    static func head(_ asked: Range<Int64>?, total: Int64) -> HTTPAnswer {
         let common = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: version)]
-        guard let asked = start.asked else {
+        guard let asked else {
             return HTTPAnswer(status: 200, headers: common + [(name: "content-length", value: "\(total)")])
         }
         let range = "bytes \(asked.lowerBound)-\(asked.upperBound - 1)/\(total)"
@@ -19,12 +20,14 @@ import Testing
     }
 
     /// Asks the scheduler, and does what it says, until it says nothing.
-    static func plan(_ download: inout Download, idle: Int, wishes: Int = 0, nextID: inout UInt64) -> [SegmentStart] {
+    static func plan(
+        _ download: inout Download, idle: Int, wishes: Int = 0, nextID: inout UInt64
+    ) -> [(id: UInt64, asked: Range<Int64>?)] {
         let scheduler = DownloadScheduler(slots: TransferSlots(all: download.segments.count + idle))
-        var starts: [SegmentStart] = []
-        let key = FileKey(high: 0, low: 1)
+        var starts: [(id: UInt64, asked: Range<Int64>?)] = []
+        let key = PictureID(high: 0, low: 1)
         while case .request(_, let piece) = scheduler.next([download.demand(key, number: 1)], wishes: wishes) {
-            starts.append(download.begin(piece, id: nextID))
+            starts.append((nextID, download.begin(piece, id: nextID).asked))
             nextID += 1
         }
         return starts
@@ -37,7 +40,7 @@ import Testing
         let starts = Self.plan(&download, idle: 8, nextID: &nextID)
         #expect(starts.count == 1)
         guard let start = starts.first else { return }
-        let change = download.answered(Self.head(start, total: 0), to: start.id, now: Self.now)
+        let change = download.answered(Self.head(start.asked, total: 0), to: start.id, now: Self.now)
         #expect(change.outcome == .failed(.broken("the picture is empty"), keepsPartial: false))
     }
 
@@ -62,7 +65,7 @@ import Testing
             guard steps < 20_000 else { Issue.record("seed \(seed) never ends"); return }
             _ = download.wake(now: Self.now + .seconds(steps))
             for start in Self.plan(&download, idle: 8 - download.segments.count, nextID: &nextID) {
-                let change = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+                let change = download.answered(Self.head(start.asked, total: total), to: start.id, now: Self.now)
                 guard change.outcome == nil else { Issue.record("seed \(seed): \(change)"); return }
             }
             guard let id = download.segments.keys.sorted().randomElement(using: &dice) else { continue }
@@ -85,7 +88,7 @@ import Testing
             note(all, total, &download)
             // Others plan while the bytes are being written.
             for start in Self.plan(&download, idle: 8 - download.segments.count, nextID: &nextID) {
-                let change = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+                let change = download.answered(Self.head(start.asked, total: total), to: start.id, now: Self.now)
                 guard change.outcome == nil else { Issue.record("seed \(seed): \(change)"); return }
             }
             answered.formUnion(download.wrote(all, from: id, now: Self.now).ready.map(\.wait.id))
@@ -117,7 +120,7 @@ import Testing
         var nextID: UInt64 = 1
         let starts = Self.plan(&download, idle: 8, nextID: &nextID)
         let start = try #require(starts.first)
-        _ = download.answered(Self.head(start, total: 5000), to: start.id, now: Self.now)
+        _ = download.answered(Self.head(start.asked, total: 5000), to: start.id, now: Self.now)
         let plan = try #require(download.plan(of: start.id))
         #expect(plan.parts(9000).writes == [0..<5000])
         let more = Self.plan(&download, idle: 7, nextID: &nextID)
@@ -129,18 +132,18 @@ import Testing
     }
 
     @Test func rangesThatAreBeingWrittenAreNotAskedForAgain() throws {
-        let total = 8 * DownloadLimits.largestRead
+        let total = 8 * Download.largestRead
         var download = Download(format: .jpeg, total: total, now: Self.now)
         download.handles = [1]
         download.isDemanded = true
         var nextID: UInt64 = 1
         var starts = Self.plan(&download, idle: 8, nextID: &nextID)
         #expect(starts.count == 2, "the others may come at the same moment")
-        _ = download.answered(Self.head(starts[0], total: total), to: starts[0].id, now: Self.now)
+        _ = download.answered(Self.head(starts[0].asked, total: total), to: starts[0].id, now: Self.now)
         starts += Self.plan(&download, idle: 6, nextID: &nextID)
         #expect(starts.count == 8)
         for start in starts {
-            _ = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+            _ = download.answered(Self.head(start.asked, total: total), to: start.id, now: Self.now)
             // The first one half, the others wholly.
             let asked = try #require(download.segments[start.id]?.requested)
             let end = start.id == 1 ? (asked.lowerBound + asked.upperBound) / 2 : asked.upperBound
@@ -179,13 +182,13 @@ import Testing
                 outcome = download.finished(start.id, .failure(.unreachable("refused")), now: Self.now).outcome
             }
         }
-        #expect(tries == DownloadLimits.triesWithoutProgress + 1)
+        #expect(tries == Download.triesWithoutProgress + 1)
         #expect(outcome == .failed(.unreachable("refused"), keepsPartial: false))
     }
 
-    @Test(arguments: [DownloadLimits.worthATry, 1000])
+    @Test(arguments: [Download.worthATry, 1000])
     func aLineThatBreaksOftenIsBorneAsLongAsItBringsMuch(piece: Int64) {
-        let total = 20 * DownloadLimits.worthATry
+        let total = 20 * Download.worthATry
         var download = Download(format: .jpeg, total: total, now: Self.now)
         download.isDemanded = true
         download.waiters[1] = .bytes(0..<total, id: 1)
@@ -196,7 +199,7 @@ import Testing
             _ = download.wake(now: Self.now + .seconds(tries * 60))
             for start in Self.plan(&download, idle: 1, nextID: &nextID) {
                 tries += 1
-                _ = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+                _ = download.answered(Self.head(start.asked, total: total), to: start.id, now: Self.now)
                 guard let segment = download.segments[start.id] else { continue }
                 // So much besides what is there.
                 let count = min(segment.own.lowerBound - segment.next + piece, total - segment.next)
@@ -209,8 +212,8 @@ import Testing
                 }
             }
         }
-        let brings = piece >= DownloadLimits.worthATry
-        #expect(tries == (brings ? 20 : DownloadLimits.triesInAll + 1))
+        let brings = piece >= Download.worthATry
+        #expect(tries == (brings ? 20 : Download.triesInAll + 1))
         #expect((download.present == ByteSet([0..<total])) == brings)
     }
 
@@ -226,12 +229,12 @@ import Testing
         download.segments[1]?.end = total
         download.segments[1]?.hasAnswer = true
         let shares = Self.plan(&download, idle: 6, nextID: &nextID)
-        #expect(shares.isEmpty == (total <= DownloadLimits.longestUnread))
+        #expect(shares.isEmpty == (total <= Download.longestUnread))
         #expect(shares.count <= 6)
         // Each byte once but for the seams, from the first on.
         var end = download.segments[1]?.end
         for share in shares {
-            #expect(share.asked?.lowerBound == end.map { $0 - DownloadLimits.seam })
+            #expect(share.asked?.lowerBound == end.map { $0 - Download.seam })
             end = share.asked?.upperBound
         }
         #expect(Self.plan(&download, idle: 0, nextID: &nextID).isEmpty)
@@ -240,23 +243,23 @@ import Testing
     /// The first answer tells the length of a picture for a copy; the rest is requested then, and of most pictures there is none.
     @Test(arguments: [-1, 0, 1, 5_000_000] as [Int64])
     func aCopyLearnsTheLengthFromItsFirstPart(excess: Int64) throws {
-        let total = DownloadLimits.largestCopied + excess
+        let total = Download.largestCopied + excess
         var download = Self.copied()
         var nextID: UInt64 = 1
         let first = Self.plan(&download, idle: 12, nextID: &nextID)
-        #expect(first.map(\.asked) == [0..<DownloadLimits.largestCopied])
+        #expect(first.map(\.asked) == [0..<Download.largestCopied])
         #expect(download.answered(Self.part(of: total), to: 1, now: Self.now) == DownloadChange())
         #expect(download.total == total)
         let rest = Self.plan(&download, idle: 12, nextID: &nextID)
         #expect(rest.count == (excess <= 0 ? 0 : excess < 10 ? 1 : 2))
         let asked = rest.compactMap(\.asked)
-        #expect(asked.first.map { $0.lowerBound == DownloadLimits.largestCopied - DownloadLimits.seam } ?? true)
+        #expect(asked.first.map { $0.lowerBound == Download.largestCopied - Download.seam } ?? true)
         #expect(asked.last.map { $0.upperBound == total } ?? true)
     }
 
     /// Parts of which nothing proves that they belong together, or of which no answer tells the length, are of no use.
     @Test(arguments: [true, false]) func aCopyRequestsTheWholeWhereNoPartIsOfUse(hasVersion: Bool) {
-        let total = 2 * DownloadLimits.largestCopied
+        let total = 2 * Download.largestCopied
         var download = Self.copied()
         var nextID: UInt64 = 1
         _ = Self.plan(&download, idle: 12, nextID: &nextID)
@@ -298,7 +301,7 @@ import Testing
 
     /// The answer to the first request of a copy, of a picture of so many bytes.
     private static func part(of total: Int64, hasVersion: Bool = true, hasTotal: Bool = true) -> HTTPAnswer {
-        let last = min(total, DownloadLimits.largestCopied) - 1
+        let last = min(total, Download.largestCopied) - 1
         let version = hasVersion ? [(name: "etag", value: "\"a\"")] : []
         return HTTPAnswer(
             status: 206,

@@ -90,7 +90,7 @@ import Testing
         let knowing = try bench.open(Sample.picture(1, size: 10_000))
         async let all = knowing.bytes(offset: 0, count: 10_000).content
         let second = await bench.transport.waitForRequest(at: 1)
-        #expect(second.request.range?.first == max(0, Int64(arrived) - DownloadLimits.seam))
+        #expect(second.request.range?.first == max(0, Int64(arrived) - Download.seam))
         second.answer(bytes)
         #expect(try await all == bytes)
     }
@@ -219,16 +219,16 @@ import Testing
         _ = try await head
         async let far = open.bytes(offset: 1 << 19, count: 4096)
         let range = await bench.transport.waitForRequest(at: 2)
-        #expect(range.request.range?.first == Int64(1 << 19) - DownloadLimits.seam)
+        #expect(range.request.range?.first == Int64(1 << 19) - Download.seam)
         #expect(range.request.ifRange == Bench.version)
         range.answer(bytes)
         #expect(try await far.content == Array(bytes[(1 << 19)..<((1 << 19) + 4096)]))
         // The running request ends where the other began.
         #expect(!whole.body(Array(bytes[8192...])))
         let received = bench.cache.status().downloads.first?.received
-        #expect(received == Int64(1 << 19) + DownloadLimits.seekWindow)
+        #expect(received == Int64(1 << 19) + Download.seekWindow)
         let rest = await bench.transport.waitForRequest(at: 3)
-        #expect(rest.request.range?.first == received.map { $0 - DownloadLimits.seam })
+        #expect(rest.request.range?.first == received.map { $0 - Download.seam })
         open.close()
         before.close()
     }
@@ -301,7 +301,7 @@ import Testing
         let request = await bench.transport.waitForRequest(at: 0)
         request.headOnly(length: 200_000)
         request.body(Array(bytes[..<190_000]))
-        let key = FileKey(picture.id)
+        let key = picture.id
         let segment = try #require(bench.cache.core.withLock { $0.downloads[key]?.download.segments.keys.first })
         let plan = try #require(bench.cache.core.withLock { $0.downloads[key]?.download.plan(of: segment) })
         #expect(plan.range == 190_000..<200_000 && plan.gaps == [plan.range] && plan.room == 200_000)

@@ -107,7 +107,7 @@ import Testing
         request.body(Self.bytes)
         request.fail(.broken("cut"))
         let rest = await bench.transport.waitForRequest(at: 1)
-        #expect(rest.request.range?.first == Int64(Self.size) - DownloadLimits.seam)
+        #expect(rest.request.range?.first == Int64(Self.size) - Download.seam)
         rest.head(416, [(name: "content-range", value: range)])
         rest.finish()
         // Nothing was given out yet: it begins again, once.

@@ -113,7 +113,8 @@ import Testing
         var download = Download(format: .jpeg, total: 1_000_000, now: DownloadStateTests.now)
         download.present = ByteSet([200_000..<300_000])
         let before = download.begin(Piece(gap: 100_000..<200_000), id: 1)
-        _ = download.answered(DownloadStateTests.head(before, total: 1_000_000), to: 1, now: DownloadStateTests.now)
+        _ = download.answered(
+            DownloadStateTests.head(before.asked, total: 1_000_000), to: 1, now: DownloadStateTests.now)
         _ = download.wrote(100_000..<200_000, from: 1, now: DownloadStateTests.now)
         download.released(to: 300_000)
         let outcome = download.contradicted(at: 200_000, by: 1).outcome
@@ -139,15 +140,15 @@ import Testing
         #expect(between.asked == 199_936..<300_064)
         let last = download.begin(Piece(gap: 400_000..<500_000), id: 4)
         #expect(last.asked == 399_936..<500_064)
-        for start in [near, far, between, last] {
-            var answer = DownloadStateTests.head(start, total: total)
+        for (id, start) in zip(UInt64(1)..., [near, far, between, last]) {
+            var answer = DownloadStateTests.head(start.asked, total: total)
             answer = HTTPAnswer(
                 status: 206,
                 headers: [
                     (name: "content-type", value: "image/jpeg"), (name: "etag", value: "\"a\""),
                     (name: "content-range", value: answer["content-range"] ?? ""),
                 ])
-            #expect(download.answered(answer, to: start.id, now: now) == DownloadChange())
+            #expect(download.answered(answer, to: id, now: now) == DownloadChange())
         }
         func repeats(_ id: UInt64) -> [Range<Int64>] { download.plan(of: id)?.parts(.max >> 1).repeats ?? [] }
         #expect(repeats(1) == [99_936..<100_000])
@@ -177,7 +178,7 @@ import Testing
         download.present = ByteSet([100_000..<total])
         let start = download.begin(Piece(gap: 0..<100_000), id: 1)
         #expect(start.asked == 0..<100_064)
-        _ = download.answered(DownloadStateTests.head(start, total: total), to: 1, now: now)
+        _ = download.answered(DownloadStateTests.head(start.asked, total: total), to: 1, now: now)
         #expect(download.wrote(0..<100_000, from: 1, now: now).outcome == nil)
         let change =
             isGivenUp ? download.giveUp(1) : download.finished(1, .failure(.broken("reset")), now: now)
@@ -228,7 +229,7 @@ import Testing
         let cut = download.begin(Piece(gap: 0..<6_000_000), id: 1)
         #expect(cut.asked == 0..<6_000_064)
         _ = download.begin(Piece(gap: 3_000_000..<6_000_000, cut: 1), id: 2)
-        let head = DownloadStateTests.head(cut, total: total)
+        let head = DownloadStateTests.head(cut.asked, total: total)
         #expect(download.answered(head, to: 1, now: DownloadStateTests.now) == DownloadChange())
         #expect(download.segments[1]?.end == 3_000_000)
     }
@@ -296,7 +297,7 @@ import Testing
         }
         await bench.transport.waitForRequests(2)
         try answerHeads()
-        #expect(heads > DownloadLimits.triesWithoutProgress + 1)
+        #expect(heads > Download.triesWithoutProgress + 1)
         for request in bench.transport.requests { request.fail(.broken("reset")) }
         #expect(bench.transport.requests.count == heads + 1, "one request tries whether it goes on")
         var next = heads

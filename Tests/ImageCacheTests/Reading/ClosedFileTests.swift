@@ -59,7 +59,7 @@ import Testing
         #expect(file.slot.close())
         request.body(Array(Self.bytes[100_000..<200_000]))
         #expect(
-            try file.use { descriptor throws(SystemError) in try FileBytes.read(descriptor, at: 0, count: 200_000) }
+            try file.use { descriptor throws(SystemError) in try Files.read(descriptor, at: 0, count: 200_000) }
                 == Array(Self.bytes[..<200_000]))
         #expect(file.slot.close())
         request.body(Array(Self.bytes[200_000...]))

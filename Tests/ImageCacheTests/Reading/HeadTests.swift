@@ -6,7 +6,7 @@ import Testing
 
 /// Looks at the beginnings of pictures, and readers that go on behind them.
 @Suite(.timeLimit(.minutes(1))) struct HeadTests {
-    private static let look = Int(DownloadLimits.look)
+    private static let look = Int(Download.look)
 
     @Test(arguments: [(4096, 65_535), (65_536, 65_535), (81_920, 81_919)])
     func aLookCostsWhatItNeeds(read: Int, last: Int) async throws {

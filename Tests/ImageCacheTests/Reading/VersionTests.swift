@@ -152,7 +152,7 @@ import Testing
         let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         let reading = Task { await failure { try await open.bytes(offset: 0, count: Self.size) } }
-        for index in 0...DownloadLimits.triesWithoutProgress {
+        for index in 0...Download.triesWithoutProgress {
             let request = await bench.transport.waitForRequest(at: index)
             request.headOnly(length: Self.size, headers: Self.unnamed)
             request.body(Array(Self.bytes[..<7000]))
@@ -163,7 +163,7 @@ import Testing
             Issue.record("it went on")
             return
         }
-        #expect(bench.transport.requests.count == DownloadLimits.triesWithoutProgress + 1)
+        #expect(bench.transport.requests.count == Download.triesWithoutProgress + 1)
         open.close()
     }
 

@@ -1,4 +1,5 @@
 import HTTP
+import Rankings
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 @Suite struct DownloadSchedulerTests {
     typealias Demand = DownloadScheduler.Demand
 
-    static func key(_ number: UInt64) -> FileKey { FileKey(high: 0, low: number) }
+    static func key(_ number: UInt64) -> PictureID { PictureID(high: 0, low: number) }
 
     /// A download of which nothing is there yet.
     static func download(
@@ -80,7 +81,7 @@ import Testing
                 #expect(pieces.first?.lowerBound == 0)
                 #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound })
                 #expect(pieces.count <= (isRead ? slots : TransferSlots(all: slots).ahead))
-                let least = isRead ? DownloadScheduler.smallestRead : DownloadLimits.unreadPart / 2
+                let least = isRead ? DownloadScheduler.smallestRead : Download.unreadPart / 2
                 #expect(pieces.dropLast().allSatisfy { $0.count >= least })
             }
         }
@@ -114,7 +115,7 @@ import Testing
         }
         let pieces = Self.run(slots: 16, downloads).pieces
         #expect(pieces.count == 16)
-        #expect(pieces.allSatisfy { Int64($0.piece.count) <= DownloadLimits.largestRead }, "\(pieces)")
+        #expect(pieces.allSatisfy { Int64($0.piece.count) <= Download.largestRead }, "\(pieces)")
         #expect(Set(pieces.map(\.number)).count == sizes.count, "none waits for another")
         // A slot that is busy for longer than all others will be gets nothing more to do.
         var reader = Self.download(1, total: 1 << 20, isAwaited: true, hasAnswer: true)
@@ -140,7 +141,7 @@ import Testing
 
     @Test(arguments: [Int64(64) << 20, 256 << 20]) func noReaderKeepsASlotForLong(total: Int64) {
         let pieces = Self.run(slots: 4, [Self.download(1, total: total, isAwaited: true, hasAnswer: true)]).pieces
-        #expect(pieces.allSatisfy { $0.piece.count <= Int(DownloadLimits.largestRead) } && pieces.count == 4)
+        #expect(pieces.allSatisfy { $0.piece.count <= Int(Download.largestRead) } && pieces.count == 4)
     }
 
     /// A length that nobody told counts as a guess.
@@ -189,12 +190,12 @@ import Testing
 
     /// What nobody reads comes in parts, the next picture only once all of this one was asked for.
     @Test func aLargePictureThatNobodyReadsComesInParts() {
-        let part = DownloadLimits.unreadPart
+        let part = Download.unreadPart
         func plan(slots: Int, wishes: Int = 0, _ totals: [Int64]) -> [(number: UInt64, piece: Range<Int64>)] {
             let downloads = totals.enumerated().map { Self.download(UInt64($0.offset), total: $0.element) }
             return Self.run(slots: slots, downloads, wishes: wishes).pieces
         }
-        let longest = DownloadLimits.longestUnread
+        let longest = Download.longestUnread
         #expect(plan(slots: 16, [part]).map(\.piece) == [0..<part])
         #expect(plan(slots: 16, [longest]).map(\.piece) == [0..<longest])
         #expect(plan(slots: 16, [part * 5 / 2 - 1]).count == 2)
@@ -212,7 +213,7 @@ import Testing
             (copied.isCopied, copied.total) = (true, total)
             return Self.run(slots: 16, [copied]).pieces.map(\.piece.count)
         }
-        let largest = DownloadLimits.largestCopied
+        let largest = Download.largestCopied
         #expect(parts(100_000) == [100_000])
         #expect(parts(largest) == [Int(largest)])
         #expect(parts(2 * largest).count == 2)

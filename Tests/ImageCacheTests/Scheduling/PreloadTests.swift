@@ -61,13 +61,13 @@ import Testing
     /// What is there in part is worth more to who comes than the beginning of what lies behind it.
     @Test func thePicturesComeOneAfterTheOtherWhileNoConnectionIsIdle() async throws {
         let bench = try Bench(preload: 2, connections: 2)
-        let size = Int(DownloadLimits.longestUnread) + 32_768
+        let size = Int(Download.longestUnread) + 32_768
         let neighbours = Neighbours(directory: 1, index: 1) { Sample.picture(Int64($0), size: Int64(size)) }
         try await bench.store(Sample.picture(1, size: Int64(Self.size)), Self.bytes(1))
         let first = try bench.open(Sample.picture(1, size: Int64(Self.size)), neighbours: neighbours)
         let before = bench.transport.requests.count
         _ = try first.availableBytes(offset: 0, count: Self.size)
-        let (half, seam) = (size / 2, Int(DownloadLimits.seam))
+        let (half, seam) = (size / 2, Int(Download.seam))
         let parts = ["2 0-\(half - 1)", "2 \(half - seam)-\(size - 1)", "3 0-\(half - 1)"]
         for (number, part) in parts.enumerated() {
             let request = await bench.transport.waitForRequest(at: before + number)
@@ -81,7 +81,7 @@ import Testing
     /// After a program that copies nothing more is asked for ahead, but for as much as anybody has; what came is kept.
     @Test func theEndOfABulkWalkAsksForNothingMore() async throws {
         let bench = try Bench(preload: 1, connections: 4)
-        let large = Int(DownloadLimits.largestCopied) + 32_768
+        let large = Int(Download.largestCopied) + 32_768
         @Sendable func size(_ number: Int) -> Int64 { number < 3 ? Int64(Self.size) : Int64(large) }
         for number in 1...2 {
             let neighbours = Neighbours(directory: 1, index: number, isBulk: true) {
@@ -107,7 +107,7 @@ import Testing
         let fourth = try bench.open(Sample.picture(4, size: size(4)))
         async let all = fourth.bytes(offset: 0, count: large)
         let rest = await bench.answerAll(bytes, from: 5, butFor: large / 2)
-        #expect(rest.first?.lowerBound == Int64(large / 2) - DownloadLimits.seam, "no byte twice but for the seam")
+        #expect(rest.first?.lowerBound == Int64(large / 2) - Download.seam, "no byte twice but for the seam")
         #expect(try await all.content == bytes)
         fourth.close()
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import ImageCache
 
 @Suite(.timeLimit(.minutes(1))) struct EvictionTests {
-    static func key(_ number: Int) -> FileKey { FileKey(high: 0, low: UInt64(number)) }
+    static func key(_ number: Int) -> PictureID { PictureID(high: 0, low: UInt64(number)) }
 
     private func picture(_ number: Int) -> StoredPicture {
         StoredPicture(key: Self.key(number), length: 1000, hash: UInt64(number))

@@ -14,21 +14,19 @@ import Testing
         of cache: String, in scratch: Scratch, while work: () async throws -> Void
     ) async throws -> [String] {
         let copies = Mutex<[String]>([])
-        CacheFiles.willChange.withLock {
-            $0 = { descriptor in
-                var name = [UInt8](repeating: 0, count: 4096)
-                let count = readlink("/proc/self/fd/\(descriptor)", &name, name.count)
-                guard count > 0, String(decoding: name.prefix(count), as: UTF8.self).hasPrefix(cache) else { return }
-                copies.withLock { copies in
-                    let copy = "\(scratch.path)/copy-\(copies.count)"
-                    do { try FileManager.default.copyItem(atPath: cache, toPath: copy) } catch {
-                        Issue.record("\(error)")
-                    }
-                    copies.append(copy)
+        Files.beforeChanges { descriptor in
+            var name = [UInt8](repeating: 0, count: 4096)
+            let count = readlink("/proc/self/fd/\(descriptor)", &name, name.count)
+            guard count > 0, String(decoding: name.prefix(count), as: UTF8.self).hasPrefix(cache) else { return }
+            copies.withLock { copies in
+                let copy = "\(scratch.path)/copy-\(copies.count)"
+                do { try FileManager.default.copyItem(atPath: cache, toPath: copy) } catch {
+                    Issue.record("\(error)")
                 }
+                copies.append(copy)
             }
         }
-        defer { CacheFiles.willChange.withLock { $0 = nil } }
+        defer { Files.beforeChanges(nil) }
         try await work()
         return copies.withLock { $0 }
     }

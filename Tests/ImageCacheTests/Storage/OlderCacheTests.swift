@@ -18,9 +18,9 @@ struct RecordedCache {
         tar.waitUntilExit()
         #expect(tar.terminationStatus == 0)
         // Only what was written since the machine started is gone on with.
-        let store = try #require(try? CacheFiles.open("/proc/sys/kernel/random/boot_id", in: AT_FDCWD, O_RDONLY))
+        let store = try #require(try? Files.open("/proc/sys/kernel/random/boot_id", in: AT_FDCWD, O_RDONLY))
         defer { close(store) }
-        let boot = String(decoding: try FileBytes.read(store, at: 0, count: 36), as: UTF8.self)
+        let boot = String(decoding: try Files.read(store, at: 0, count: 36), as: UTF8.self)
         let partial = "\(directory)/\(name)/partial"
         for file in try FileManager.default.contentsOfDirectory(atPath: partial) where file.hasSuffix(".state") {
             let url = URL(filePath: "\(partial)/\(file)")
@@ -60,7 +60,7 @@ struct RecordedCache {
         bench.cache.core.withLock { core in
             var index = core.index
             for pin in index.pins { index.setPinned(false, pin) }
-            return index.evict(bytes: .max, sparesUnread: false) { _ in false }.map(\.key.picture.work.rawValue)
+            return index.evict(bytes: .max, sparesUnread: false) { _ in false }.map(\.key.work.rawValue)
         }
     }
 
@@ -115,7 +115,7 @@ struct RecordedCache {
         let store = try PictureStore(directory: scratch.cache) { _ in }
         var surplus: [StoredPicture] = []
         var index = StoredIndex(store.contents(), surplus: &surplus)
-        let name = { OlderName(FileKey(RecordedCache.picture($0).id)) }
+        let name = { OlderName(RecordedCache.picture($0).id) }
         #expect(index.count == 5 && index.bytes == 15_000)
         #expect(index.evictableBytes(sparesUnread: false, protected: []) == 0)
         #expect(index.older.sorted { $0.value.used < $1.value.used }.map(\.key) == [1, 3, 4, 5, 2].map(name))
@@ -130,7 +130,7 @@ struct RecordedCache {
         #expect(index.evictableBytes(sparesUnread: false, protected: []) == 3000)
         let contents = store.contents()
         #expect(contents.pictures.count == 2 && contents.older.count == 3)
-        #expect(contents.pins == [FileKey(RecordedCache.picture(4).id)])
+        #expect(contents.pins == [RecordedCache.picture(4).id])
         store.unlock()
     }
 
@@ -178,7 +178,7 @@ struct RecordedCache {
         let scratch = Scratch()
         try RecordedCache.unpack("v1", into: scratch.cache)
         let paths = [1, 2, 3].map { number in
-            "\(scratch.cache)/v1/" + OlderName(FileKey(RecordedCache.picture(number).id)).path
+            "\(scratch.cache)/v1/" + OlderName(RecordedCache.picture(number).id).path
         }
         var file = try Data(contentsOf: URL(filePath: paths[0]))
         file[file.count - 100] ^= 1

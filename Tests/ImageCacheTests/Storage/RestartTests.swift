@@ -212,7 +212,7 @@ import Testing
         try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
         let third = try Bench(scratch, directory: scratch.path + "/copy")
         let order = third.cache.core.withLock { core in
-            core.index.evict(bytes: .max, sparesUnread: false) { _ in false }.map(\.key.picture.work.rawValue)
+            core.index.evict(bytes: .max, sparesUnread: false) { _ in false }.map(\.key.work.rawValue)
         }
         #expect(order == (0...Int64(pictures.count)).reversed())
     }

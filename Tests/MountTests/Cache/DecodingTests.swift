@@ -83,7 +83,7 @@ extension MountSuite {
                     #!/usr/bin/python3 -IS
                     import socket, struct
                     s = socket.socket(fileno=3)
-                    s.sendall(struct.pack('<Iqq', 16, 0x726b0001, 0))
+                    s.sendall(struct.pack('<Iqq', 16, 0x726b0002, 0))
                     s.recv(1)
                     """
                 let renderer = workplace.directory.appending(path: "rankfs-render").path

@@ -72,7 +72,7 @@ import Testing
             #expect(bench.host.asked.isEmpty)
             for rank in 1...2 { #expect(await bench.lookup(inode, Array(Workbench.name(rank).utf8)).isTold) }
             #expect(bench.host.heads == ["HEAD 1001", "HEAD 1002"])
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
         }
     }
 
@@ -122,7 +122,7 @@ import Testing
             #expect(await raised)
             #expect(await look(count.inode, 604, bench))
             for handle in [count.handle, visit.handle] {
-                bench.fileSystem.release(ReleaseRequest(inode: count.inode, handle: handle))
+                bench.fileSystem.release(count.inode, handle: handle)
             }
         }
     }
@@ -138,7 +138,7 @@ import Testing
             #expect(Set(bench.host.heads) == Set((1101...1105).map { "HEAD \($0)" }))
             bench.host.answerHeld()
             #expect(await first.isTold)
-            bench.fileSystem.release(ReleaseRequest(inode: count.inode, handle: count.handle))
+            bench.fileSystem.release(count.inode, handle: count.handle)
         }
     }
 }

@@ -46,7 +46,7 @@ import Testing
             _ = try await bench.names("search/sun")
             #expect(await names(from: 2) == ["sea"])
             #expect(await names(from: 0) == [".", "..", "sea", "sun"])
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
         }
     }
 
@@ -93,7 +93,7 @@ import Testing
                 return
             }
             #expect(more.first?.nextOffset == 53)
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
             #expect(try await bench.list(inode).count == 122)
             guard case .opened(_, true, false, true) = await bench.openDirectory(inode) else {
                 Issue.record("a frozen day is not cached")

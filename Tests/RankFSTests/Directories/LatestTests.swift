@@ -142,7 +142,7 @@ import Testing
                 offset = last.nextOffset
             }
             #expect(names.map { String(decoding: $0, as: UTF8.self) } == shown(1001, 60))
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
         }
     }
 

@@ -15,7 +15,7 @@ import Testing
         let inode = try await bench.stat(path).inode
         guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
         _ = await bench.read(inode, handle, offset, count)
-        bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+        bench.fileSystem.release(inode, handle: handle)
     }
 
     @Test func onlyWhatIsReadCounts() async throws {
@@ -33,7 +33,7 @@ import Testing
             for rank in [3, 4] {
                 let inode = try await bench.stat(path(rank)).inode
                 guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
-                bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+                bench.fileSystem.release(inode, handle: handle)
             }
             #expect(bench.catalog.recents.pictures.map(\.path) == [path(3), path(2)])
         }
@@ -49,7 +49,7 @@ import Testing
                 Issue.record("it was read")
                 return
             }
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
             #expect(bench.catalog.recents.pictures.isEmpty)
         }
     }

@@ -60,7 +60,7 @@ import Testing
         let film = try Film(count: 5)
         try await Workbench.with { bench in
             bench.add(film)
-            let layout = try Matroska.Layout(
+            let layout = try FilmLayout(
                 width: 64, height: 48, frames: zip(film.frames, film.record.frames).map { (Int64($0.count), $1.delay) },
                 title: "")
             let title = try await bench.stat("works/77/ugoira.mkv")
@@ -86,7 +86,7 @@ import Testing
                     #expect(await bench.read(inode, handle, Int64(place), size) == .bytes(expected), "\(place) \(size)")
                 }
             }
-            bench.fileSystem.release(Fuse.ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
             #expect(bench.fileSystem.figures.handles == 0)
             #expect(bench.host.downloads == ["GET 77"], "nothing but the archive")
         }
@@ -120,7 +120,7 @@ import Testing
                 return
             }
             #expect(bytes.count == after.size)
-            bench.fileSystem.release(Fuse.ReleaseRequest(inode: before.inode, handle: handle))
+            bench.fileSystem.release(before.inode, handle: handle)
         }
     }
 

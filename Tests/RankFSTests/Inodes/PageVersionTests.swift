@@ -29,7 +29,7 @@ import Testing
     private func readPart(_ bench: Workbench, _ inode: UInt64) async -> [UInt8] {
         guard case .opened(let handle, let keepsCache, _, _) = await bench.open(inode) else { return [] }
         #expect(keepsCache)
-        defer { bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle)) }
+        defer { bench.fileSystem.release(inode, handle: handle) }
         guard case .bytes(let bytes) = await bench.read(inode, handle, 0, 4096) else { return [] }
         return bytes
     }
@@ -92,7 +92,7 @@ import Testing
             #expect(part(Int64(bytes.count), 1) == nil && part(-1, 4096) == nil && part(0, 0) == nil)
             bench.fileSystem.pages.spoil(inode)
             #expect(part(100, 4096) == nil, "spoilt pages are not added to")
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
             #expect(part(100, 4096) == nil, "closed")
         }
     }
@@ -134,7 +134,7 @@ import Testing
             }
             #expect(await bench.read(inode, third, 8192, 4096) == .bytes(Array(other[8192..<12_288])))
             for handle in [first, second, third] {
-                bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+                bench.fileSystem.release(inode, handle: handle)
             }
             // Nobody has it open any more: from here on with pages again.
             #expect(try await bench.contents(inode) == other)
@@ -155,9 +155,9 @@ import Testing
             guard case .opened(let next, _, let isDirect, _) = await bench.open(inode) else { return }
             #expect(isDirect)
             for _ in 0..<2 { #expect(await bench.read(inode, next, 8192, 4096) == .bytes(Array(bytes[8192..<12_288]))) }
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: evicting))
+            bench.fileSystem.release(inode, handle: evicting)
             #expect(await bench.read(inode, next, 4096, 4096) == .bytes(Array(bytes[4096..<8192])))
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: next))
+            bench.fileSystem.release(inode, handle: next)
             #expect(try await bench.contents(inode) == bytes)
         }
     }

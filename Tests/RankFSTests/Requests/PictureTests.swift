@@ -59,7 +59,7 @@ import Testing
             #expect(bench.host.asked.isEmpty, "names cost no request to the image host")
             _ = try await bench.stat(path(1))
             await bench.host.waitForRequests(5)
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
         }
     }
 
@@ -97,7 +97,7 @@ import Testing
             #expect(await bench.read(inode, handle, size, 4096) == .bytes([]))
             #expect(await bench.read(inode, handle, size + 1_000_000, 4096) == .bytes([]))
             #expect(await bench.read(inode, handle, size - 10, 4096) == .bytes(Array(picture.suffix(10))))
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
             #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EBADF))
         }
     }

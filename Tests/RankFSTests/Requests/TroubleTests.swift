@@ -40,7 +40,7 @@ import Testing
             } while answer != .failure(.EIO) && offset < .max
             #expect(answer == .failure(.EIO) && offset > 100)
             #expect(bench.reported.count == 1 && bench.reported[0].contains("although the list goes on"))
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
             bench.source.setFailure(nil)
             #expect(try await bench.names("users/11").count { $0.hasSuffix(".jpg") } == 251)
         }
@@ -72,7 +72,7 @@ import Testing
             #expect(await bench.read(first, handle, 0, 4096) == .failure(.EHOSTUNREACH))
             #expect(try await bench.names(day).count == 5, "no entry disappears")
             #expect(await bench.walk("\(day)/\(Workbench.name(2))") == .failure(.EHOSTUNREACH))
-            bench.fileSystem.release(ReleaseRequest(inode: first, handle: handle))
+            bench.fileSystem.release(first, handle: handle)
         }
     }
 
@@ -83,7 +83,7 @@ import Testing
             bench.host.setManner(.lying)
             guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
             #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EIO))
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
             #expect(bench.reported.count == 1)
             bench.host.setManner(.serving)
             #expect(bench.host.heads == ["HEAD 1001"])
@@ -125,7 +125,7 @@ import Testing
                 Issue.record("stat waits for a read")
                 return
             }
-            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            bench.fileSystem.release(inode, handle: handle)
             #expect(bench.reported.isEmpty)
         }
     }

@@ -83,7 +83,7 @@ extension Workbench {
         guard case .opened(let handle, _, _, _) = await open(inode, flags: flags) else {
             throw Missing(path: "inode \(inode)")
         }
-        defer { fileSystem.release(ReleaseRequest(inode: inode, handle: handle)) }
+        defer { fileSystem.release(inode, handle: handle) }
         var bytes: [UInt8] = []
         while true {
             let answer = await read(inode, handle, Int64(bytes.count), piece)
@@ -115,7 +115,7 @@ extension Workbench {
     func list(_ inode: UInt64, size: Int = 4096, plus: Bool = true) async throws -> Names {
         let opened = await openDirectory(inode)
         guard case .opened(let handle, _, _, _) = opened else { throw Unexpected(answer: opened) }
-        defer { fileSystem.release(ReleaseRequest(inode: inode, handle: handle)) }
+        defer { fileSystem.release(inode, handle: handle) }
         var entries: Names = []
         while true {
             let answer = await readDirectory(

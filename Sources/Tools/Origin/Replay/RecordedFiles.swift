@@ -6,7 +6,7 @@ enum RecordedFiles {
     /// All bytes of a file; nil if it cannot be read or is larger than 64 MiB.
     static func bytes(_ path: String) -> [UInt8]? {
         let maximum = 64 << 20
-        guard let bytes = try? FileBytes.read(path, upTo: maximum + 1), bytes.count <= maximum else { return nil }
+        guard let bytes = try? Files.read(path, upTo: maximum + 1), bytes.count <= maximum else { return nil }
         return bytes
     }
 
