@@ -43,12 +43,7 @@ final class Leases: Sendable {
     /// The identifier of this run on this machine, which distinguishes it from all others.
     private let owner: String
     /// The times at which other machines' leases were first seen, for stores that declare no times.
-    private let seen = Mutex<[ObjectKey: Sight]>([:])
-
-    private struct Sight {
-        let etag: String?
-        let first: ContinuousClock.Instant
-    }
+    private let seen = Mutex<[ObjectKey: (etag: String?, first: ContinuousClock.Instant)]>([:])
 
     /// The number of leases above which ended ones are removed.
     private static let mostSeen = 256
@@ -80,10 +75,12 @@ final class Leases: Sendable {
         guard let key = ObjectKey("leases/\(work.text)") else { return .unknown }
         var holds = mayHold && store.takesWrites
         if holds {
+            let ends = store.time.now() + .seconds(seconds)
             switch await write(key, seconds: seconds, queue: queued, if: .isNew) {
-            case .held(let lease): return .held(lease)
+            case .done: return .held(Lease(key: key, ends: ends))
+            // The store does not let this machine write.
+            case .notTaken, .failed(.refused), .failed(.full), .unasked: holds = false
             case .failed: return .unknown
-            case .refused: holds = false
             // With too many requests already, none is worth knowing for how long.
             case .declined where store.isBusy: return .taken(.zero)
             case .declined: break
@@ -96,22 +93,23 @@ final class Leases: Sendable {
             if holds { return absence == .zero ? .taken(.zero) : .unknown }
             return absence < Self.aboutTo ? .awaited : .unknown
         }
-        let seen = sight(of: key, object.etag)
-        let text = (try? JSONReader.read(object.bytes)) ?? .null
+        let seen = sight(of: key, object.head.etag)
+        let text = (try? JSONReader.read(object.body)) ?? .null
         let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
-        let left = length - (object.age ?? seen.components.seconds)
+        let left = length - (object.head.age ?? seen.components.seconds)
         let queue = Duration.seconds(min(max(text["queue"].number ?? 0, 0), Self.longest))
         guard holds else { return left > 0 ? .taken(.seconds(left), queue: queue) : .unknown }
         if left > 0, text["owner"].text == owner {
             return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
         }
-        guard left < 0 || text["owner"].text == owner, let etag = object.etag else {
+        guard left < 0 || text["owner"].text == owner, let etag = object.head.etag else {
             return .taken(.seconds(max(0, left)), queue: queue)
         }
+        let ends = store.time.now() + .seconds(seconds)
         return switch await write(key, seconds: seconds, queue: queued, if: .isStill(etag)) {
-        case .held(let lease): .held(lease)
+        case .done: .held(Lease(key: key, ends: ends))
         case .declined: .taken(.seconds(seconds))
-        case .failed, .refused: .unknown
+        case .notTaken, .failed, .unasked: .unknown
         }
     }
 
@@ -127,7 +125,7 @@ final class Leases: Sendable {
                 // So many at one moment cannot be real leases.
                 if seen.count >= Self.mostSeen { seen = [:] }
             }
-            seen[key] = Sight(etag: etag, first: now)
+            seen[key] = (etag, now)
             return .zero
         }
     }
@@ -137,29 +135,12 @@ final class Leases: Sendable {
         if store.time.now() < lease.ends { await store.delete(lease.key) }
     }
 
-    private enum Written {
-        case held(Lease)
-        /// The condition does not hold.
-        case declined
-        /// The store does not let this machine write.
-        case refused
-        case failed
-    }
-
     private func write(
         _ key: ObjectKey, seconds: Int64, queue: Int64, if condition: ObjectStore.Condition
-    ) async -> Written {
-        let ends = store.time.now() + .seconds(seconds)
+    ) async -> TierStore.Writing {
         let text = JSON.members([
             ("owner", .string(owner)), ("seconds", .integer(seconds)), ("queue", .integer(queue)),
         ]).line
-        let written = await store.put(
-            key, Array(text.utf8), if: condition, insists: true, within: TierStore.patience)
-        return switch written {
-        case .done: .held(Lease(key: key, ends: ends))
-        case .declined: .declined
-        case .notTaken, .failed(.refused), .failed(.full), .unasked: .refused
-        case .failed: .failed
-        }
+        return await store.put(key, Array(text.utf8), if: condition, insists: true, within: TierStore.patience)
     }
 }

@@ -247,14 +247,14 @@ actor SharedDocument {
             }
             return
         }
-        etag = object.etag
-        switch object.provenance {
-        case .ours(let description) where description.holds(for: object.bytes, key: key): break
+        etag = object.head.etag
+        switch Provenance(object.head, store.store.secret) {
+        case .ours(let description) where description.holds(for: object.body, key: key): break
         // The next answer replaces it.
         case .unproven: return
         case .ours, .foreign: return store.isWrong(key)
         }
-        guard let text = Zstandard.original(object.bytes, upTo: TierStore.longestText) else {
+        guard let text = Zstandard.original(object.body, upTo: TierStore.longestText) else {
             return store.isWrong(key)
         }
         switch DocumentText.read(key.text, of: text) {

@@ -79,7 +79,7 @@ final class SharedPauses: Sendable {
             }
             guard let queue else { continue }
             queue.pause(String(words[1]), kind, forSeconds: seconds)
-            store.tell(.pauses(host: String(words[1]), seconds: seconds))
+            store.report(.pauses(host: String(words[1]), seconds: seconds))
             Task {
                 try await store.time.sleep(.seconds(seconds) - Self.ahead)
                 await begin(document.partsNow())

@@ -1,6 +1,17 @@
 import HTTP
 import Rankings
 
+/// The state of the store that is reported to the user when it changes.
+package enum TierState: Hashable, Sendable {
+    case works
+    /// For a while no request is sent to the store; requests go to the service in its place.
+    case rests(reason: String)
+    /// For a while no picture is requested: pictures come from the image host.
+    case picturesRest(reason: String)
+    /// For a while the store is read, and takes no uploads.
+    case readOnly(reason: String)
+}
+
 /// The availability of the store: a failure makes it rest, for longer each time, and one request then probes it.
 ///
 /// A failed read ends writing as well. A failed write ends writing alone, since a store may be full, or its line slow in one
@@ -18,17 +29,6 @@ struct TierHealth: Sendable {
         case read
         case picture
         case write
-    }
-
-    /// The state that is reported to the user when it changes.
-    enum State: Hashable, Sendable {
-        case works
-        /// No request is sent to the store for a while.
-        case rests(reason: String)
-        /// No picture is requested for a while.
-        case picturesRest(reason: String)
-        /// The store is read, and nothing is written to it for a while.
-        case readOnly(reason: String)
     }
 
     /// The rest after a first failure; it doubles with each further one.
@@ -71,7 +71,7 @@ struct TierHealth: Sendable {
     private var lastBusy: ContinuousClock.Instant?
     private var pause = Self.pauses.least
 
-    var state: State {
+    var state: TierState {
         if let rest = rests[.read] { return .rests(reason: rest.reason) }
         if let rest = rests[.picture] { return .picturesRest(reason: rest.reason) }
         if let rest = rests[.write] { return .readOnly(reason: rest.reason) }

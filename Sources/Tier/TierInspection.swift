@@ -47,8 +47,6 @@ package struct TierInspection: Sendable {
         /// The reason that not all objects were examined; nil if they were.
         package var stopped: String?
 
-        package init() {}
-
         /// Whether the verification has no result yet.
         fileprivate var isEmpty: Bool { self == Verification() }
     }
@@ -116,8 +114,8 @@ package struct TierInspection: Sendable {
                 try await Self.forEach(of: ours) {
                     await look($0, isRemoving)
                 } take: { (entry, look) throws(Failure) in
-                    found.add(look, entry)
-                    guard case .failed(let error, _) = look else { return failures = 0 }
+                    found.add(look.outcome, look.failure, entry)
+                    guard let error = look.failure else { return failures = 0 }
                     failures += 1
                     if failures >= Self.mostFailures { throw error }
                 }
@@ -129,33 +127,23 @@ package struct TierInspection: Sendable {
         return found
     }
 
-    /// The result of reading an object.
-    fileprivate enum Look: Sendable {
-        case right
-        case gone
-        case others
-        /// The object is damaged; it was removed, if removal was requested.
-        case wrong
-        /// The state of the object is unknown, or it is damaged and could not be removed.
-        case failed(Failure, isWrong: Bool)
-    }
-
-    private func look(_ entry: ObjectList.Entry, _ isRemoving: Bool) async -> Look {
+    /// Reads an object, and removes a damaged one.
+    ///
+    /// - Returns: The result, and the error if the object could not be read or removed.
+    private func look(
+        _ entry: ObjectList.Entry, _ isRemoving: Bool
+    ) async -> (outcome: TierDownload.Outcome, failure: Failure?) {
         let download = TierDownload(
             length: nil, key: entry.key, secret: store.secret, time: time, pace: nil, sink: .ignoring)
         // The list that named the object has set the store's clock; another machine may have written a larger object since.
         let bytes = Double(min(entry.size, PictureLimits.largest))
-        switch await download.run(
+        let outcome = await download.run(
             on: store, deadline: time.now() + Self.patience + .seconds(bytes / Self.slowest))
-        {
-        case .whole: return .right
-        case .absent: return .gone
-        case .foreign, .unproven: return .others
-        case .slow, .withdrawn: return .failed(.timedOut, isWrong: false)
-        case .failed(let error): return .failed(error, isWrong: false)
-        case .wrong, .ofOtherLength:
-            guard isRemoving, let failure = await removal(of: entry) else { return .wrong }
-            return .failed(failure, isWrong: true)
+        switch outcome {
+        case .slow, .withdrawn: return (outcome, .timedOut)
+        case .failed(let error): return (outcome, error)
+        case .wrong, .ofOtherLength: return (outcome, isRemoving ? await removal(of: entry) : nil)
+        case .whole, .absent, .foreign, .unproven: return (outcome, nil)
         }
     }
 
@@ -167,8 +155,6 @@ package struct TierInspection: Sendable {
         package var kept = Tally()
         /// The pictures that could not be removed; they are not counted as removed.
         package var failures: [Mistake] = []
-
-        package init() {}
     }
 
     /// Removes the pictures that were written longest ago, until the others have at most so many bytes.
@@ -322,23 +308,21 @@ extension TierInspection.Verification {
         }
     }
 
-    fileprivate mutating func add(_ look: TierInspection.Look, _ entry: ObjectList.Entry) {
+    fileprivate mutating func add(_ outcome: TierDownload.Outcome, _ failure: Failure?, _ entry: ObjectList.Entry) {
         let key = entry.key.text
-        switch look {
-        case .right:
+        switch outcome {
+        case .whole:
             if case .picture = ObjectKind(entry.key) { pictures.add(entry.size) } else { documents.add(entry.size) }
         // Another machine has replaced the object, or it has expired.
-        case .gone: break
-        case .others: others.add(entry.size)
-        case .wrong:
-            mistakes.append(TierInspection.Mistake(key: key, reason: Self.damage))
-        case .failed(let error, isWrong: false):
-            failures.append(TierInspection.Mistake(key: key, reason: error.cause))
-        case .failed(let error, isWrong: true):
+        case .absent: break
+        case .foreign, .unproven: others.add(entry.size)
+        case .wrong, .ofOtherLength:
+            guard let failure else { return mistakes.append(TierInspection.Mistake(key: key, reason: Self.damage)) }
             failures.append(
                 TierInspection.Mistake(
-                    key: key,
-                    reason: "its bytes are not those that were written, and it cannot be removed: \(error.cause)"))
+                    key: key, reason: "\(Self.damage), and it cannot be removed: \(failure.cause)"))
+        case .slow, .withdrawn, .failed:
+            failures.append(TierInspection.Mistake(key: key, reason: failure?.cause ?? ""))
         }
     }
 }

@@ -17,11 +17,8 @@ final class TierPace: Sendable {
     /// The least bytes of an answer by which a pace is measured.
     private static let measurable: Int64 = 64 << 10
 
-    /// The required pace of a download.
-    struct Share: Sendable {
-        fileprivate let began: ContinuousClock.Instant
-        fileprivate let credit: Double
-    }
+    /// The required pace of a download: the time of its first byte, and the credit then.
+    typealias Share = (began: ContinuousClock.Instant, credit: Double)
 
     private struct State {
         var running = 0
@@ -65,7 +62,7 @@ final class TierPace: Sendable {
         state.withLock { state in
             state.pass(now)
             state.running += 1
-            return Share(began: now, credit: state.credit)
+            return (now, state.credit)
         }
     }
 

@@ -60,17 +60,14 @@ final class TierPictures: PictureTier {
         guard let key = key(of: picture), !state.withLock({ $0.wrong.contains(picture) }) else { return false }
         var wait = Wait(length: length, now: store.time.now())
         while true {
-            switch await take(picture, key, length: length, urgency: urgency, into: sink) {
-            case .whole(let length):
+            if let isWhole = await take(picture, key, length: length, urgency: urgency, into: sink) {
+                guard isWhole else { return false }
                 giveUp(picture)
                 store.count {
                     $0.hits += 1
                     if wait.hasWaited { $0.awaited += 1 }
-                    $0.receivedBytes += length
                 }
                 return true
-            case .useless: return false
-            case .absent: break
             }
             guard let pause = await claim(picture, key, urgency, &wait) else { break }
             do { try await store.time.sleep(pause) } catch { return false }
@@ -79,55 +76,52 @@ final class TierPictures: PictureTier {
         return false
     }
 
-    private enum Taking {
-        case whole(Int64)
-        case absent
-        /// The picture must be requested from the image host.
-        case useless
-    }
-
+    /// Takes a picture from the object store.
+    ///
+    /// - Returns: Whether it came; nil if the store does not have it, false if it must be requested from the image host.
     private func take(
         _ picture: PictureID, _ key: ObjectKey, length: Int64?, urgency: Urgency, into sink: PictureSink
-    ) async -> Taking {
-        guard store.begin(.picture) else { return .useless }
+    ) async -> Bool? {
+        guard store.begin(.picture) else { return false }
         switch await download(key, length: length, urgency: urgency, into: sink) {
         case .whole(let length):
             store.ended(.picture)
             store.isRight()
             store.wasQuick()
-            return .whole(length)
+            store.count { $0.receivedBytes += length }
+            return true
         case .absent:
             store.ended(.picture)
-            return .absent
+            return nil
         case .unproven:
             store.ended(.picture)
             store.count { $0.unproven += 1 }
             await store.delete(key)
-            return .absent
+            return nil
         case .ofOtherLength(let age):
             store.ended(.picture)
             // Machines that disagree about a length replace each other's object once in this time.
             if age.map({ $0 >= AnswerAge.changing }) ?? true { replaceLater(picture) }
-            return .useless
+            return false
         case .wrong, .foreign:
             store.ended(.picture)
             store.isWrong(key)
             // It is not in the way of the right one.
             await store.delete(key)
-            return .useless
+            return false
         case .slow(let isThere):
             if isThere { state.withLock { _ = $0.elsewhere.insert(picture) } }
             store.wasSlow()
             withdrawWaiting()
-            return .useless
+            return false
         case .withdrawn:
             store.failed(.picture, .cancelled)
-            return .useless
+            return false
         case .failed(let error):
             if error.isOfObject { replaceLater(picture) }
             store.failed(.picture, error)
             withdrawWaiting()
-            return .useless
+            return false
         }
     }
 
@@ -234,22 +228,23 @@ final class TierPictures: PictureTier {
 
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {
         guard let key = key(of: picture) else { return }
-        let (lease, isThere) = state.withLock { state in
-            (state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil)
-        }
-        if isThere || !store.mayWrite {
-            if let lease { Task { [leases] in await leases.release(lease) } }
-            return
+        let (lease, isThere, replaces) = state.withLock { state in
+            (
+                state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil,
+                state.wrong.contains(picture)
+            )
         }
         let release = lease.map { lease in { @Sendable [leases] in await leases.release(lease) } }
-        let upload = Upload(key: key, path: path, length: length, hash: hash)
-        // Where an upload has to wait, a wrong object stays until another machine replaces it.
-        guard uploads.areWelcome, state.withLock({ $0.wrong.remove(picture) != nil }) else {
-            return uploads.add(upload, then: release)
+        if isThere || !store.mayWrite {
+            if let release { Task { await release() } }
+            return
         }
-        Task { [store, uploads] in
-            await store.delete(key)
-            uploads.add(upload, then: release)
+        // A wrong object stays until the right one takes its place, whenever that is.
+        let upload = Upload(key: key, path: path, length: length, hash: hash, replaces: replaces)
+        guard replaces else { return uploads.add(upload, then: release) }
+        uploads.add(upload) { [weak self] in
+            self?.state.withLock { _ = $0.wrong.remove(picture) }
+            await release?()
         }
     }
 
@@ -314,7 +309,7 @@ final class TierDownload: BodyReceiver {
         var watch: Task<Void, any Error>?
         /// The end, if it is not that of the request.
         var end: Outcome?
-        var asking: Task<Result<Bool, Failure>, Never>?
+        var asking: Task<Result<ObjectStore.Found, Failure>, Never>?
     }
 
     private let state = Mutex(State())
@@ -359,7 +354,7 @@ final class TierDownload: BodyReceiver {
                 download.withdraw()
             }
         }
-        let asking = Task { () async -> Result<Bool, Failure> in
+        let asking = Task { () async -> Result<ObjectStore.Found, Failure> in
             do throws(Failure) {
                 return .success(
                     try await store.get(
@@ -464,7 +459,7 @@ final class TierDownload: BodyReceiver {
         return false
     }
 
-    private func outcome(_ state: State, _ result: Result<Bool, Failure>) -> Outcome {
+    private func outcome(_ state: State, _ result: Result<ObjectStore.Found, Failure>) -> Outcome {
         if case .wrong? = state.end { return .wrong }
         if let description = state.description, state.received > 0, state.digests?.digests == description.blocks {
             return .whole(length: description.length)
@@ -474,8 +469,8 @@ final class TierDownload: BodyReceiver {
         // The download used up its time.
         case .failure(.timedOut) where pace != nil && state.received > 0: return .slow(isThere: true)
         case .failure(let error): return .failed(error)
-        case .success(false): return .absent
-        case .success(true): return .wrong
+        case .success(.absent): return .absent
+        case .success: return .wrong
         }
     }
 }

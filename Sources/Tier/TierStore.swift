@@ -38,7 +38,8 @@ final class TierStore: Sendable {
     private let conditions = Mutex(true)
     /// Whether the store can write objects anew from themselves, as far as its answers show.
     private let renews = Mutex(true)
-    private let report: @Sendable (TierEvent) -> Void
+    /// Receives the events to log.
+    let report: @Sendable (TierEvent) -> Void
 
     /// - Parameters:
     ///   - store: The store.
@@ -61,7 +62,7 @@ final class TierStore: Sendable {
     /// The store's clock in Unix seconds, if it has declared its time; ages are measured by this clock alone.
     var now: Int64? { store.now }
 
-    var state: TierHealth.State { health.withLock { $0.state } }
+    var state: TierState { health.withLock { $0.state } }
 
     var figures: TierCounts { counts.withLock { $0 } }
 
@@ -75,9 +76,6 @@ final class TierStore: Sendable {
         let now = time.now()
         return health.withLock { $0.restEnds(use, now: now) }.map { now.duration(to: $0) }
     }
-
-    /// Reports an event to log.
-    func tell(_ event: TierEvent) { report(event) }
 
     /// Whether the store supports conditions, as far as its answers show.
     var hasConditions: Bool { conditions.withLock { $0 } }
@@ -293,26 +291,14 @@ final class TierStore: Sendable {
             change(&health)
             return (before, health.state)
         }
-        guard before != after else { return }
-        switch after {
-        case .works: report(.works)
-        case .rests(let reason): report(.rests(reason: reason))
-        case .picturesRest(let reason): report(.picturesRest(reason: reason))
-        case .readOnly(let reason): report(.readOnly(reason: reason))
-        }
+        if before != after { report(.became(after)) }
     }
 }
 
 /// The events of the tier to log.
 package enum TierEvent: Hashable, Sendable {
-    /// The tier works again.
-    case works
-    /// The store rests: for a while, requests go to the service in its place.
-    case rests(reason: String)
-    /// Pictures come from the image host for a while.
-    case picturesRest(reason: String)
-    /// The store takes no uploads for a while.
-    case readOnly(reason: String)
+    /// The store's state has changed.
+    case became(TierState)
     /// A host requested a pause of another machine, which this machine keeps too.
     case pauses(host: String, seconds: Int64)
     /// An object does not have the bytes that were written; it is replaced as soon as it has been downloaded.

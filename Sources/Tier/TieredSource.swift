@@ -91,7 +91,7 @@ struct TieredSource: RankingSource {
         }
         guard let newest = share.documents.document(["newest", mode.rawValue]) else { return try await ask() }
         let days = description.days(of: mode)
-        let told = ToldPage()
+        let told = Mutex<ListingPage?>(nil)
         let ordinal = try await newest.value("day") { asked, now in
             AnswerAge.holds(asked, AnswerAge.newest, now)
         } isPossible: { ordinal, _, now in
@@ -101,7 +101,7 @@ struct TieredSource: RankingSource {
         } ask: { () async throws(Failure) -> Int in
             let found = try await ask()
             guard let day = found.day else { throw .unreadable("the newest ranking has no day") }
-            told.page.withLock { $0 = found }
+            told.withLock { $0 = found }
             let listing = ListingKey.ranking(mode, day)
             if stillHolds(share), let document = share.documents.document(of: listing, part) {
                 await document.offer(listing.name(of: part), PageAnswer(page: found))
@@ -109,7 +109,7 @@ struct TieredSource: RankingSource {
             return day.ordinal
         }
         // The request for the newest day has returned its page as well.
-        if let page = told.page.withLock({ $0 }) { return page }
+        if let page = told.withLock({ $0 }) { return page }
         let listing = ListingKey.ranking(mode, Day(ordinal: ordinal))
         return try await page(of: listing, part, share) { () async throws(Failure) in
             try await source.page(of: listing, part, deadline: share.moved(deadline))
@@ -155,11 +155,6 @@ struct TieredSource: RankingSource {
             part, isFresh: { AnswerAge.holds($0, seconds, $1) }, mayKeep: { stillHolds(share) }
         ) { () async throws(Failure) in try await ask(share.moved(deadline)) }
     }
-}
-
-/// A page that the service returned with the answer to another request.
-private final class ToldPage: Sendable {
-    let page = Mutex<ListingPage?>(nil)
 }
 
 extension SharedDocuments {

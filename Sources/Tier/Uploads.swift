@@ -196,10 +196,10 @@ final class Uploads: Sendable {
             return true
         }
         let description = ObjectDescription(
-            mediaType: ObjectDescription.anyType, length: upload.length, blocks: blocks, key: upload.key)
+            mediaType: ObjectDescription.anyType, length: upload.length, blocks: blocks, key: upload.key.text)
         let began = store.time.now()
         let written = await store.put(
-            upload.key, content, description, if: .isNew, transferClass: .bulk,
+            upload.key, content, description, if: upload.replaces ? .always : .isNew, transferClass: .bulk,
             within: TierStore.writePatience(for: upload.length, tries: upload.tries))
         switch written {
         // Another machine has brought it meanwhile.
@@ -219,7 +219,7 @@ final class Uploads: Sendable {
             await end(upload)
             return true
         case .notTaken(let error) where upload.tries + 1 >= Self.mostTries:
-            store.tell(.notTaken(upload.key.text, reason: error.cause))
+            store.report(.notTaken(upload.key.text, reason: error.cause))
             store.count { $0.dropped += 1 }
             await end(upload)
             return true
@@ -308,6 +308,8 @@ struct Upload: Hashable, Sendable {
     var length: Int64
     /// The XXH3 of the picture's bytes.
     var hash: UInt64
+    /// Whether it takes the place of an object that is not used; that stays until then.
+    var replaces = false
     /// The number of failed tries.
     var tries = 0
 }
@@ -328,15 +330,19 @@ actor UploadList {
             CREATE TABLE uploads(
                 number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
                 length INTEGER NOT NULL, hash INTEGER NOT NULL) STRICT;
-            """),
+            """
+        ),
         (
             "tries of uploads",
             """
             ALTER TABLE uploads ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE uploads ADD COLUMN due INTEGER NOT NULL DEFAULT 0;
-            """),
+            """
+        ),
         (
-            "awaited uploads", "ALTER TABLE uploads ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;"),
+            "awaited uploads", "ALTER TABLE uploads ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;"
+        ),
+        ("replacements", "ALTER TABLE uploads ADD COLUMN replaces INTEGER NOT NULL DEFAULT 0;"),
     ]
 
     private let queue = SerialQueueExecutor(label: "rankfs.tier.uploads")
@@ -362,9 +368,9 @@ actor UploadList {
     /// - Returns: The keys of the uploads that no longer fit the list.
     func add(_ upload: Upload, isAwaited: Bool = false) -> [ObjectKey] {
         try? connection.run(
-            "INSERT OR REPLACE INTO uploads(key, path, length, hash, awaited) VALUES(?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO uploads(key, path, length, hash, replaces, awaited) VALUES(?, ?, ?, ?, ?, ?)",
             .text(upload.key.text), .text(upload.path), .integer(upload.length),
-            .integer(Int64(bitPattern: upload.hash)), .integer(isAwaited ? 1 : 0))
+            .integer(Int64(bitPattern: upload.hash)), .flag(upload.replaces), .flag(isAwaited))
         var cut: [ObjectKey] = []
         try? connection.rows(
             """
@@ -403,14 +409,14 @@ actor UploadList {
     private func some(_ condition: StaticString, _ count: Int, dueBy now: Int64) -> [Upload] {
         var uploads: [Upload] = []
         try? connection.rows(
-            "SELECT key, path, length, hash, tries FROM uploads WHERE \(condition) LIMIT ?", .integer(now),
+            "SELECT key, path, length, hash, replaces, tries FROM uploads WHERE \(condition) LIMIT ?", .integer(now),
             .integer(Int64(count))
         ) { row in
             guard let key = ObjectKey(row.text(0)) else { return }
             uploads.append(
                 Upload(
                     key: key, path: row.text(1), length: row.int64(2), hash: UInt64(bitPattern: row.int64(3)),
-                    tries: Int(clamping: row.int64(4))))
+                    replaces: row.int64(4) != 0, tries: Int(clamping: row.int64(5))))
         }
         return uploads
     }

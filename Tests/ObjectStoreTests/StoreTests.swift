@@ -50,15 +50,15 @@ import Testing
             Issue.record("no object")
             return
         }
-        #expect(object.bytes == Array("abc".utf8))
-        #expect(object.etag == "\"f\"")
-        guard case .ours(let description) = object.provenance else {
+        #expect(object.body == Array("abc".utf8))
+        #expect(object.head.etag == "\"f\"")
+        guard case .ours(let description) = Provenance(object.head, nil) else {
             Issue.record("not ours")
             return
         }
         #expect(description.length == 3)
         #expect(description.blocks == Array(SHA256.digest(Array("abc".utf8)).prefix(12)))
-        #expect(object.age == 10)
+        #expect(object.head.age == 10)
     }
 
     @Test func whatIsNotThereIsNoError() async throws {

@@ -212,7 +212,7 @@ import Testing
 private final class Watched {
     private var health = TierHealth()
 
-    var state: TierHealth.State { health.state }
+    var state: TierState { health.state }
 
     func mayAsk(_ use: TierHealth.Use, now: ContinuousClock.Instant) -> Bool { health.mayAsk(use, now: now) }
 

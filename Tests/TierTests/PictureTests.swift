@@ -460,7 +460,30 @@ import Testing
             try keep(machine)
             while machine.store.figures.uploads == 0 { await Task.yield() }
         }
-        #expect(memory.count("DELETE \(key)") == 1)
+        #expect(memory.count("PUT \(key)") == 1 && memory.count("DELETE \(key)") == 0)
+    }
+
+    /// No other machine lacks it meanwhile, and the end of a mount loses nothing.
+    @Test func anObjectThatIsReplacedStaysUntilTheNewOneIsThere() async throws {
+        let key = "pictures/pixiv/61/\(picture.key)"
+        memory.add(key, bytes + [1])
+        memory.pass(AnswerAge.changing)
+        let machine = try machine("first")
+        #expect(await fetch(machine) == nil)
+        memory.fail { $0.method == .put ? .status(500, "") : nil }
+        try await passing {
+            try keep(machine)
+            while memory.count("PUT \(key)") == 0 { await Task.yield() }
+            await machine.uploads.close()
+        }
+        #expect(memory.object(key)?.bytes == bytes + [1])
+        memory.fail(nil)
+        let next = try self.machine("first")
+        try await passing {
+            next.uploads.resume()
+            while next.store.figures.uploads == 0 { await Task.yield() }
+        }
+        #expect(memory.object(key)?.bytes == bytes && memory.count("DELETE \(key)") == 0)
     }
 
     @Test func aStoreThatIsAwayCostsOneRequest() async throws {

@@ -152,7 +152,9 @@ package final class KeyRing: Sendable {
             state.began = now
             let reading = Task {
                 let result = await withCheckedContinuation { continuation in
-                    queue.async { [source] in continuation.resume(returning: source.result) }
+                    queue.async { [source] in
+                        continuation.resume(returning: Result { () throws(Failure) in try source.read() })
+                    }
                 }
                 self.state.withLock { state in
                     state.reading = nil
@@ -166,12 +168,6 @@ package final class KeyRing: Sendable {
             state.reading = reading
             return reading
         }
-    }
-}
-
-extension KeyRing.Source {
-    fileprivate var result: Result<KeyRing.Loan, Failure> {
-        do throws(Failure) { return .success(try read()) } catch { return .failure(error) }
     }
 }
 

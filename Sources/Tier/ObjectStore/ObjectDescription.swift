@@ -15,22 +15,13 @@ package struct ObjectDescription: Hashable, Sendable {
     package var blocks: [UInt8]
     /// The key under which the object was written; a copy under another key does not match its description.
     package var key: String
+}
 
-    package init(mediaType: String, length: Int64, blocks: [UInt8], key: ObjectKey) {
-        self.init(mediaType: mediaType, length: length, blocks: blocks, key: key.text)
-    }
-
+extension ObjectDescription {
     /// Describes bytes in memory.
     package init(mediaType: String, of bytes: [UInt8], key: ObjectKey) {
         self.init(
             mediaType: mediaType, length: Int64(bytes.count), blocks: BlockDigests.digests(of: bytes), key: key.text)
-    }
-
-    private init(mediaType: String, length: Int64, blocks: [UInt8], key: String) {
-        self.mediaType = mediaType
-        self.length = length
-        self.blocks = blocks
-        self.key = key
     }
 
     /// Whether bytes are those described, and the key is theirs.

@@ -56,12 +56,8 @@ extension ObjectStore {
 
 /// Parser of the answer to ListObjectsV2 (Amazon S3 API Reference).
 final class ObjectListReader {
-    struct Answer {
-        var entries: [(key: String, size: Int64, written: Int64?)] = []
-        var next: String?
-    }
-
-    private var answer = Answer()
+    private var entries: [(key: String, size: Int64, written: Int64?)] = []
+    private var next: String?
     private var path: [String] = []
     private var text: [UInt8] = []
     private var key: String?
@@ -72,7 +68,9 @@ final class ObjectListReader {
     private static let longestText = 4096
 
     /// Parses an answer; nil for an answer that is no list.
-    static func read(_ bytes: [UInt8]) -> Answer? {
+    static func read(
+        _ bytes: [UInt8]
+    ) -> (entries: [(key: String, size: Int64, written: Int64?)], next: String?)? {
         guard let parser = unsafe XML_ParserCreate("UTF-8") else { return nil }
         defer { unsafe XML_ParserFree(parser) }
         let reader = ObjectListReader()
@@ -89,11 +87,9 @@ final class ObjectListReader {
         }
         guard isWhole, reader.isList, !reader.hasDoctype else { return nil }
         if reader.isEncoded {
-            for index in reader.answer.entries.indices {
-                reader.answer.entries[index].key = decoded(reader.answer.entries[index].key)
-            }
+            for index in reader.entries.indices { reader.entries[index].key = decoded(reader.entries[index].key) }
         }
-        return reader.answer
+        return (reader.entries, reader.next)
     }
 
     /// Whether keys have `%XX` for bytes that XML cannot hold, as requested by `encoding-type`.
@@ -131,10 +127,10 @@ final class ObjectListReader {
         case ["Contents", "Size"]: size = Int64(value)
         case ["Contents", "LastModified"]: written = Timestamp.seconds(value)
         case ["Contents"]:
-            if let key, let size, size >= 0 { answer.entries.append((key, size, written)) }
+            if let key, let size, size >= 0 { entries.append((key, size, written)) }
             (key, size, written) = (nil, nil, nil)
         case ["EncodingType"]: isEncoded = value == "url"
-        case ["NextContinuationToken"] where !value.isEmpty: answer.next = value
+        case ["NextContinuationToken"] where !value.isEmpty: next = value
         default: break
         }
         if !path.isEmpty { path.removeLast() }

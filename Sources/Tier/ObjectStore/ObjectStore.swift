@@ -45,7 +45,7 @@ package struct ObjectStore: Sendable {
 
     /// The result of a request for an object.
     package enum Found: Sendable {
-        case object(StoredObject)
+        case object(HTTPResponse)
         /// The object is unchanged since the caller's copy.
         case unchanged
         case absent
@@ -65,44 +65,24 @@ package struct ObjectStore: Sendable {
     /// - Parameters:
     ///   - key: Its key.
     ///   - etag: The ETag of the caller's copy.
+    ///   - receiver: The receiver of its bytes; nil to keep them in memory.
     ///   - limit: The largest accepted object, in bytes.
+    ///   - urgency: The urgency of the request; nil if a reader waits.
     ///   - deadline: The time at which the request fails.
     /// - Returns: The object, or its state.
     /// - Throws: The reason why the store did not answer.
     package func get(
-        _ key: ObjectKey, unless etag: String? = nil, limit: Int64, deadline: ContinuousClock.Instant
+        _ key: ObjectKey, unless etag: String? = nil, into receiver: (any BodyReceiver)? = nil, limit: Int64,
+        urgency: Urgency? = nil, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Found {
         var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
+        if receiver != nil { request.transferClass = .bulk }
         if let etag { request.headers.append("If-None-Match: \(etag)") }
-        let answer = try await send(request)
-        switch answer.head.status {
-        case 200: return .object(StoredObject(answer, secret))
-        case 304: return .unchanged
-        case 404 where answer.namesKey: return .absent
-        default: throw Failure(status: answer.head.status, body: answer.body)
-        }
-    }
-
-    /// Fetches an object and passes its bytes to a receiver in place of memory.
-    ///
-    /// - Parameters:
-    ///   - key: Its key.
-    ///   - receiver: The receiver of the bytes.
-    ///   - limit: The largest accepted object, in bytes.
-    ///   - urgency: The urgency of the request; nil if a reader waits.
-    ///   - deadline: The time at which the request fails.
-    /// - Returns: False if there is no such object.
-    /// - Throws: The reason why the object did not come.
-    package func get(
-        _ key: ObjectKey, into receiver: any BodyReceiver, limit: Int64, urgency: Urgency?,
-        deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> Bool {
-        var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
-        request.transferClass = .bulk
         let answer = try await send(request, urgency: urgency, into: receiver)
         switch answer.head.status {
-        case 200: return true
-        case 404 where answer.namesKey: return false
+        case 200: return .object(answer)
+        case 304: return .unchanged
+        case 404 where answer.namesKey: return .absent
         default: throw Failure(status: answer.head.status, body: answer.body)
         }
     }
@@ -258,22 +238,4 @@ package struct ObjectStore: Sendable {
 extension HTTPResponse {
     /// Whether the store says that it has no object of this key; a front without a store behind it answers 404 to anything.
     fileprivate var namesKey: Bool { Failure.code(in: body) == "NoSuchKey" }
-}
-
-// MARK: - Stored object
-
-/// An object as a store returned it.
-package struct StoredObject: Sendable {
-    package let bytes: [UInt8]
-    package let etag: String?
-    package let provenance: Provenance
-    /// The age of the object in seconds, by the store's clock; nil if the store does not state it.
-    package let age: Int64?
-
-    init(_ answer: HTTPResponse, _ secret: ObjectSecret?) {
-        bytes = answer.body
-        etag = answer.head.etag
-        provenance = Provenance(answer.head, secret)
-        age = answer.head.age
-    }
 }

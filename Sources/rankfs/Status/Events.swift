@@ -72,16 +72,16 @@ extension Log {
     /// Logs an event of the shared tier.
     func record(_ event: TierEvent) {
         switch event {
-        case .works: info("the shared tier works again")
-        case .rests(let reason):
+        case .became(.works): info("the shared tier works again")
+        case .became(.rests(let reason)):
             warning("the shared tier is left alone for a while, for \(reason); the service is asked instead")
-        case .picturesRest(let reason):
+        case .became(.picturesRest(let reason)):
             warning("no picture is taken from the shared tier for a while, for \(reason); the service is asked instead")
         case .pauses(let host, let seconds):
             warning(
                 "\(LogText.escaped(host)) asked another machine to be left alone; this one asks nothing there for "
                     + DisplayText.duration(seconds))
-        case .readOnly(let reason):
+        case .became(.readOnly(let reason)):
             warning("nothing is brought to the shared tier for a while, for \(reason); what is there is read")
         case .wrongObject(let key):
             warning("the object \(LogText.escaped(key)) on the shared tier is damaged; it will be replaced")
