@@ -33,16 +33,30 @@ package enum SessionFile {
 
     /// Reads the content of a file that may hold a session.
     package static func content(of place: SessionPlace) throws(Failure) -> [UInt8] {
+        try content(at: place.path, refusing: place.mustBePrivate ? 0o077 : 0, remedy: "; name a cookies.txt")
+    }
+
+    /// Reads the content of a private file.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - rights: The rights of others that the file must not give.
+    ///   - remedy: The remedy for what is no file.
+    /// - Returns: The bytes of the file.
+    /// - Throws: The reason why the file cannot be used, as the end of a sentence.
+    package static func content(
+        at path: String, refusing rights: UInt32, remedy: String = ""
+    ) throws(Failure) -> [UInt8] {
         // Without O_NONBLOCK a pipe in place of the file would block the caller.
-        let descriptor = Descriptors.own.open(place.path, O_RDONLY | O_NONBLOCK)
+        let descriptor = Descriptors.own.open(path, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable() }
         defer { close(descriptor) }
         guard let status = fileStatus(open: descriptor) else { throw unreadable() }
         guard status.st_mode.isFile else {
-            throw .unusable("is no file; name a cookies.txt")
+            throw .unusable("is no file\(remedy)")
         }
-        guard !place.mustBePrivate || status.st_mode & 0o077 == 0 else {
-            throw .unusable("can be read by others; protect it with `chmod 600`")
+        guard status.st_mode & rights == 0 else {
+            throw .unusable("can be \(rights == 0o022 ? "changed" : "read") by others; protect it with `chmod 600`")
         }
         return try content(of: descriptor)
     }

@@ -12,11 +12,11 @@ struct Program {
         unsafe rankfs_name_process("rankfs")
         // A limit on the size of files (`ulimit -f`) makes single writes fail.
         _ = signal(SIGXFSZ, SIG_IGN)
-        if let what = areArgumentsText ? ProcessEnvironment.misspelt() : "an argument" {
+        if let what = areArgumentsText ? Home.misspelt() : "an argument" {
             Output.complain("\(what) is not UTF-8; rename what it names.", as: "rankfs")
             exit(ExitStatus.usage.rawValue)
         }
-        exit(Main.run(CommandLine.arguments).rawValue)
+        exit(run(CommandLine.arguments).rawValue)
     }
 
     /// Protects this process's memory, which includes cookies, from all users but root: disables core dumps, and inspection by other processes of the user (PR_SET_DUMPABLE of prctl(2)), from now on.
@@ -36,23 +36,21 @@ struct Program {
             unsafe CommandLine.unsafeArgv[index].map { unsafe String(validatingCString: $0) != nil } ?? true
         }
     }
-}
 
-// MARK: - Program main
+    // MARK: - Command line
 
-/// The command line as a whole: chooses the command to run and turns its outcome into an exit status.
-enum Main {
     /// Runs a command line and returns the exit status.
     ///
     /// Blocks the calling thread, which must not be a thread of the task pool.
-    static func run(_ arguments: [String]) -> ExitStatus {
+    private static func run(_ arguments: [String]) -> ExitStatus {
         let name = String(arguments.first?.split(separator: "/").last ?? "rankfs")
         let words = Array(arguments.dropFirst())
         if HelperArguments.names.contains(name) || HelperArguments.isGiven(words) {
             return finish(as: name) { () throws(ProgramError) in try mountAsHelper(words) }.ofMountHelper
         }
         return finish(as: "rankfs") { () throws(ProgramError) in
-            try CommandTable.parse(words).run()
+            let (command, arguments) = try Command.parse(words)
+            try command.run(arguments)
         }
     }
 

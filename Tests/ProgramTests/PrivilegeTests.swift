@@ -57,7 +57,8 @@ import Testing
         try request.options.add(list: "allow_other,max_read=4096,uid=0,setuid=alice")
         let mount = try GuardedMount(request, for: Self.alice)
         #expect(mount.allowsOthers && mount.longestRead == 4096 && mount.user == 1000)
-        #expect(try parsed(Array(mount.arguments.dropFirst())) == mount)
+        let words = try parsed(Array(mount.arguments.dropFirst())).arguments.positions
+        #expect(try GuardedMount(words: words) == mount)
         request.options = MountOptions()
         #expect(try !GuardedMount(request, for: Self.alice).allowsOthers)
     }

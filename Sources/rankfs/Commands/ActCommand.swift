@@ -5,110 +5,91 @@ import RankFS
 import Rankings
 import System
 
-/// `rankfs pin`, `unpin`, `evict`, `refresh` and `forget`: ioctls for paths inside a mount.
-struct ActCommand: Command {
-    let command: MountCommand
-    let paths: [String]
-
-    /// A definition for each of the commands, in the order of help.
-    static let definitions = [
-        definition(
-            .pin, summary: "download pictures and keep them",
+extension Command {
+    /// `rankfs pin`, `unpin`, `evict`, `refresh` and `forget`: ioctls for paths inside a mount.
+    static let acts = [
+        act(
+            .pin, "pin", summary: "download pictures and keep them",
             "Downloads pictures and keeps them, whatever else the cache must make room for."),
-        definition(
-            .unpin, summary: "let pinned pictures go again", "Lets pictures go again when room is needed."),
-        definition(
-            .evict, summary: "drop what is stored of pictures",
+        act(.unpin, "unpin", summary: "let pinned pictures go again", "Lets pictures go again when room is needed."),
+        act(
+            .evict, "evict", summary: "drop what is stored of pictures",
             "Drops what is stored of pictures, and of animations made of them; what is open stays. Nothing is requested."
         ),
-        definition(
-            .refresh, summary: "ask the service again for a listing",
+        act(
+            .refresh, "refresh", summary: "ask the service again for a listing",
             "Asks the service again: a day, an author, a work, a search, a mode's newest day."),
-        definition(
-            .forget, summary: "drop a past search or another listing",
+        act(
+            .forget, "forget", summary: "drop a past search or another listing",
             "Drops a listing, as if it had never been opened: a past search, an author, a list of names."),
     ]
 
     /// `rankfs tier forget`, which the command `tier` describes.
-    static let onTier = definition(.unshare, summary: nil, "")
+    static let unshare = act(.unshare, "tier forget", summary: nil, "")
 
-    private static func definition(
-        _ command: MountCommand, summary: String?, _ details: String
-    ) -> CommandDefinition {
-        CommandDefinition(
-            command.name, "PATH…", summary: summary,
+    private static func act(
+        _ command: MountCommand, _ name: String, summary: String?, _ details: String
+    ) -> Command {
+        Command(
+            name, "PATH…", summary: summary,
             details: """
                 \(details)
 
                 Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this;
                 with allow_other, only the owner and root.
                 Exit status: 0 done, \(command == .pin ? "1 not all of it is stored, " : "")64 usage, 69 unavailable.
-                """
-        ) { arguments throws(ProgramError) in
-            guard !arguments.positions.isEmpty, !arguments.positions.contains("") else {
-                throw ProgramError(.usage, "name paths inside a mount: rankfs \(command.name) PATH….")
-            }
-            return ActCommand(command: command, paths: arguments.positions)
-        }
+                """,
+            check: { arguments throws(ProgramError) in
+                guard !arguments.positions.isEmpty, !arguments.positions.contains("") else {
+                    throw .usage("name paths inside a mount: rankfs \(name) PATH….")
+                }
+            }, run: { arguments throws(ProgramError) in try act(command, on: arguments.positions) })
     }
 
-    func run() throws(ProgramError) {
+    private static func act(_ command: MountCommand, on paths: [String]) throws(ProgramError) {
         let table = MountTable.current()
         let mounts = table.ownMountPoints
-        var tally = Tally()
+        var tally = ActTally()
         // All are found before anything is done: a command that is refused has changed nothing.
         let found = try paths.map { path throws(ProgramError) in
             let beginning = LocalFiles.canonicalBeginning(of: try LocalFiles.absolute(path))
             let place = LocalFiles.innermost(of: mounts, above: beginning)
             if let place, let complaint = SourceName.mounted(at: place.mount, table).complaint(about: place.way) {
-                throw ProgramError(.usage, complaint)
+                throw .usage(complaint)
             }
             let canonical: String
             do throws(SystemError) { canonical = try LocalFiles.resolved(path) } catch {
                 let isMissing = error.code == ENOENT || error.code == ENOTDIR
                 let reason =
                     isMissing ? " does not exist; look with ls" : ": \(command.complaint(error, at: beginning))"
-                throw ProgramError(.unavailable, "\(LogText.escaped(path))\(reason).")
+                throw .unavailable("\(LogText.escaped(path))\(reason).")
             }
             guard mounts.contains(where: { canonical.way(from: $0) != nil }) else {
-                throw ProgramError(
-                    .usage,
+                throw .usage(
                     "\(LogText.escaped(path)) is not inside a mount of rankfs; `rankfs status` lists those there are.")
             }
             return canonical
         }
-        for path in found { try Self.act(command, on: path, mounts, &tally) }
+        for path in found { try act(command, on: path, mounts, &tally) }
         Output.print(command.outcome(tally))
         // The missing pictures are reported already; scripts check the exit status.
-        if tally.failed > 0 { throw ProgramError(.incomplete, "") }
-    }
-
-    /// The result of a command.
-    struct Tally: Hashable {
-        /// The pictures or listings that the mount counted.
-        var done = 0
-        /// The pinned pictures, each once in however many places it was named.
-        var pinned: Set<PinnedPicture> = []
-        /// The pinned pictures that could not be downloaded.
-        var failed = 0
-        /// The documents of listings that were removed from the shared tier.
-        var documents = 0
+        if tally.failed > 0 { throw .incomplete() }
     }
 
     /// Applies the command to one path, or to every entry below a directory that the command does not apply to.
     private static func act(
-        _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout Tally
+        _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout ActTally
     ) throws(ProgramError) {
         do throws(SystemError) {
-            let count = try MountedFiles.give(command, to: path, in: mounts)
+            let count = try LocalFiles.give(command, to: path, in: mounts)
             if command == .unshare, (try? LocalFiles.isDirectory(path)) == true {
                 tally.documents += count
             } else if command != .pin {
                 tally.done += count
             }
         } catch {
-            guard error.code == ENOTTY, let entries = try? MountedFiles.list(path) else {
-                throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
+            guard error.code == ENOTTY, let entries = try? LocalFiles.list(path) else {
+                throw .unavailable("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
             }
             let isRoot = mounts.contains(path)
             for entry in entries.sorted(by: { $0.name < $1.name })
@@ -121,85 +102,77 @@ struct ActCommand: Command {
         guard command == .pin else { return }
         tally.pinned.formUnion(download(path))
         tally.done = tally.pinned.count
-        do throws(SystemError) { tally.failed += try MountedFiles.give(.lacking, to: path, in: mounts) } catch {
-            throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
+        do throws(SystemError) { tally.failed += try LocalFiles.give(.lacking, to: path, in: mounts) } catch {
+            throw .unavailable("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
         }
     }
 
     /// Reads a picture, or every picture of a directory, so that the mount stores it; a failure does not stop the others.
     ///
     /// - Returns: The pinned ones.
-    private static func download(_ path: String) -> Set<PinnedPicture> {
+    private static func download(_ path: String) -> Set<String> {
         let reader = FetchReader(mount: path, target: nil)
         guard let names = try? LocalFiles.names(in: path) else {
             _ = try? reader.read(path)
-            return Set([PinnedPicture(at: path)].compactMap(\.self))
+            return Set([pinnedPicture(at: path)].compactMap(\.self))
         }
-        var pinned: Set<PinnedPicture> = []
+        var pinned: Set<String> = []
         let isTerminal = isatty(2) == 1
         for (index, name) in names.sorted().enumerated() {
             if isTerminal { Files.write(Array("\rdownloaded \(index) of \(names.count)".utf8), to: 2) }
             _ = try? reader.read("\(path)/\(name)")
-            if let picture = PinnedPicture(at: "\(path)/\(name)") { pinned.insert(picture) }
+            if let picture = pinnedPicture(at: "\(path)/\(name)") { pinned.insert(picture) }
         }
         if isTerminal { Files.write(Array("\r\u{1B}[K".utf8), to: 2) }
         return pinned
     }
+
+    /// A text that is the same wherever a mount shows a picture: the renditions of a page differ by their length.
+    ///
+    /// - Returns: Nil if no picture is there that is pinned.
+    private static func pinnedPicture(at path: String) -> String? {
+        guard LocalFiles.attribute("user.rankfs.kept", of: path) == "yes",
+            let work = LocalFiles.attribute("user.rankfs.work", of: path)
+        else { return nil }
+        let status = try? LocalFiles.status(of: path)
+        let page = LocalFiles.attribute("user.rankfs.page", of: path) ?? ""
+        return "\(status?.st_dev ?? 0) \(work) \(page) \(status?.st_size ?? -1)"
+    }
 }
 
-/// A picture in the same form wherever a mount shows it.
-struct PinnedPicture: Hashable {
-    private let device: UInt64
-    private let work: String
-    private let page: String?
-    /// The length, by which the renditions of a page differ; -1 if unknown.
-    private let size: Int64
+// MARK: - Outcome
 
-    /// The picture at a path; nil if none is there that is pinned.
-    init?(at path: String) {
-        guard MountedFiles.attribute("user.rankfs.kept", of: path) == "yes",
-            let work = MountedFiles.attribute("user.rankfs.work", of: path)
-        else { return nil }
-        let status = try? MountedFiles.status(of: path)
-        device = status.map { UInt64($0.st_dev) } ?? 0
-        self.work = work
-        page = MountedFiles.attribute("user.rankfs.page", of: path)
-        size = status.map { Int64($0.st_size) } ?? -1
-    }
+/// The result of a command to a mount.
+struct ActTally: Hashable {
+    /// The pictures or listings that the mount counted.
+    var done = 0
+    /// The pinned pictures, each once in however many places it was named.
+    var pinned: Set<String> = []
+    /// The pinned pictures that could not be downloaded.
+    var failed = 0
+    /// The documents of listings that were removed from the shared tier.
+    var documents = 0
 }
 
 extension MountCommand {
     /// Whether the command applies to a picture.
     fileprivate var isForPictures: Bool { self == .pin || self == .unpin || self == .evict || self == .unshare }
 
-    /// The name on the command line.
-    var name: String {
-        switch self {
-        case .pin: "pin"
-        case .unpin: "unpin"
-        case .evict: "evict"
-        case .refresh: "refresh"
-        case .forget: "forget"
-        case .unshare: "tier forget"
-        case .lacking: ""
-        }
-    }
-
     /// The result as a sentence for the terminal.
-    func outcome(_ tally: ActCommand.Tally) -> String {
-        let count = tally.done
+    func outcome(_ tally: ActTally) -> String {
         let missing =
             tally.failed > 0 ? ", \(tally.failed) could not be downloaded now; `rankfs status` tells why" : ""
-        return switch self {
-        case .pin: "pinned \(Counted.text(count, "picture"))\(missing)"
-        case .unpin: "released \(Counted.text(count, "picture"))"
-        case .evict: "dropped \(Counted.text(count, "stored picture"))"
-        case .refresh: "refreshed \(Counted.text(count, "listing"))"
-        case .forget: "forgot \(Counted.text(count, "listing"))"
-        case .lacking: ""
-        case .unshare:
-            "removed from the tier: \(Counted.text(count, "picture")), \(Counted.text(tally.documents, "document"))"
-        }
+        let (done, noun) =
+            switch self {
+            case .pin, .lacking: ("pinned", "picture")
+            case .unpin: ("released", "picture")
+            case .evict: ("dropped", "stored picture")
+            case .refresh: ("refreshed", "listing")
+            case .forget: ("forgot", "listing")
+            case .unshare: ("removed from the tier:", "picture")
+            }
+        let documents = self == .unshare ? ", \(tally.documents.counted("document"))" : ""
+        return "\(done) \(tally.done.counted(noun))\(missing)\(documents)"
     }
 
     fileprivate func complaint(_ failure: SystemError, at path: String) -> String {

@@ -1,18 +1,24 @@
 /// The words after a command's name, parsed by its synopsis, without side effects.
-struct Arguments {
+struct Arguments: Hashable, Sendable {
     /// The words that are no flags, in the order given.
-    private(set) var positions: [String] = []
+    var positions: [String] = []
     /// The flags of the command without a value.
-    private(set) var flags: Set<String> = []
+    var flags: Set<String> = []
     /// The flags of the command with a value.
-    private(set) var values: [String: String] = [:]
+    var values: [String: String] = [:]
     /// The options of a mount, if the command takes them.
-    private(set) var request = MountRequest()
+    var request = MountRequest()
     private(set) var wantsHelp = false
-    private var words: ArraySlice<String>
+    private var words: ArraySlice<String> = []
 
     /// Commands for which the options may name the serving user, or an existing mount.
     private static let takingAccounts: Set<String> = ["mount", "doctor"]
+
+    /// Arguments without flags.
+    init(positions: [String] = [], request: MountRequest = MountRequest()) {
+        self.positions = positions
+        self.request = request
+    }
 
     /// - Parameters:
     ///   - words: The words after the command's name.
@@ -27,7 +33,7 @@ struct Arguments {
                 positions.append(word)
             } else if word == "--" {
                 positions += self.words
-                break
+                self.words = []
             } else if word == "-h" || word == "--help" {
                 wantsHelp = true
             } else if try takesFlag(short[word] ?? word, of: synopsis) {
@@ -35,13 +41,13 @@ struct Arguments {
             } else if synopsis.takesOptions {
                 try parseMountFlag(word)
             } else {
-                throw ProgramError(.usage, "\(LogText.escaped(word, limit: 80)) is not an option of this command.")
+                throw .usage("\(LogText.escaped(word, limit: 80)) is not an option of this command.")
             }
         }
         guard
             wantsHelp || Self.takingAccounts.contains(synopsis.command)
                 || (request.options.account == nil && !request.options.remounts)
-        else { throw ProgramError(.usage, "setuid and remount are for `rankfs mount`; leave them out.") }
+        else { throw .usage("setuid and remount are for `rankfs mount`; leave them out.") }
     }
 
     /// Takes a source in front of the other positions; a file or folder named like a source is written ./NAME.
@@ -75,7 +81,7 @@ struct Arguments {
         case "-o": try request.options.add(list: try value(of: word))
         case _ where word.hasPrefix("-o"): try request.options.add(list: String(word.dropFirst(2)))
         case _ where word.hasPrefix("--"): try parseLongFlag(word)
-        default: throw ProgramError(.usage, OptionTable.complaint(unknown: word))
+        default: throw .usage(OptionTable.complaint(unknown: word))
         }
     }
 
@@ -84,13 +90,13 @@ struct Arguments {
         let (name, given) = OptionTable.parts(of: String(word.dropFirst(2)))
         if name == "ready-fd" {
             guard let descriptor = given.flatMap({ Int32($0) }), descriptor > 2 else {
-                throw ProgramError(.usage, "--ready-fd is for rankfs itself; leave it out.")
+                throw .usage("--ready-fd is for rankfs itself; leave it out.")
             }
             request.readyDescriptor = descriptor
             return
         }
         guard OptionTable.definition(named: name) != nil else {
-            throw ProgramError(.usage, OptionTable.complaint(unknown: name))
+            throw .usage(OptionTable.complaint(unknown: name))
         }
         let text: String
         if let given { text = given } else { text = try value(of: word) }
@@ -99,15 +105,14 @@ struct Arguments {
     }
 
     private mutating func value(of flag: String) throws(ProgramError) -> String {
-        guard let value = words.popFirst() else { throw ProgramError(.usage, "\(flag) needs a value behind it.") }
+        guard let value = words.popFirst() else { throw .usage("\(flag) needs a value behind it.") }
         return value
     }
 
     /// Refuses words that may be a cookie, without repeating them: every process can read them, and shells keep them.
     private func refuseCookies() throws(ProgramError) {
         guard !words.contains(where: SourceRegistry.mayBeSecret) else {
-            throw ProgramError(
-                .usage,
+            throw .usage(
                 "a cookie may not stand on the command line, where every process can read it; `rankfs login` asks for it, "
                     + "`rankfs login FILE` takes it from a cookies.txt, `rankfs login -` from the standard input.")
         }

@@ -6,23 +6,15 @@ import Sourcing
 import System
 import RankFS
 
-/// `rankfs cache`: inspects and maintains the stored pictures, without a mount.
-struct CacheCommand: Command {
-    /// The actions, as words of the command line.
-    enum Action: String, Hashable, Sendable, CaseIterable {
-        case info
-        case verify
-        case prune
-        case clear
-    }
+extension Command {
+    private static let cacheActions = "info|verify|prune|clear"
 
-    let action: Action
-    var request: MountRequest
-
-    private static let actions = Action.allCases.map(\.rawValue).joined(separator: "|")
-
-    static let definition = CommandDefinition(
-        "cache", "\(actions) [SOURCE] [-o cache_dir=DIR]", brief: actions,
+    /// `rankfs cache`: inspects and maintains the stored pictures, without a mount.
+    ///
+    /// Only `info` works beside a running mount. The other actions hold the cache's lock, which a mount holds for its whole
+    /// lifetime; a mount checks, prunes and repairs the files that it uses itself.
+    static let cache = Command(
+        "cache", "\(cacheActions) [SOURCE] [-o cache_dir=DIR]", brief: cacheActions,
         summary: "what is stored: look at, check, shrink or remove it",
         details: """
               info     prints what is stored and whether backups pass it by; also while it is mounted
@@ -35,73 +27,49 @@ struct CacheCommand: Command {
             the directory, its log, a cool-down that the service asked for, and the session: `rankfs logout` removes that.
             Exit status: 0 done and all was right, 1 verify found something wrong and removed it, 64 usage, 69 nothing is stored, it is
             mounted or it is not rankfs's.
-            """
-    ) { arguments throws(ProgramError) in
-        let positions = arguments.positions
-        guard let action = positions.first.flatMap(Action.init(rawValue:)), positions.count <= 2 else {
-            throw ProgramError(.usage, "say what to do: rankfs cache \(actions) [SOURCE] [-o OPTIONS].")
-        }
-        var command = CacheCommand(action: action, request: arguments.request)
-        if positions.count == 2 { command.request.source = try SourceName(argument: positions[1]) }
-        return command
-    }
-
-    func run() throws(ProgramError) {
-        let (settings, _, home) = try SettingsLoader.load(request)
-        let place = try CachePlace(settings, source: request.source, home: home)
-        try CacheMaintenance(settings: settings, place: place).run(action)
-    }
-}
-
-// MARK: - Maintenance
-
-/// The stored pictures of a source that is not mounted.
-///
-/// Only `info` works beside a running mount. The other actions hold the cache's lock, which a mount holds for its whole
-/// lifetime; a mount checks, prunes and repairs the files that it uses itself.
-struct CacheMaintenance {
-    let settings: Settings
-    let place: CachePlace
+            """,
+        check: { arguments throws(ProgramError) in
+            let positions = arguments.positions
+            guard let action = positions.first, cacheActions.split(separator: "|").contains(action[...]),
+                positions.count <= 2
+            else { throw .usage("say what to do: rankfs cache \(cacheActions) [SOURCE] [-o OPTIONS].") }
+            if positions.count == 2 { arguments.request.source = try SourceName(argument: positions[1]) }
+        }, run: { arguments throws(ProgramError) in try maintain(arguments.positions[0], arguments.request) })
 
     /// The mistakes that a long report lists at most.
-    private static let mostLines = 20
+    static let mostLines = 20
 
-    func run(_ action: CacheCommand.Action) throws(ProgramError) {
+    private static func maintain(_ action: String, _ request: MountRequest) throws(ProgramError) {
+        let (settings, _, home) = try SettingsLoader.load(request)
+        let place = try CachePlace(settings, source: request.source, home: home)
+        let shown = LogText.escaped(place.directory)
         guard unsafe access(place.directory, F_OK) == 0 else {
-            throw ProgramError(
-                .unavailable, "nothing is stored: \(shown) does not exist; name another one with -o cache_dir=.")
+            throw .unavailable("nothing is stored: \(shown) does not exist; name another one with -o cache_dir=.")
         }
-        if action != .info, let obstacle = CachePlace.obstacle(in: place.directory) {
-            throw ProgramError(.unavailable, "the cache directory \(obstacle)")
+        if action != "info", let obstacle = CachePlace.obstacle(in: place.directory) {
+            throw .unavailable("the cache directory \(obstacle)")
         }
         var mistakes = 0
         do throws(Failure) {
             switch action {
-            case .info: try info()
-            case .verify: mistakes = try verify()
-            case .prune: try prune()
-            case .clear: try clear()
+            case "info": try printInfo(place, settings, shown)
+            case "verify": mistakes = try verify(place, shown)
+            case "prune": try prune(place, settings, shown)
+            default: try clear(place, shown)
             }
+        } catch .busy {
+            throw .unavailable(busy(shown, MountedStatus.holder(of: place.directory)))
+        } catch .unusable(let sentence) {
+            throw .unavailable("\(LogText.escaped(sentence, limit: LogText.longestLine)).")
         } catch {
-            throw problem(error)
+            throw .unavailable("\(shown) cannot be used: \(error.cause).")
         }
         // The mistakes are listed already; scripts check the exit status.
-        if mistakes > 0 { throw ProgramError(.incomplete, "") }
-    }
-
-    private var shown: String { LogText.escaped(place.directory) }
-
-    private func problem(_ error: Failure) -> ProgramError {
-        switch error {
-        case .busy: ProgramError(.unavailable, busy(MountedStatus.holder(of: place.directory)))
-        case .unusable(let sentence):
-            ProgramError(.unavailable, "\(LogText.escaped(sentence, limit: LogText.longestLine)).")
-        default: ProgramError(.unavailable, "\(shown) cannot be used: \(error.cause).")
-        }
+        if mistakes > 0 { throw .incomplete() }
     }
 
     /// The holder of the lock and the remedy, as a sentence.
-    private func busy(_ holder: (mountPoint: String, processID: Int32)?) -> String {
+    private static func busy(_ shown: String, _ holder: (mountPoint: String, processID: Int32)?) -> String {
         guard let holder else {
             return "another rankfs uses \(shown); wait until it has ended, or unmount what it serves."
         }
@@ -112,17 +80,17 @@ struct CacheMaintenance {
 
     // MARK: - Actions
 
-    private func info() throws(Failure) {
+    private static func printInfo(_ place: CachePlace, _ settings: Settings, _ shown: String) throws(Failure) {
         guard CachePlace.mayHoldCache((try? LocalFiles.names(in: place.directory)) ?? []) else {
             throw .unusable("\(place.directory) holds files that are not rankfs's; name another one with -o cache_dir=")
         }
         let found = try ImageCache.inspect(directory: place.directory)
         let thumbnails = ThumbnailLedger(path: place.thumbnails).survey()
-        Output.print(Self.text(of: found, thumbnails: thumbnails, directory: shown, budget: settings.cacheSize))
+        Output.print(text(of: found, thumbnails: thumbnails, directory: shown, budget: settings.cacheSize))
     }
 
     /// Checks pictures and listings and prints the mistakes; returns their number.
-    private func verify() throws(Failure) -> Int {
+    private static func verify(_ place: CachePlace, _ shown: String) throws(Failure) -> Int {
         var found = try ImageCache.verify(directory: place.directory)
         do throws(DatabaseError) {
             for catalog in place.catalogs {
@@ -138,11 +106,11 @@ struct CacheMaintenance {
         } catch {
             throw .unusable("the listings in \(place.directory) cannot be read (\(error.description)); check the disk")
         }
-        Output.print(Self.text(of: found, directory: shown))
+        Output.print(text(of: found, directory: shown))
         return found.mistakes.count
     }
 
-    private func prune() throws(Failure) {
+    private static func prune(_ place: CachePlace, _ settings: Settings, _ shown: String) throws(Failure) {
         try ImageCache.checkIsOwn(directory: place.directory)
         let before = try ImageCache.inspect(directory: place.directory)
         let cache = try ImageCache(
@@ -160,16 +128,16 @@ struct CacheMaintenance {
             await cache.close()
         }
         let after = try ImageCache.inspect(directory: place.directory)
-        Output.print(Self.text(pruned: before, to: after, directory: shown, budget: settings.cacheSize))
+        Output.print(text(pruned: before, to: after, directory: shown, budget: settings.cacheSize))
     }
 
-    private func clear() throws(Failure) {
+    private static func clear(_ place: CachePlace, _ shown: String) throws(Failure) {
         // Thumbnails of removed pictures are useless; their ledger lies in the same directory.
         try ImageCache.checkIsOwn(directory: place.directory)
         let thumbnails = ThumbnailLedger(path: place.thumbnails).clear()
         let removal = try ImageCache.clear(
             directory: place.directory, others: [CachePlace.catalogName, CachePlace.thumbnailsName])
-        Output.print(Self.text(of: removal, thumbnails: thumbnails, directory: shown))
+        Output.print(text(of: removal, thumbnails: thumbnails, directory: shown))
     }
 
     // MARK: - Texts
@@ -189,7 +157,7 @@ struct CacheMaintenance {
         ].joined(separator: "\n")
     }
 
-    static func text(of found: CacheVerification, directory: String) -> String {
+    private static func text(of found: CacheVerification, directory: String) -> String {
         var lines = found.mistakes.prefix(mostLines).map { mistake in
             (mistake.isKept ? "unread     " : "removed    ")
                 + "\(LogText.escaped(mistake.path, limit: LogText.longestLine)): \(LogText.escaped(mistake.reason))"
@@ -201,7 +169,7 @@ struct CacheMaintenance {
         return lines.joined(separator: "\n")
     }
 
-    static func text(
+    private static func text(
         pruned before: CacheInspection, to after: CacheInspection, directory: String, budget: Int64
     ) -> String {
         let pictures = before.pictures - after.pictures
@@ -212,7 +180,9 @@ struct CacheMaintenance {
             + "\(SizeText.text(budget)), in \(directory)"
     }
 
-    static func text(of removal: CacheInspection, thumbnails: ThumbnailLedger.Tally, directory: String) -> String {
+    private static func text(
+        of removal: CacheInspection, thumbnails: ThumbnailLedger.Tally, directory: String
+    ) -> String {
         let pinned = removal.pinned > 0 ? " (\(removal.pinned) of them pinned)" : ""
         return "removed \(removal.pictures) pictures\(pinned), \(SizeText.text(removal.bytes)), "
             + "\(removal.partialPictures) unfinished ones and every listing from \(directory), and "

@@ -1,18 +1,12 @@
-/// A command with its arguments, ready to run.
-protocol Command: Hashable, Sendable {
-    /// Runs the command; blocks the calling thread, which must not be a thread of the task pool.
-    func run() throws(ProgramError)
-}
+import Fuse
+import Glibc
+import Sourcing
 
-/// A command that prints a text: help, the version, a script.
-struct PrintedText: Command {
-    let text: String
+/// A command: all that the command line, help, completions and the test of the manual page use; each stands in a file of its own.
+struct Command: Sendable {
+    typealias Check = @Sendable (inout Arguments) throws(ProgramError) -> Void
+    typealias Run = @Sendable (Arguments) throws(ProgramError) -> Void
 
-    func run() { Output.print(text, terminator: "") }
-}
-
-/// All of a command that the command line, help, completions and the test of the manual page use; it stands beside the command.
-struct CommandDefinition: Sendable {
     /// The displayed name.
     let name: String
     /// An alternative name.
@@ -25,14 +19,29 @@ struct CommandDefinition: Sendable {
     let summary: String?
     /// The text of help below the synopsis.
     let details: String
-    /// Parses the words after the name.
-    private let parsed: @Sendable (ArraySlice<String>, CommandDefinition) throws(ProgramError) -> any Command
+    /// Runs the command; blocks the calling thread, which must not be a thread of the task pool.
+    let run: Run
+    private let short: [String: String]
+    private let takesAnyWords: Bool
+    private let check: Check
 
-    /// Defines a command with words of its own kind.
+    /// Defines a command.
+    ///
+    /// - Parameters:
+    ///   - name: The displayed name.
+    ///   - alias: An alternative name.
+    ///   - words: The synopsis after the name.
+    ///   - short: Short names of its flags.
+    ///   - brief: The part of the synopsis that the overview shows; nil for all of it.
+    ///   - summary: The line of the overview; nil for a command that is not listed.
+    ///   - details: The text of help below the synopsis.
+    ///   - takesAnyWords: Whether the words are not parsed by the synopsis.
+    ///   - check: Refuses or completes the arguments, without side effects; not called when help is requested.
+    ///   - run: Runs the command.
     init(
-        _ name: String, alias: String? = nil, _ words: String = "", brief: String? = nil, summary: String?,
-        details: String,
-        parse: @escaping @Sendable (ArraySlice<String>, CommandDefinition) throws(ProgramError) -> any Command
+        _ name: String, alias: String? = nil, _ words: String = "", short: [String: String] = [:],
+        brief: String? = nil, summary: String?, details: String, takesAnyWords: Bool = false,
+        check: @escaping Check = { _ in }, run: @escaping Run
     ) {
         self.name = name
         self.alias = alias
@@ -40,27 +49,105 @@ struct CommandDefinition: Sendable {
         self.brief = brief ?? words
         self.summary = summary
         self.details = details
-        parsed = parse
+        self.run = run
+        self.short = short
+        self.takesAnyWords = takesAnyWords
+        self.check = check
     }
 
-    /// Defines a command with the words of its synopsis, and short names of its flags; `make` is not called when help is requested.
-    init(
-        _ name: String, alias: String? = nil, _ words: String = "", short: [String: String] = [:],
-        brief: String? = nil, summary: String?, details: String,
-        make: @escaping @Sendable (Arguments) throws(ProgramError) -> any Command
-    ) {
-        self.init(name, alias: alias, words, brief: brief, summary: summary, details: details) {
-            words, definition throws(ProgramError) in
-            let arguments = try Arguments(words, of: definition.synopsis, short: short)
-            return arguments.wantsHelp ? PrintedText(text: definition.help) : try make(arguments)
-        }
+    /// The arguments that the words after the name mean.
+    func parse(_ words: ArraySlice<String>) throws(ProgramError) -> Arguments {
+        var arguments =
+            takesAnyWords
+            ? Arguments(positions: Array(words)) : try Arguments(words, of: synopsis, short: short)
+        if !arguments.wantsHelp { try check(&arguments) }
+        return arguments
     }
-
-    /// The command that the words after its name mean.
-    func parse(_ words: ArraySlice<String>) throws(ProgramError) -> any Command { try parsed(words, self) }
 
     /// The text of `rankfs help NAME`.
     var help: String {
         "rankfs \(name)\(synopsis.written.isEmpty ? "" : " \(synopsis.written)")\n\n\(details)\n"
+    }
+}
+
+// MARK: - All commands
+
+extension Command {
+    /// All commands, in the order of help.
+    static let all: [Command] =
+        [mount, demo, unmount, status, fetch, cache, tier, login, logout, doctor] + acts + [
+            version, manual, completions,
+        ]
+
+    /// The commands that help lists.
+    static let listed = all.filter { $0.summary != nil }
+
+    /// The commands that help does not know.
+    private static let hidden = [complete, mountGuard]
+
+    /// The other words for commands.
+    private static let flags = ["-h": "help", "--help": "help", "-V": "version", "--version": "version"]
+
+    /// Parses a command line without the program's name, without side effects.
+    static func parse(_ words: [String]) throws(ProgramError) -> (command: Command, arguments: Arguments) {
+        guard let first = words.first else { return (greeting, Arguments()) }
+        let flag = flags[first]
+        guard let command = (all + hidden).first(where: { $0.name == flag ?? first || $0.alias == first }) else {
+            let nearest = OptionTable.nearest(to: first, among: listed.map(\.name))
+            throw .usage(
+                "there is no command \(LogText.escaped(first, limit: 80)); "
+                    + (nearest.map { "did you mean `rankfs \($0)`?" } ?? "`rankfs help` lists all."))
+        }
+        let arguments = try command.parse(words.dropFirst(flag == nil ? 1 : words.count))
+        return arguments.wantsHelp ? (manual, Arguments(positions: [command.name])) : (command, arguments)
+    }
+
+    // MARK: Version and help
+
+    private static let version = Command(
+        "version", summary: "", details: "Prints the version.", takesAnyWords: true
+    ) { _ in Output.print("rankfs \(Version.text)") }
+
+    private static let manual = Command(
+        "help", "[COMMAND]", summary: "more on a command", details: "Prints what a command does.", takesAnyWords: true,
+        check: { arguments throws(ProgramError) in
+            guard let topic = arguments.positions.first, help(on: topic) == nil else { return }
+            throw .usage("there is no help on \(LogText.escaped(topic, limit: 80)); `rankfs help` lists all.")
+        }, run: { Output.print($0.positions.first.flatMap(help) ?? overview, terminator: "") })
+
+    /// The help of a command, by its name or alias.
+    static func help(on topic: String) -> String? { all.first { $0.name == topic || $0.alias == topic }?.help }
+
+    /// The column at which the overview describes a command.
+    private static let column = 42
+
+    /// The text of `rankfs help`.
+    static var overview: String {
+        let lines = listed.map { command in
+            let head = "  rankfs \(command.name) \(command.brief)"
+            let line = head + String(repeating: " ", count: max(2, column - head.count)) + (command.summary ?? "")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
+        return "rankfs shows illustration rankings as files.\n\n\(lines.joined(separator: "\n"))\n"
+    }
+
+    // MARK: Next step
+
+    /// `rankfs` without arguments: the overview, and the next step on this machine.
+    private static let greeting = Command("", summary: nil, details: "", takesAnyWords: true) { _ in
+        let mountPoints = MountTable.current().mountPoints(of: geteuid())
+        Output.print("\(overview)\nNext: \(next(Finding.fuse(), mountPoints: mountPoints, read: MountedStatus.read))")
+    }
+
+    /// The next step: a remedy for what keeps this user from mounting, else a mount, else a directory of one that answers.
+    static func next(
+        _ findings: [Finding], mountPoints: [String], read: (String) throws(ProgramError) -> [UInt8]
+    ) -> String {
+        if let mountPoint = mountPoints.last {
+            do throws(ProgramError) { _ = try read(mountPoint) } catch { return error.message }
+            return "`ls \(LogText.escaped(mountPoint))/ranking/*/latest/`, or open that folder in a file manager."
+        }
+        if let wrong = findings.first(where: { $0.verdict == .wrong }) { return "\(wrong.subject): \(wrong.text)" }
+        return "`rankfs mount ~/Rankings`, and open that folder; `rankfs demo` tries it without a network."
     }
 }

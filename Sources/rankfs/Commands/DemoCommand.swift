@@ -2,45 +2,54 @@ import Glibc
 import Rankings
 import System
 
-/// `rankfs demo`: the embedded source in the foreground, with a tour.
-struct DemoCommand: Command {
-    var request: MountRequest
-
-    static let definition = CommandDefinition(
+extension Command {
+    /// `rankfs demo`: the embedded source in the foreground, with a tour.
+    static let demo = Command(
         "demo", "[SOURCE] [MOUNTPOINT] [-o OPTION,…]", brief: "[SOURCE] [MOUNTPOINT]",
         summary: "try it: an embedded source, no network needed",
         details: """
             Mounts the embedded source, which draws its pictures itself and speaks as the service of SOURCE does (\(SourceRegistry.names);
             the first one if none is named), on MOUNTPOINT (\(standardMountPoint) if none
             is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless -o cache_dir=DIR is given.
-            """
-    ) { arguments throws(ProgramError) in try DemoCommand(arguments) }
+            """,
+        check: { arguments throws(ProgramError) in
+            var folders = arguments.positions[...]
+            // A folder named like a source is written ./NAME.
+            let source = folders.first.flatMap(SourceName.init(rawValue:))
+            if source != nil { folders = folders.dropFirst() }
+            guard folders.count <= 1 else {
+                throw .usage("name at most one folder: rankfs demo [SOURCE] [MOUNTPOINT].")
+            }
+            arguments.request.source = .demo(of: source ?? .standard)
+            arguments.request.mountPoint = folders.first ?? ""
+            arguments.request.foreground = true
+        }, run: { arguments throws(ProgramError) in try demonstrate(arguments.request) })
 
     /// The default folder: where users expect their pictures, and easily found in a file manager.
     private static let standardMountPoint = "~/Rankings"
 
-    func run() throws(ProgramError) {
+    private static func demonstrate(_ request: MountRequest) throws(ProgramError) {
         var request = request
         var (settings, warnings, home) = try SettingsLoader.load(request)
         if request.mountPoint.isEmpty {
             guard let directory = home.directory else {
-                throw ProgramError(.usage, "there is no home directory; name a folder: rankfs demo FOLDER.")
+                throw .usage("there is no home directory; name a folder: rankfs demo FOLDER.")
             }
-            request.mountPoint = directory + Self.standardMountPoint.dropFirst(1)
+            request.mountPoint = directory + standardMountPoint.dropFirst(1)
         }
         // A cache_dir of the configuration, and a tier, are meant for the service's pictures.
         let given = Set(request.options.assignments.map(\.name))
         let ownCache = given.contains("cache_dir") ? nil : home.cacheDirectory(named: "\(request.source.rawValue)-tour")
         if let ownCache { settings.cacheDirectory = ownCache }
         if !given.contains("tier") { settings.tier = nil }
-        let made = try Self.makeFolder(request.mountPoint)
+        let made = try makeFolder(request.mountPoint)
         // A relative path would not lead back to the folder.
         let folder = LocalFiles.canonicalParent(of: request.mountPoint) ?? request.mountPoint
         defer { if made { unsafe _ = rmdir(folder) } }
-        if made { Self.removeOnSignals(folder) }
+        if made { removeOnSignals(folder) }
         try MountService(
             request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
-            announce: { [source = request.source] in Output.print(Self.tour($0, source.description)) }
+            announce: { [source = request.source] in Output.print(tour($0, source.description)) }
         ).run()
         // Not after a failure: the cache may belong to another demo.
         if let ownCache { LocalFiles.removeTree(ownCache) }
@@ -54,7 +63,7 @@ struct DemoCommand: Command {
         unsafe madeFolder = strdup(folder)
         for number in [SIGINT, SIGTERM, SIGHUP] {
             _ = signal(number) { number in
-                if let folder = unsafe DemoCommand.madeFolder { unsafe _ = rmdir(folder) }
+                if let folder = unsafe Command.madeFolder { unsafe _ = rmdir(folder) }
                 _exit(128 + number)
             }
         }
@@ -65,8 +74,7 @@ struct DemoCommand: Command {
         if unsafe mkdir(path, 0o700) == 0 { return true }
         let failure = SystemError.last()
         if failure.code == EEXIST { return false }
-        throw ProgramError(
-            .cannotCreate, "the folder \(LogText.escaped(path)) cannot be made: \(failure.text); name another one.")
+        throw .cannotCreate("the folder \(LogText.escaped(path)) cannot be made: \(failure.text); name another one.")
     }
 
     private static func tour(_ mountPoint: String, _ source: SourceDescription) -> String {
@@ -83,21 +91,5 @@ struct DemoCommand: Command {
             Nothing is downloaded until it is read; `rankfs status` shows what is going on. Ctrl-C ends it.
 
             """
-    }
-}
-
-extension DemoCommand {
-    fileprivate init(_ arguments: Arguments) throws(ProgramError) {
-        request = arguments.request
-        var folders = arguments.positions[...]
-        // A folder named like a source is written ./NAME.
-        let source = folders.first.flatMap(SourceName.init(rawValue:))
-        if source != nil { folders = folders.dropFirst() }
-        guard folders.count <= 1 else {
-            throw ProgramError(.usage, "name at most one folder: rankfs demo [SOURCE] [MOUNTPOINT].")
-        }
-        request.source = .demo(of: source ?? .standard)
-        request.mountPoint = folders.first ?? ""
-        request.foreground = true
     }
 }

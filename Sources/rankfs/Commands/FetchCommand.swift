@@ -3,18 +3,9 @@ import Glibc
 import Rankings
 import System
 
-/// `rankfs fetch`: downloads in advance, and exports with `--to`; uses a mount like any other program.
-struct FetchCommand: Command {
-    /// The paths as given, at least one.
-    var paths: [String] = []
-    /// The folder that files are written to; nil if the mount only stores them.
-    var target: String?
-    /// Whether each written picture gets a JSON file beside it.
-    var sidecars = false
-    /// Whether only the estimate is printed.
-    var dryRun = false
-
-    static let definition = CommandDefinition(
+extension Command {
+    /// `rankfs fetch`: downloads in advance, and exports with `--to`; uses a mount like any other program.
+    static let fetch = Command(
         "fetch", "PATH… [--to FOLDER] [--sidecars] [--dry-run]", short: ["-n": "--dry-run"],
         brief: "PATH… [--to FOLDER]", summary: "download ahead; with --to copy, and go on after a stop",
         details: """
@@ -33,53 +24,44 @@ struct FetchCommand: Command {
             Waits when the service asks to slow down. Ctrl-C stops at once.
             Exit status: 0 everything is there, 1 a part is not, 64 usage, 69 unavailable, 73 FOLDER cannot be written, 130 stopped
             by Ctrl-C, 143 by SIGTERM, 129 by the end of the terminal.
-            """
-    ) { arguments throws(ProgramError) in
-        let command = FetchCommand(
-            paths: arguments.positions, target: arguments.values["--to"],
-            sidecars: arguments.flags.contains("--sidecars"), dryRun: arguments.flags.contains("--dry-run"))
-        guard !command.paths.isEmpty, !command.paths.contains("") else {
-            throw ProgramError(
-                .usage, "name what to fetch: rankfs fetch PATH… [--to FOLDER], for example ranking/daily/latest.")
-        }
-        guard command.target != "" else {
-            throw ProgramError(.usage, "the folder behind --to is empty; name one.")
-        }
-        guard command.target != nil || !command.sidecars else {
-            throw ProgramError(.usage, "--sidecars are written beside files: name a folder with --to too.")
-        }
-        return command
-    }
+            """,
+        check: { arguments throws(ProgramError) in
+            guard !arguments.positions.isEmpty, !arguments.positions.contains("") else {
+                throw .usage("name what to fetch: rankfs fetch PATH… [--to FOLDER], for example ranking/daily/latest.")
+            }
+            guard arguments.values["--to"] != "" else { throw .usage("the folder behind --to is empty; name one.") }
+            guard arguments.values["--to"] != nil || !arguments.flags.contains("--sidecars") else {
+                throw .usage("--sidecars are written beside files: name a folder with --to too.")
+            }
+        }, run: { arguments throws(ProgramError) in _ = try read(arguments) })
 
     /// The exit status of a process that a signal ended, as shells report it: 128 plus the signal's number.
     private static let interrupted: Int32 = 128
     /// The failed paths that are named at the end, at most.
     private static let mostNamed = 20
 
-    func run() throws(ProgramError) { _ = try fetch() }
-
-    /// Reads the named paths.
+    /// Reads the paths that the arguments of `rankfs fetch` name.
     ///
     /// - Returns: The figures of all files.
     /// - Throws: The reason why files are missing.
-    func fetch() throws(ProgramError) -> FetchTally.Group {
+    static func read(_ arguments: Arguments) throws(ProgramError) -> FetchTally.Group {
         // Until the handlers are installed, a Ctrl-C just ends the process, which has written nothing yet.
         let now = WallClock.now()
-        let (mount, paths, notes) = try Self.resolve(self.paths, now: now)
+        let (mount, paths, notes) = try resolve(arguments.positions, now: now)
         // Fails if the process of the mount has died or does not answer.
         let status = StatusDocument(json: try MountedStatus.read(mount))
-        let display = FetchDisplay(variables: ProcessEnvironment.variables())
+        let display = FetchDisplay(variables: Home.environment())
         let temporaries = TemporaryFiles()
-        let folder = try folder(of: mount, temporaries: temporaries, display: display)
+        let folder = try folder(arguments, of: mount, temporaries: temporaries, display: display)
         notes.forEach(display.tell)
-        let signals = Self.arm(display: display, temporaries: temporaries)
+        let signals = arm(display: display, temporaries: temporaries)
         let newest = SourceName.mounted(at: mount, MountTable.current()).days.newest(at: now)
         let estimate = FetchEstimate(of: paths, mount: mount, newest: newest)
         let rate = status.flatMap { $0.has("network.rate") ? $0.real("network.rate") : nil }
         estimate.lines(tokens: status?.real("network.tokens") ?? 0, rate: rate).forEach(display.tell)
-        guard !dryRun else {
-            Self.tell(estimate.losses, display)
-            try Self.end(failed: estimate.losses.count, display)
+        guard !arguments.flags.contains("--dry-run") else {
+            tell(estimate.losses, display)
+            try end(failed: estimate.losses.count, display)
             return FetchTally.Group()
         }
         let reader = FetchReader(mount: mount, target: folder, isOffline: status?.flag("network.offline") == true)
@@ -90,10 +72,10 @@ struct FetchCommand: Command {
             throw error
         }
         let tally = run.tally
-        Self.tell(tally.losses, display)
+        tell(tally.losses, display)
         tally.newsLines.forEach(display.tell)
         display.tell(tally.closingLine(seconds: run.seconds))
-        try Self.end(failed: tally.losses.count + tally.untried, display)
+        try end(failed: tally.losses.count + tally.untried, display)
         withExtendedLifetime(signals) {}
         return tally.total
     }
@@ -121,7 +103,7 @@ struct FetchCommand: Command {
                 exists: { fileStatus(link: $0) != nil || errno != ENOENT })
             // By bytes: two folders may differ in the form of an accent only.
             guard mount?.utf8.elementsEqual(place.mount.utf8) ?? true else {
-                throw ProgramError(.usage, "the paths are in different mounts; fetch from one at a time.")
+                throw .usage("the paths are in different mounts; fetch from one at a time.")
             }
             mount = place.mount
             // If the newest day cannot be determined now, the reader determines it.
@@ -131,21 +113,22 @@ struct FetchCommand: Command {
             paths += expansion.paths
             if let note = expansion.note { notes.append(note) }
         }
-        guard let mount else { throw ProgramError(.usage, "name what to fetch: rankfs fetch PATH….") }
+        guard let mount else { throw .usage("name what to fetch: rankfs fetch PATH….") }
         return (mount, paths.uniqued { Array($0.utf8) }, notes)
     }
 
-    private func folder(
-        of mount: String, temporaries: TemporaryFiles, display: FetchDisplay
+    private static func folder(
+        _ arguments: Arguments, of mount: String, temporaries: TemporaryFiles, display: FetchDisplay
     ) throws(ProgramError) -> ExportFolder? {
-        guard let named = target else { return nil }
+        guard let named = arguments.values["--to"] else { return nil }
         let path = LocalFiles.canonicalBeginning(of: try LocalFiles.absolute(named))
         let mounts = MountTable.current().ownMountPoints
         guard !mounts.contains(where: { path.way(from: $0) != nil }) else {
-            throw ProgramError(
-                .usage, "\(LogText.escaped(named)) is in a mount, which cannot be written to; name another folder.")
+            throw .usage("\(LogText.escaped(named)) is in a mount, which cannot be written to; name another folder.")
         }
-        return ExportFolder(path: path, mount: mount, sidecars: sidecars, temporaries: temporaries) {
+        return ExportFolder(
+            path: path, mount: mount, sidecars: arguments.flags.contains("--sidecars"), temporaries: temporaries
+        ) {
             display.tell("\(LogText.escaped(path)) does not take all extended attributes; files come without them.")
         }
     }
@@ -174,7 +157,6 @@ struct FetchCommand: Command {
     private static func end(failed: Int, _ display: FetchDisplay) throws(ProgramError) {
         display.end()
         guard failed > 0 else { return }
-        throw ProgramError(
-            .incomplete, "\(Counted.text(failed, "path")) could not be fetched; the same command tries again.")
+        throw .incomplete("\(failed.counted("path")) could not be fetched; the same command tries again.")
     }
 }

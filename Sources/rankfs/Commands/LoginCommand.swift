@@ -5,25 +5,20 @@ import Rankings
 import Sourcing
 import System
 
-/// `rankfs login`: reads the session cookie from a file or the terminal, has the service check it, and stores it.
-struct LoginCommand: Command {
-    var request = MountRequest()
-    /// The file that holds the cookie, `-` for the standard input; nil to prompt on the terminal.
-    var file: String?
-
-    static let definition = CommandDefinition(
+extension Command {
+    /// `rankfs login`: reads the session cookie from a file or the terminal, has the service check it, and stores it.
+    static let login = Command(
         "login", "[SOURCE] [FILE | -] [-o OPTION,…]", brief: "[FILE]",
-        summary: "sign in, with a cookies.txt or by asking", details: details
-    ) { arguments throws(ProgramError) in
-        var arguments = arguments
-        arguments.takeSource()
-        guard arguments.positions.count <= 1, arguments.positions.first != "" else {
-            throw ProgramError(.usage, "name at most one file: rankfs login [SOURCE] [FILE] [-o OPTIONS].")
-        }
-        return LoginCommand(request: arguments.request, file: arguments.positions.first)
-    }
+        summary: "sign in, with a cookies.txt or by asking", details: loginDetails,
+        check: { arguments throws(ProgramError) in
+            arguments.takeSource()
+            guard arguments.positions.count <= 1, arguments.positions.first != "" else {
+                throw .usage("name at most one file: rankfs login [SOURCE] [FILE] [-o OPTIONS].")
+            }
+        },
+        run: { arguments throws(ProgramError) in try signIn(arguments.request, file: arguments.positions.first) })
 
-    private static var details: String {
+    private static var loginDetails: String {
         let accounts = SourceRegistry.standard.accounts
         let help = accounts?.help ?? (use: "some lists", secret: "the secret")
         return """
@@ -41,26 +36,26 @@ struct LoginCommand: Command {
     /// The time limit of the check, which is one small answer.
     private static let patience: Duration = .seconds(15)
 
-    func run() throws(ProgramError) {
+    private static func signIn(_ request: MountRequest, file: String?) throws(ProgramError) {
         let (settings, _, home) = try SettingsLoader.load(request)
         let source = request.source
         let accounts = source.plugIn.accounts
         guard accounts != nil || source.description.access.takesClearance else {
-            throw ProgramError(.usage, "\(source.rawValue) has no accounts to sign in to.")
+            throw .usage("\(source.rawValue) has no accounts to sign in to.")
         }
         let files = SessionFiles(settings, source: source, home: home)
         let own = try files.ownFile()
-        let (session, clearance) = try Self.secrets(from: file, accounts, host: files.host)
+        let (session, clearance) = try secrets(from: file, accounts, host: files.host)
         var user: UserID?
         if let session, let accounts {
-            user = try Self.check(
+            user = try validate(
                 session, accounts, clearance, source: source, settings: settings, home: home)
         }
         try SessionFiles.prepare(own)
         do throws(Failure) {
             try SessionFile.store((session.map { [$0.line] } ?? []) + (clearance?.cookies ?? []), at: own)
         } catch {
-            throw ProgramError(.cannotCreate, "the session file \(LogText.escaped(own)) \(error.cause).")
+            throw .cannotCreate("the session file \(LogText.escaped(own)) \(error.cause).")
         }
         let done = user.map { "signed in as user \($0.rawValue)" } ?? "the cookies of the check are stored"
         Output.print("\(done); mounts that are running notice it by themselves")
@@ -84,9 +79,7 @@ struct LoginCommand: Command {
         let name = file == "-" ? "the standard input" : "the file"
         let descriptor = file == "-" ? 0 : unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw ProgramError(
-                .usage,
-                "the file cannot be opened: \(SystemError.last().text); name a cookies.txt, or - for stdin.")
+            throw .usage("the file cannot be opened: \(SystemError.last().text); name a cookies.txt, or - for stdin.")
         }
         defer { if descriptor > 0 { close(descriptor) } }
         do throws(Failure) {
@@ -101,7 +94,7 @@ struct LoginCommand: Command {
             warnIfOpen(descriptor)
             return (session, clearance)
         } catch {
-            throw ProgramError(.usage, "\(name) \(error.cause).")
+            throw .usage("\(name) \(error.cause).")
         }
     }
 
@@ -114,32 +107,31 @@ struct LoginCommand: Command {
 
     private static func asked(_ accounts: (any AccountService)?, host: String) throws(ProgramError) -> Secrets {
         guard let accounts else {
-            throw ProgramError(.usage, "there is nothing to ask for; name a cookies.txt with the cookies of \(host).")
+            throw .usage("there is nothing to ask for; name a cookies.txt with the cookies of \(host).")
         }
         guard isatty(0) == 1 else {
-            throw ProgramError(
-                .usage,
+            throw .usage(
                 "there is no terminal to ask on; name a cookies.txt (`rankfs login FILE`) or pipe it in (`rankfs login -`)."
             )
         }
         let line: [UInt8]?
         do throws(SystemError) {
-            line = try HiddenPrompt.ask(accounts.question)
+            line = try Terminal.prompt(accounts.question)
         } catch {
-            throw ProgramError(.system, "the terminal cannot be used: \(error.text); try `rankfs login FILE`.")
+            throw .system("the terminal cannot be used: \(error.text); try `rankfs login FILE`.")
         }
-        guard let line, !line.isEmpty else { throw ProgramError(.usage, "nothing was given; nothing was changed.") }
+        guard let line, !line.isEmpty else { throw .usage("nothing was given; nothing was changed.") }
         do throws(Failure) {
             let session = try accounts.session(typed: String(decoding: line, as: UTF8.self))
             return (session, Clearance(in: line, host: host, now: WallClock.now()))
         } catch {
-            throw ProgramError(.usage, "what was given \(error.cause).")
+            throw .usage("what was given \(error.cause).")
         }
     }
 
     // MARK: Check
 
-    private static func check(
+    private static func validate(
         _ session: any SourceSession, _ accounts: any AccountService, _ clearance: Clearance?, source: SourceName,
         settings: Settings, home: Home
     ) throws(ProgramError) -> UserID {
@@ -157,14 +149,13 @@ struct LoginCommand: Command {
         let isAccepted: Bool
         do throws(Failure) {
             isAccepted = try BlockingCall.wait { () async throws(Failure) in
-                try await accounts.check(session, means, deadline: MonotonicClock.now.advanced(by: patience))
+                try await accounts.check(session, means, deadline: TimeSource.system.now().advanced(by: patience))
             }
         } catch {
-            throw ProgramError(.unavailable, sentence(on: error, closedUntil: queue.service.closedUntil))
+            throw .unavailable(sentence(on: error, closedUntil: queue.service.closedUntil))
         }
         guard isAccepted else {
-            throw ProgramError(
-                .refused,
+            throw .refused(
                 "the service refuses the session of user \(session.user.rawValue), nothing was stored; sign in with a "
                     + "browser again and take its new cookie.")
         }
@@ -190,28 +181,24 @@ struct LoginCommand: Command {
         default: "the session could not be checked, so nothing was stored; try again later."
         }
     }
-}
 
-/// `rankfs logout`: removes the session that `rankfs login` stored.
-struct LogoutCommand: Command {
-    var request = MountRequest()
+    // MARK: Sign out
 
-    static let definition = CommandDefinition(
+    /// `rankfs logout`: removes the session that `rankfs login` stored.
+    static let logout = Command(
         "logout", "[SOURCE] [-o OPTION,…]", brief: "", summary: "sign out: removes the session",
         details: """
             Overwrites and removes the session that `rankfs login` stored; every mount notices it at once.
             Exit status: 0 done, 64 usage, 73 the file cannot be overwritten or removed, 78 configuration.
-            """
-    ) { arguments throws(ProgramError) in
-        var arguments = arguments
-        arguments.takeSource()
-        guard arguments.positions.isEmpty else {
-            throw ProgramError(.usage, "name a source at most: rankfs logout [SOURCE] [-o OPTIONS].")
-        }
-        return LogoutCommand(request: arguments.request)
-    }
+            """,
+        check: { arguments throws(ProgramError) in
+            arguments.takeSource()
+            guard arguments.positions.isEmpty else {
+                throw .usage("name a source at most: rankfs logout [SOURCE] [-o OPTIONS].")
+            }
+        }, run: { arguments throws(ProgramError) in try signOut(arguments.request) })
 
-    func run() throws(ProgramError) {
+    private static func signOut(_ request: MountRequest) throws(ProgramError) {
         let (settings, _, home) = try SettingsLoader.load(request)
         let files = SessionFiles(settings, source: request.source, home: home)
         let own = try files.ownFile()
@@ -221,16 +208,11 @@ struct LogoutCommand: Command {
                 try SessionFile.remove(own)
                     ? "signed out: \(shown) was overwritten and removed" : "nobody was signed in: there is no \(shown)")
         } catch {
-            throw ProgramError(.cannotCreate, "the session file \(shown) \(error.cause); remove what is left yourself.")
+            throw .cannotCreate("the session file \(shown) \(error.cause); remove what is left yourself.")
         }
         for path in files.others {
-            Output.complain(
-                "\(LogText.escaped(path)) is still used (\(Self.origin(of: path, settings))); remove it to sign out.",
-                as: "rankfs")
+            let origin = path == settings.cookies ? "option cookies" : "a credential of systemd"
+            Output.complain("\(LogText.escaped(path)) is still used (\(origin)); remove it to sign out.", as: "rankfs")
         }
-    }
-
-    private static func origin(of path: String, _ settings: Settings) -> String {
-        path == settings.cookies ? "option cookies" : "a credential of systemd"
     }
 }

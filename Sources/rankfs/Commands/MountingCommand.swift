@@ -1,10 +1,10 @@
+import Fuse
+import Glibc
 import Rankings
 
-/// `rankfs mount`: mounts a source, in this process or a new one.
-struct MountingCommand: Command {
-    var request: MountRequest
-
-    static let definition = CommandDefinition(
+extension Command {
+    /// `rankfs mount`: mounts a source, in this process or a new one.
+    static let mount = Command(
         "mount", "[SOURCE] MOUNTPOINT [-o OPTION,…] [--option VALUE] [-f] [-d]", brief: "[SOURCE] MOUNTPOINT",
         summary: "mount; returns when the folder answers",
         details: """
@@ -29,23 +29,18 @@ struct MountingCommand: Command {
             memory, SIGUSR1 turns debug lines on and off.
             Exit status: 0 mounted, 32 the folder cannot be mounted on, 64 usage, 69 unavailable, 71 the system lacks something,
             73 the cache directory cannot be written, 78 configuration.
-            """
-    ) { arguments throws(ProgramError) in try MountingCommand(arguments) }
+            """,
+        check: { arguments throws(ProgramError) in try takePlace(arguments.positions, &arguments.request) },
+        run: { arguments throws(ProgramError) in
+            if let descriptor = arguments.request.readyDescriptor { Mounter.closeInherited(above: descriptor) }
+            try Mounter.makeAndMount(arguments.request)
+        })
 
-    func run() throws(ProgramError) {
-        if let descriptor = request.readyDescriptor { Launcher.closeInherited(above: descriptor) }
-        try Mounter.makeAndMount(request)
-    }
-}
-
-extension MountingCommand {
-    fileprivate init(_ arguments: Arguments) throws(ProgramError) {
-        let positions = arguments.positions
-        request = arguments.request
+    /// Takes the source and the mount point.
+    private static func takePlace(_ positions: [String], _ request: inout MountRequest) throws(ProgramError) {
         switch positions.count {
         case 1 where SourceName(rawValue: positions[0]) != nil:
-            throw ProgramError(
-                .usage,
+            throw .usage(
                 "\(positions[0]) is a source; name the folder to mount it on too: rankfs mount \(positions[0]) FOLDER "
                     + "(or ./\(positions[0]) for a folder of that name).")
         case 1: request.mountPoint = positions[0]
@@ -53,10 +48,46 @@ extension MountingCommand {
             request.source = try SourceName(argument: positions[0])
             request.mountPoint = positions[1]
         default:
-            throw ProgramError(.usage, "name one folder to mount on: rankfs mount [SOURCE] MOUNTPOINT [-o OPTIONS].")
+            throw .usage("name one folder to mount on: rankfs mount [SOURCE] MOUNTPOINT [-o OPTIONS].")
         }
-        guard !request.mountPoint.isEmpty else {
-            throw ProgramError(.usage, "the mount point is empty; name a folder.")
+        guard !request.mountPoint.isEmpty else { throw .usage("the mount point is empty; name a folder.") }
+    }
+}
+
+// MARK: - Unmount
+
+extension Command {
+    /// `rankfs unmount`: unmounts a folder, and clears the remains of a crash.
+    static let unmount = Command(
+        "unmount", alias: "umount", "MOUNTPOINT", summary: "unmount; also clears what a crash left",
+        details: """
+            Unmounts, and clears a mount whose process has died. Exit status 32 if it is in use or not a mount of rankfs.
+            """,
+        check: { arguments throws(ProgramError) in
+            guard arguments.positions.count == 1, arguments.positions[0] != "" else {
+                throw .usage("name the folder: rankfs unmount MOUNTPOINT.")
+            }
+        }, run: { arguments throws(ProgramError) in try unmount(arguments.positions[0]) })
+
+    private static let patience: Duration = .seconds(5)
+
+    private static func unmount(_ mountPoint: String) throws(ProgramError) {
+        let shown = LogText.escaped(mountPoint)
+        guard let canonical = MountPoint.canonical(try LocalFiles.absolute(mountPoint)) else {
+            throw .mountFailure("\(shown) does not exist; `rankfs status` lists what is mounted.")
+        }
+        let mounts = MountTable.current().stack(at: canonical)
+        guard mounts.last?.isOwn == true else {
+            throw .mountFailure("\(shown) is not a mount of rankfs; `rankfs status` lists those there are.")
+        }
+        // Asked first, a mount that does not answer would be busy with the question.
+        do throws(ProgramError) {
+            try Unmounter.unmount(canonical)
+        } catch {
+            // Programs may still use a mount whose process has died.
+            guard case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: patience)
+            else { throw error }
+            try Unmounter.detach(canonical)
         }
     }
 }

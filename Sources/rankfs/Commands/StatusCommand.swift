@@ -1,16 +1,12 @@
+import Dispatch
 import Fuse
 import Glibc
+import HTTP
+import System
 
-/// `rankfs status`: lists the mounts and their activity.
-struct StatusCommand: Command {
-    /// Nil for all mounts.
-    var mountPoint: String?
-    /// Whether documents are printed as they are.
-    var json = false
-    /// Whether one mount is shown until Ctrl-C.
-    var watch = false
-
-    static let definition = CommandDefinition(
+extension Command {
+    /// `rankfs status`: lists the mounts and their activity.
+    static let status = Command(
         "status", "[MOUNTPOINT] [--watch] [--json]", brief: "[MOUNTPOINT] [--watch]",
         summary: "what is mounted and what it is doing",
         details: """
@@ -22,30 +18,33 @@ struct StatusCommand: Command {
 
             Exit status 69 if nothing is mounted, a mount does not answer or is another version's, or its process dies while
             it is watched; 0 after Ctrl-C and when the watched mount is unmounted.
-            """
-    ) { arguments throws(ProgramError) in
-        guard arguments.positions.count <= 1 else {
-            throw ProgramError(.usage, "name at most one folder: rankfs status [MOUNTPOINT].")
-        }
-        return StatusCommand(
-            mountPoint: arguments.positions.first, json: arguments.flags.contains("--json"),
-            watch: arguments.flags.contains("--watch"))
-    }
+            """,
+        check: { arguments throws(ProgramError) in
+            guard arguments.positions.count <= 1 else {
+                throw .usage("name at most one folder: rankfs status [MOUNTPOINT].")
+            }
+        },
+        run: { arguments throws(ProgramError) in
+            let json = arguments.flags.contains("--json")
+            let mountPoints = try mountPoints(arguments.positions.first)
+            if arguments.flags.contains("--watch") {
+                try watch(
+                    mountPoints[0], others: mountPoints.count - 1, json: json,
+                    variables: Home.environment())
+            } else {
+                try printStatus(of: mountPoints, json: json)
+            }
+        })
 
     /// Prints the status of each mount; a mount without a status does not prevent the others.
     ///
     /// - Throws: `.unavailable` if nothing is mounted or a mount reported no status; the messages are printed by then.
-    func run() throws(ProgramError) {
-        let mountPoints = try named()
-        if watch {
-            return try WatchCommand.run(
-                mountPoints[0], others: mountPoints.count - 1, json: json, variables: ProcessEnvironment.variables())
-        }
+    private static func printStatus(of mountPoints: [String], json: Bool) throws(ProgramError) {
         var isFirst = true
         var hasFailed = false
         for path in mountPoints {
             do throws(ProgramError) {
-                let text = try Self.text(of: path, json: json, now: WallClock.now(), read: MountedStatus.read)
+                let text = try text(of: path, json: json, now: WallClock.now(), read: MountedStatus.read)
                 Output.print((isFirst || json ? "" : "\n") + text, terminator: "")
                 isFirst = false
             } catch {
@@ -53,7 +52,7 @@ struct StatusCommand: Command {
                 hasFailed = true
             }
         }
-        if hasFailed { throw ProgramError(.unavailable, "") }
+        if hasFailed { throw .unavailable("") }
     }
 
     /// The text that is printed for one mount.
@@ -62,21 +61,138 @@ struct StatusCommand: Command {
     ) throws(ProgramError) -> String {
         let text = try read(path)
         if json { return String(decoding: text, as: UTF8.self) }
-        return summary(of: try MountedStatus.document(in: text, of: path), now: now) + "\n"
+        return try MountedStatus.document(in: text, of: path).summary(at: now) + "\n"
     }
 
     /// The named mount, or all mounts, at least one.
-    private func named() throws(ProgramError) -> [String] {
-        if let mountPoint { return [MountPoint.canonical(mountPoint) ?? mountPoint] }
+    private static func mountPoints(_ named: String?) throws(ProgramError) -> [String] {
+        if let mountPoint = named { return [MountPoint.canonical(mountPoint) ?? mountPoint] }
         let own = MountTable.current().mountPoints(of: geteuid())
         guard !own.isEmpty else {
-            throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
+            throw .unavailable("nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
         }
         return own
     }
+}
 
-    /// The document as text for the terminal.
-    static func summary(of document: StatusDocument, now: Int64) -> String {
-        document.summary(at: now).joined(separator: "\n")
+// MARK: - Watch
+
+extension Command {
+    /// Seconds without an answer after which a mount is shown as silent.
+    private static let longestSilence: Int64 = 2
+    /// Milliseconds between updates of the display when there is no event.
+    private static let tick: Duration = .milliseconds(250)
+
+    /// `rankfs status --watch`: the activity of a mount, until Ctrl-C or until it is unmounted.
+    ///
+    /// - Parameters:
+    ///   - mountPoint: The mount to watch.
+    ///   - others: The number of other mounts.
+    ///   - json: Whether documents are written instead of a display.
+    ///   - variables: The environment.
+    /// - Throws: The reason why the status is not, or no longer, available; an unmount is no failure.
+    static func watch(
+        _ mountPoint: String, others: Int, json: Bool, variables: [String: String]
+    ) throws(ProgramError) {
+        // Fails at once, with the usual time limit, if the mount cannot be watched at all.
+        _ = try MountedStatus.read(mountPoint)
+        var display = WatchDisplay(mountPoint: mountPoint, others: others, json: json, variables: variables)
+        let mailbox = Mailbox<WatchEvent>()
+        let signals = arm(mailbox)
+        follow(mountPoint, every: .milliseconds(display.interval), into: mailbox)
+        let end = Result { () throws(ProgramError) in try show(mountPoint, mailbox, &display) }
+        display.leave()
+        withExtendedLifetime(signals) {}
+        if let sentence = try end.get() { Output.complain(sentence, as: "rankfs") }
     }
+
+    private static func arm(_ mailbox: Mailbox<WatchEvent>) -> Signals {
+        let stop: @Sendable () -> Void = { mailbox.put(.stop) }
+        return Signals([
+            SIGINT: stop, SIGTERM: stop, SIGHUP: stop, SIGWINCH: { mailbox.put(.resized) },
+            SIGTSTP: { mailbox.put(.suspend) },
+        ])
+    }
+
+    /// Failed readings in a row before a failure counts: while a mount ends, a reading may fail with any error.
+    private static let mostFailures = 5
+    /// The pause between these readings.
+    private static let failurePause = DispatchTimeInterval.milliseconds(250)
+
+    /// Reads the status of a mount at intervals, the first time at once.
+    ///
+    /// Reads on a queue of its own, because a mount may hang; a reading begins only after the previous one has ended.
+    private static func follow(
+        _ mountPoint: String, every pause: DispatchTimeInterval, into mailbox: Mailbox<WatchEvent>,
+        on queue: DispatchQueue = DispatchQueue(label: "rankfs.watch"), after wait: DispatchTimeInterval = .seconds(0),
+        failures before: Int = 0
+    ) {
+        queue.asyncAfter(deadline: .now() + wait) {
+            var failures = 0
+            do throws(SystemError) {
+                let path = "\(mountPoint)/\(MountedStatus.documentPath)"
+                mailbox.put(.told(try Files.read(path, upTo: MountedStatus.longest)))
+            } catch {
+                failures = before + 1
+                guard error.code != ENOENT, failures < mostFailures else { return mailbox.put(.failed(error)) }
+            }
+            follow(
+                mountPoint, every: pause, into: mailbox, on: queue, after: failures > 0 ? failurePause : pause,
+                failures: failures)
+        }
+    }
+
+    /// Shows events until the end.
+    ///
+    /// - Returns: A closing sentence; nil if there is none.
+    private static func show(
+        _ mountPoint: String, _ mailbox: Mailbox<WatchEvent>, _ display: inout WatchDisplay
+    ) throws(ProgramError) -> String? {
+        var heard = TimeSource.system.now()
+        while true {
+            var isRead = true
+            switch mailbox.take(within: tick) {
+            case .told(let text):
+                heard = TimeSource.system.now()
+                isRead = try display.show(text)
+            case .failed(let failure): return try ending(failure, of: mountPoint)
+            case .stop: return nil
+            case .suspend:
+                display.leave()
+                kill(getpid(), SIGSTOP)
+                isRead = display.refresh(silence: nil)
+            case .resized, nil:
+                let silent = (TimeSource.system.now() - heard).components.seconds
+                let isSilent = silent >= longestSilence + Int64(display.interval / 1000)
+                isRead = display.refresh(silence: isSilent ? silent : nil)
+            }
+            if !isRead { return nil }
+        }
+    }
+
+    /// The closing sentence when a mount's status can no longer be read.
+    ///
+    /// - Throws: The failure, if it is one of the mount.
+    static func ending(_ failure: SystemError, of mountPoint: String) throws(ProgramError) -> String {
+        switch failure.code {
+        case ENOENT, ENOTDIR: return "\(LogText.escaped(mountPoint)) has been unmounted."
+        default: throw MountedStatus.explanation(of: failure, at: mountPoint)
+        }
+    }
+}
+
+// MARK: - Watch event
+
+/// An event for a watcher.
+enum WatchEvent: Sendable {
+    /// The present status of the mount, as JSON text.
+    case told([UInt8])
+    /// The status can no longer be read.
+    case failed(SystemError)
+    /// The terminal has another size.
+    case resized
+    /// Ctrl-Z.
+    case suspend
+    /// Ctrl-C, or the terminal has gone.
+    case stop
 }

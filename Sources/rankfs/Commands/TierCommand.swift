@@ -4,15 +4,9 @@ import HTTP
 import Synchronization
 import Tier
 
-/// `rankfs tier`: inspects, checks and fills the object store that machines share.
-enum TierCommand: Command {
-    case info(MountRequest, of: SourceName? = nil)
-    case verify(MountRequest, of: SourceName? = nil, isRemoving: Bool)
-    case trim(MountRequest, of: SourceName? = nil, keeping: Int64, isRemoving: Bool)
-    case warm(FetchCommand)
-    case forget(ActCommand)
-
-    static let definition = CommandDefinition(
+extension Command {
+    /// `rankfs tier`: inspects, checks and fills the object store that machines share.
+    static let tier = Command(
         "tier", "info|verify|trim|warm|forget [SOURCE | PATH…] [--dry-run] [--keep SIZE] [-o OPTION,…]",
         brief: "info|verify|trim|warm|forget …",
         summary: "what machines share: look at, check, shrink, fill or mend it",
@@ -34,52 +28,51 @@ enum TierCommand: Command {
             stored before is not brought there. `rankfs evict` it first.
             Exit status: 0 done and all was right, 1 verify removed something or could not read all, trim could not remove all, or warm
             could not bring all, 64 usage, 69 the store cannot be asked, 78 configuration.
-            """
-    ) { words, definition throws(ProgramError) in
-        if words.first == "warm" {
+            """, takesAnyWords: true,
+        check: { arguments throws(ProgramError) in try checkTier(&arguments) },
+        run: { arguments throws(ProgramError) in try shareTier(arguments) })
+
+    private static func checkTier(_ arguments: inout Arguments) throws(ProgramError) {
+        let words = arguments.positions
+        switch words.first {
+        case "warm":
             guard words.count > 1 else {
-                throw ProgramError(
-                    .usage, "name what to bring: rankfs tier warm PATH…, for example ranking/daily/latest.")
+                throw .usage("name what to bring: rankfs tier warm PATH…, for example ranking/daily/latest.")
             }
-            let parsed = try FetchCommand.definition.parse(words.dropFirst())
-            guard let fetch = parsed as? FetchCommand else { return PrintedText(text: definition.help) }
-            guard fetch.target == nil else {
-                throw ProgramError(.usage, "warm copies nothing; `rankfs fetch --to` does.")
+            arguments = try fetch.parse(words.dropFirst())
+            guard arguments.values["--to"] == nil || arguments.wantsHelp else {
+                throw .usage("warm copies nothing; `rankfs fetch --to` does.")
             }
-            return TierCommand.warm(fetch)
+            arguments.positions.insert("warm", at: 0)
+        case "forget":
+            arguments = try unshare.parse(words.dropFirst())
+            arguments.positions.insert("forget", at: 0)
+        default:
+            arguments = try Arguments(words[...], of: tier.synopsis, short: [:])
+            if !arguments.wantsHelp { try checkInspection(&arguments) }
         }
-        if words.first == "forget" {
-            let parsed = try ActCommand.onTier.parse(words.dropFirst())
-            return (parsed as? ActCommand).map { TierCommand.forget($0) } ?? PrintedText(text: definition.help)
-        }
-        let arguments = try Arguments(words, of: definition.synopsis, short: [:])
-        return arguments.wantsHelp ? PrintedText(text: definition.help) : try inspection(arguments)
     }
 
-    private static func inspection(_ arguments: Arguments) throws(ProgramError) -> TierCommand {
-        let positions = arguments.positions
-        let request = arguments.request
-        let source = positions.count == 2 ? try SourceName(argument: positions[1]) : nil
-        let isRemoving = !arguments.flags.contains("--dry-run")
-        let size = arguments.values["--keep"]
+    private static func checkInspection(_ arguments: inout Arguments) throws(ProgramError) {
+        let (positions, size) = (arguments.positions, arguments.values["--keep"])
+        if positions.count == 2 { arguments.request.source = try SourceName(argument: positions[1]) }
         switch (positions.first, positions.count, size) {
-        case ("info", 1...2, nil): return .info(request, of: source)
-        case ("verify", 1...2, nil): return .verify(request, of: source, isRemoving: isRemoving)
+        case ("info", 1...2, nil), ("verify", 1...2, nil): return
         case ("trim", 1...2, let size?):
-            do throws(Failure) {
-                let most = try ValueParsers.size(size, in: 0...(1 << 60))
-                return .trim(request, of: source, keeping: most, isRemoving: isRemoving)
-            } catch { throw ProgramError(.usage, "--keep needs \(error.cause).") }
+            do throws(Failure) { _ = try bytes(size) } catch {
+                throw .usage("--keep needs \(error.cause).")
+            }
         default:
-            throw ProgramError(
-                .usage,
+            throw .usage(
                 "say what to do: rankfs tier info|verify [SOURCE] [-o OPTIONS], rankfs tier trim --keep SIZE, or rankfs tier "
                     + "warm|forget PATH….")
         }
     }
 
-    /// The mistakes that a long report lists at most.
-    private static let mostLines = 20
+    private static func bytes(_ size: String) throws(Failure) -> Int64 {
+        try ValueParsers.size(size, in: 0...(1 << 60))
+    }
+
     /// The pause between two queries of a mount's progress, in microseconds.
     private static let interval: UInt32 = 250_000
     /// Queries without progress after which the wait ends: a minute.
@@ -87,32 +80,29 @@ enum TierCommand: Command {
     /// Consecutive queries without a waiting upload after which the tier counts as settled.
     private static let quietLooks = 4
 
-    func run() throws(ProgramError) {
-        switch self {
-        case .info(let request, let source):
-            let found = try Self.ask(request, source) { (inspection) async throws(Failure) in
-                try await inspection.survey()
+    private static func shareTier(_ arguments: Arguments) throws(ProgramError) {
+        let isRemoving = !arguments.flags.contains("--dry-run")
+        var rest = arguments
+        switch rest.positions.removeFirst() {
+        case "info":
+            Output.print(text(of: try ask(arguments) { (store) async throws(Failure) in try await store.survey() }))
+        case "verify":
+            let found = try ask(arguments) { (store) async throws(Failure) in
+                try await store.verify(isRemoving: isRemoving)
             }
-            Output.print(Self.text(of: found))
-        case .verify(let request, let source, let isRemoving):
-            let found = try Self.ask(request, source) { (inspection) async throws(Failure) in
-                try await inspection.verify(isRemoving: isRemoving)
-            }
-            Output.print(Self.text(of: found, removed: isRemoving))
+            Output.print(text(of: found, removed: isRemoving))
             // The mistakes are listed already; scripts check the exit status.
-            guard found.mistakes.isEmpty, found.failures.isEmpty, found.stopped == nil else {
-                throw ProgramError(.incomplete, "")
+            guard found.mistakes.isEmpty, found.failures.isEmpty, found.stopped == nil else { throw .incomplete() }
+        case "trim":
+            let found = try ask(arguments) { (store) async throws(Failure) in
+                try await store.trim(keeping: try bytes(arguments.values["--keep"] ?? ""), isRemoving: isRemoving)
             }
-        case .trim(let request, let source, let size, let isRemoving):
-            let found = try Self.ask(request, source) { (inspection) async throws(Failure) in
-                try await inspection.trim(keeping: size, isRemoving: isRemoving)
-            }
-            Output.print(Self.text(of: found, removed: isRemoving))
-            guard found.failures.isEmpty else { throw ProgramError(.incomplete, "") }
-        case .warm(let fetch): try Self.fill(fetch)
-        case .forget(let act):
-            _ = try Self.sharing(act.paths)
-            try act.run()
+            Output.print(text(of: found, removed: isRemoving))
+            guard found.failures.isEmpty else { throw .incomplete() }
+        case "warm": try fill(rest)
+        default:
+            _ = try sharing(rest.positions)
+            try unshare.run(rest)
         }
     }
 
@@ -120,51 +110,48 @@ enum TierCommand: Command {
 
     /// Sends a request to the store that the settings name; blocks, so it is not for tasks.
     private static func ask<Answer: Sendable>(
-        _ request: MountRequest, _ source: SourceName?,
+        _ arguments: Arguments,
         _ question: @escaping @Sendable (TierInspection) async throws(Failure) -> Answer
     ) throws(ProgramError) -> Answer {
-        let (settings, _, home) = try SettingsLoader.load(request)
+        let (settings, _, home) = try SettingsLoader.load(arguments.request)
         guard let means = try TierMeans(settings, home: home) else {
-            throw ProgramError(.usage, "no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
+            throw .usage("no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
         }
         defer { means.close() }
+        let source = arguments.positions.count == 2 ? arguments.request.source : nil
         let inspection = TierInspection(means.store, of: source.map { TierMeans.services($0, settings) })
         do throws(Failure) {
             return try BlockingCall.wait { () async throws(Failure) in try await question(inspection) }
         } catch {
-            throw ProgramError(
-                .unavailable, "the tier cannot be asked: \(LogText.escaped(error.cause, limit: LogText.longestLine)).")
+            throw .unavailable("the tier cannot be asked: \(LogText.escaped(error.cause, limit: LogText.longestLine)).")
         }
     }
 
     // MARK: - Filling
 
     /// Reads the named paths from a mount, and waits until no upload to the tier is left.
-    private static func fill(_ fetch: FetchCommand) throws(ProgramError) {
-        let (mount, before) = try sharing(fetch.paths)
+    private static func fill(_ arguments: Arguments) throws(ProgramError) {
+        let (mount, before) = try sharing(arguments.positions)
         guard before.text("tier.reason") != Tier.Status.notWriting else {
-            throw ProgramError(
-                .usage, "\(LogText.escaped(mount)) brings nothing to the tier: it is mounted with tier_write=off.")
+            throw .usage("\(LogText.escaped(mount)) brings nothing to the tier: it is mounted with tier_write=off.")
         }
-        let files = try fetch.fetch()
-        if fetch.dryRun { return }
+        let files = try read(arguments)
+        if arguments.flags.contains("--dry-run") { return }
         let after = try settled(mount, before)
-        let result = Warming(files, before: before, after: after)
-        Output.print(text(of: result))
+        let result = warmed(files, before: before, after: after)
+        Output.print(result.text)
         if result.dropped > 0 {
-            throw ProgramError(
-                .incomplete,
-                "\(Counted.text(result.dropped, "picture")) could not be brought to the tier: the store does not take them, which "
+            throw .incomplete(
+                "\(result.dropped.counted("picture")) could not be brought to the tier: the store does not take them, which "
                     + "the mount's log says, or they left the cache before their turn.")
         }
     }
 
     /// The mount that contains all paths, and its figures; it must have a tier.
     private static func sharing(_ paths: [String]) throws(ProgramError) -> (mount: String, figures: StatusDocument) {
-        let mount = try FetchCommand.mount(of: paths)
+        let mount = try mount(of: paths)
         guard let figures = try tier(of: mount) else {
-            throw ProgramError(
-                .usage, "\(LogText.escaped(mount)) shares nothing; mount it with -o tier=s3://BUCKET/PREFIX.")
+            throw .usage("\(LogText.escaped(mount)) shares nothing; mount it with -o tier=s3://BUCKET/PREFIX.")
         }
         return (mount, figures)
     }
@@ -184,9 +171,8 @@ enum TierCommand: Command {
             if quiet >= quietLooks { break }
             idle = goesOn || waiting == 0 ? 0 : idle + 1
             guard waiting == 0 || figures.text("tier.state") == "up", idle < mostIdleLooks else {
-                throw ProgramError(
-                    .incomplete,
-                    "\(Counted.text(waiting, "picture")) could not be brought to the tier yet"
+                throw .incomplete(
+                    "\(waiting.counted("picture")) could not be brought to the tier yet"
                         + (figures.has("tier.reason") ? " (\(LogText.escaped(figures.text("tier.reason"))))" : "")
                         + "; the mount tries again as long as it is there, and after the next start.")
             }
@@ -196,23 +182,23 @@ enum TierCommand: Command {
     }
 
     /// The result of filling the tier, from the figures of the mount: simultaneous use by other programs is included.
-    struct Warming: Hashable {
-        /// Pictures uploaded to the tier.
-        var uploads: Int
-        /// Pictures that the tier had already.
-        var hits: Int
-        var dropped: Int
-        /// Files that the mount had stored, or that were neither read from nor written to the tier.
-        var unasked: Int
-
-        init(_ files: FetchTally.Group, before: StatusDocument, after: StatusDocument) {
-            func more(_ path: String) -> Int { Int(max(0, after.number(path) - before.number(path))) }
-            uploads = more("tier.uploads")
-            hits = more("tier.hits")
-            dropped = more("tier.dropped")
-            // A picture that this fetch itself had preloaded is stored already at its turn.
-            unasked = max(0, files.skipped + files.fetched - uploads - hits - dropped)
+    ///
+    /// - Returns: The text, and the number of pictures that could not be brought there.
+    static func warmed(
+        _ files: FetchTally.Group, before: StatusDocument, after: StatusDocument
+    ) -> (text: String, dropped: Int) {
+        func more(_ path: String) -> Int { Int(max(0, after.number(path) - before.number(path))) }
+        let (uploads, hits, dropped) = (more("tier.uploads"), more("tier.hits"), more("tier.dropped"))
+        var text = "brought to the tier: \(uploads.counted("picture")); there already: \(hits)"
+        // Files that the mount had stored, or that were neither read from nor written to the tier. A picture that this fetch itself
+        // had preloaded is stored already at its turn.
+        let rest = max(0, files.skipped + files.fetched - uploads - hits - dropped)
+        if rest > 0 {
+            text +=
+                "\nnot looked for there: \(rest.counted("file")) that the mount had stored before, or shares with"
+                + " nobody; what `rankfs evict` removes is looked for again"
         }
+        return (text, dropped)
     }
 
     private static func tier(of mount: String) throws(ProgramError) -> StatusDocument? {
@@ -234,16 +220,6 @@ enum TierCommand: Command {
         }
         if survey.others.objects > 0 { lines.append(text(survey.others, "object") + " of others") }
         return lines.joined(separator: "\n")
-    }
-
-    static func text(of result: Warming) -> String {
-        var text = "brought to the tier: \(Counted.text(result.uploads, "picture")); there already: \(result.hits)"
-        if result.unasked > 0 {
-            text +=
-                "\nnot looked for there: \(Counted.text(result.unasked, "file")) that the mount had stored before, or shares with"
-                + " nobody; what `rankfs evict` removes is looked for again"
-        }
-        return text
     }
 
     static func text(of found: TierInspection.Verification, removed: Bool = true) -> String {
@@ -279,6 +255,6 @@ enum TierCommand: Command {
 
     private static func text(_ tally: TierInspection.Tally?, _ word: String) -> String {
         let tally = tally ?? TierInspection.Tally()
-        return Counted.text(tally.objects, word) + (tally.objects > 0 ? ", \(SizeText.text(tally.bytes))" : "")
+        return tally.objects.counted(word) + (tally.objects > 0 ? ", \(SizeText.text(tally.bytes))" : "")
     }
 }

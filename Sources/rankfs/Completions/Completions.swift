@@ -4,12 +4,9 @@ import Glibc
 /// The words that can stand where the cursor is in a command line of `rankfs`.
 ///
 /// `rankfs complete WORDS…` prints them for the shells' scripts, which know none of the commands.
-enum Completions {
+struct Completions {
     /// A whole word that can stand in the place of the last one, and one line of help; empty where there is none.
-    struct Candidate: Hashable, Sendable {
-        let word: String
-        var help = ""
-    }
+    typealias Candidate = (word: String, help: String)
 
     /// The folders and files that candidates are taken from.
     struct Places: Sendable {
@@ -19,6 +16,13 @@ enum Completions {
         var paths: @Sendable (_ beginning: String, _ foldersOnly: Bool) -> [String]
     }
 
+    private let synopsis: Synopsis
+    private let commands: [Candidate]
+    /// The words between the command and the last one.
+    private let words: ArraySlice<String>
+    private let current: String
+    private let places: Places
+
     /// The candidates for the last of some words.
     ///
     /// - Parameters:
@@ -26,30 +30,18 @@ enum Completions {
     ///   - commands: The commands that help lists.
     ///   - places: The folders and files.
     /// - Returns: Words that begin with the last one, in the order of help.
-    static func candidates(
-        for words: [String], of commands: [CommandDefinition], _ places: Places
-    ) -> [Candidate] {
+    static func candidates(for words: [String], of commands: [Command], _ places: Places) -> [Candidate] {
         guard let current = words.last else { return [] }
-        let names = commands.map { Candidate(word: $0.name, help: $0.summary ?? "") }
+        let names = commands.map { Candidate($0.name, $0.summary ?? "") }
         guard words.count > 1 else { return names.filter { $0.word.hasPrefix(current) } }
         guard let command = commands.first(where: { $0.name == words[0] || $0.alias == words[0] }) else { return [] }
-        let line = Line(
+        let line = Completions(
             synopsis: command.synopsis, commands: names, words: words.dropFirst().dropLast(), current: current,
             places: places)
         return line.candidates().filter { $0.word.hasPrefix(current) }
     }
-}
 
-/// A command line whose last word is completed.
-private struct Line {
-    let synopsis: Synopsis
-    let commands: [Completions.Candidate]
-    /// The words between the command and the last one.
-    let words: ArraySlice<String>
-    let current: String
-    let places: Completions.Places
-
-    func candidates() -> [Completions.Candidate] {
+    private func candidates() -> [Candidate] {
         if synopsis.takesOptions, words.last == "-o" { return list(current, after: "") }
         if synopsis.takesOptions, current.hasPrefix("-o"), current != "-o" {
             return list(String(current.dropFirst(2)), after: "-o")
@@ -64,20 +56,19 @@ private struct Line {
     }
 
     /// The flags of the command, and the options if it takes them.
-    private var flags: [Completions.Candidate] {
-        let own = synopsis.flags.map { Completions.Candidate(word: $0.name + ($0.value == nil ? "" : "=")) }
-        let table = OptionTable.all.map { Completions.Candidate(word: $0.flag + "=", help: $0.help) }
-        let options = synopsis.takesOptions ? [.init(word: "-o", help: "options, as a list")] + table : []
-        return own + options + [.init(word: "--help")]
+    private var flags: [Candidate] {
+        let own = synopsis.flags.map { Candidate($0.name + ($0.value == nil ? "" : "="), "") }
+        let table = OptionTable.all.map { Candidate($0.flag + "=", $0.help) }
+        let options = synopsis.takesOptions ? [("-o", "options, as a list")] + table : []
+        return own + options + [("--help", "")]
     }
 
     /// The last item of a list such as `ro,images=small`.
-    private func list(_ list: String, after beginning: String) -> [Completions.Candidate] {
+    private func list(_ list: String, after beginning: String) -> [Candidate] {
         let item = list.split(separator: ",", omittingEmptySubsequences: false).last ?? ""
         let head = beginning + list.dropLast(item.count)
         guard let equals = item.firstIndex(of: "=") else {
-            return OptionTable.all.map { .init(word: "\(head)\($0.name)=", help: $0.help) }
-                + OptionTable.offered.map { .init(word: head + $0) }
+            return OptionTable.all.map { ("\(head)\($0.name)=", $0.help) } + plain(OptionTable.offered, after: head)
         }
         let name = String(item[..<equals])
         return values(of: name, String(item[equals...].dropFirst()), after: "\(head)\(name)=")
@@ -93,19 +84,22 @@ private struct Line {
     }
 
     /// The values of a flag or an option that begin with a text.
-    private func values(of name: String, _ text: String, after head: String) -> [Completions.Candidate] {
+    private func values(of name: String, _ text: String, after head: String) -> [Candidate] {
         if let flag = synopsis.flags.first(where: { $0.name == name }), let value = flag.value {
-            if case .words(let words) = value { return words.map { .init(word: head + $0) } }
+            if case .words(let words) = value { return plain(words, after: head) }
             return paths(text, foldersOnly: value == .folder, after: head)
         }
         guard synopsis.takesOptions, let option = option(name) else { return [] }
         if option.isPath { return paths(text, foldersOnly: option.placeholder == "DIR", after: head) }
-        return option.words.map { .init(word: head + $0) }
+        return plain(option.words, after: head)
     }
 
-    private func paths(_ text: String, foldersOnly: Bool, after head: String) -> [Completions.Candidate] {
-        places.paths(text, foldersOnly).map { .init(word: head + $0) }
+    private func paths(_ text: String, foldersOnly: Bool, after head: String) -> [Candidate] {
+        plain(places.paths(text, foldersOnly), after: head)
     }
+
+    /// Words without help.
+    private func plain(_ words: [String], after head: String = "") -> [Candidate] { words.map { (head + $0, "") } }
 
     /// The kinds of operands that can stand in this place; a source may be left out, and the next one stands there then.
     private var operands: ArraySlice<Synopsis.Operand> {
@@ -126,12 +120,12 @@ private struct Line {
         return all[index..<min(all.count, index + (all[index] == .source ? 2 : 1))]
     }
 
-    private func candidates(for operand: Synopsis.Operand) -> [Completions.Candidate] {
+    private func candidates(for operand: Synopsis.Operand) -> [Candidate] {
         switch operand {
-        case .words(let words): words.map { .init(word: $0) }
-        case .source: SourceName.all.map { .init(word: $0.rawValue) }
+        case .words(let words): plain(words)
+        case .source: plain(SourceName.all.map(\.rawValue))
         case .folder: paths(current, foldersOnly: true, after: "")
-        case .mounted: places.mounted().map { .init(word: $0) }
+        case .mounted: plain(places.mounted())
         case .command: commands
         case .file: paths(current, foldersOnly: false, after: "")
         }
@@ -154,23 +148,33 @@ extension Completions.Places {
         })
 }
 
-// MARK: - Scripts
+// MARK: - Commands
 
-extension Completions {
+extension Command {
     private static let shells = "bash|zsh|fish"
 
     /// The command that prints scripts, for `make install` and the package.
-    static let definition = CommandDefinition(
+    static let completions = Command(
         "completions", shells, summary: "the completion script of a shell",
         details: "Prints the script by which that shell completes command lines; `make install` and the package "
-            + "put them in place."
-    ) { arguments throws(ProgramError) in
-        guard arguments.positions.count == 1, let script = scripts[arguments.positions[0]] else {
-            throw ProgramError(.usage, "name one shell: rankfs completions \(shells).")
-        }
-        return PrintedText(text: script)
-    }
+            + "put them in place.",
+        check: { arguments throws(ProgramError) in
+            guard arguments.positions.count == 1, Completions.scripts[arguments.positions[0]] != nil else {
+                throw .usage("name one shell: rankfs completions \(shells).")
+            }
+        }, run: { Output.print(Completions.scripts[$0.positions[0]] ?? "", terminator: "") })
 
+    /// The candidates for the last of some words, printed for the shells' scripts.
+    static let complete = Command("complete", summary: nil, details: "", takesAnyWords: true) { arguments in
+        for candidate in Completions.candidates(for: arguments.positions, of: listed, .system) {
+            Output.print(candidate.word + (candidate.help.isEmpty ? "" : "\t\(candidate.help)"))
+        }
+    }
+}
+
+// MARK: - Scripts
+
+extension Completions {
     /// The script by which a shell hands its words over, by the shell's name; it needs no other package.
     static let scripts = ["bash": bash, "zsh": zsh, "fish": fish]
 

@@ -26,26 +26,16 @@ extension Finding {
     static func directory(_ path: String, _ look: DirectoryLook) -> [Finding] {
         let subject = "cache directory"
         let shown = LogText.escaped(path)
+        func wrong(_ reason: String) -> [Finding] { [.wrong(subject, "\(shown) \(reason)")] }
         switch look {
         case .missing(canBeMade: true): return [.ok(subject, "\(shown) does not exist yet; the first mount makes it.")]
-        case .missing:
-            return [.wrong(subject, "\(shown) cannot be made: change the rights above it, or set cache_dir.")]
-        case .notADirectory: return [.wrong(subject, "\(shown) is no directory: remove it, or set cache_dir.")]
-        case .notOwn:
-            return [
-                .wrong(
-                    subject, "\(shown) holds files that are not rankfs's: set cache_dir to an empty or new folder.")
-            ]
+        case .missing: return wrong("cannot be made: change the rights above it, or set cache_dir.")
+        case .notADirectory: return wrong("is no directory: remove it, or set cache_dir.")
+        case .notOwn: return wrong("holds files that are not rankfs's: set cache_dir to an empty or new folder.")
         case .foreign(let obstacle): return [.wrong(subject, obstacle)]
         case .unwritable(let code):
-            return [
-                .wrong(
-                    subject,
-                    "\(shown) cannot be written (\(SystemError(code: code).text)): change its rights, or set cache_dir."
-                )
-            ]
-        case .silent:
-            return [.wrong(subject, "\(shown) does not answer: look after the file system it is on, or set cache_dir.")]
+            return wrong("cannot be written (\(SystemError(code: code).text)): change its rights, or set cache_dir.")
+        case .silent: return wrong("does not answer: look after the file system it is on, or set cache_dir.")
         case .usable(let missing): return [.ok(subject, "\(shown) can be written."), marks(path, missing)]
         }
     }

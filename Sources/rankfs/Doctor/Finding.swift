@@ -108,9 +108,8 @@ struct DoctorContext {
 
 // MARK: - Texts
 
-/// The forms in which reports are printed.
-enum FindingText {
-    /// A verdict, its subject and the text about it.
+extension Finding {
+    /// A verdict, its subject and the text about it, as reports print them.
     typealias Row = (word: String, subject: String, text: String)
 
     private static let colours: [String: TerminalColour] = [

@@ -6,39 +6,27 @@ import Sourcing
 
 /// The findings on the network.
 extension Finding {
-    /// The result of one request to a host.
-    enum HostLook: Hashable, Sendable {
-        /// The host's name cannot be resolved.
-        case unresolved
-        /// No connection: the reason, as a clause.
-        case unreachable(String)
-        case timedOut
-        case untrusted(String)
-        /// An answer that is not HTTP, or a refusal by rankfs's own rules: the reason, as a clause.
-        case nonsense(String)
-        /// Any answer; the seconds by which the local clock is ahead of the answer's date.
-        case answered(status: Int, ahead: Int64?)
-        /// Something in front of the host turns programs away: a sentence without its full stop.
-        case turnedAway(String)
+    /// A host with the result of its request: the status of any answer with the seconds by which the local clock is ahead of the answer's
+    /// date, or the failure; and whether it failed because the host's name is unknown.
+    typealias Asked = (host: String, answer: Result<(status: Int, ahead: Int64?), Failure>, isUnknown: Bool)
 
-        /// The part of a sentence that fits in brackets: without the host, which is named already, and without a full stop.
-        static func clause(_ reason: String, of host: String) -> String {
-            let prefix = host + ": "
-            let rest = reason.hasPrefix(prefix) ? reason.dropFirst(prefix.count) : reason[...]
-            return String(rest.hasSuffix(".") ? rest.dropLast() : rest)
-        }
-
-        /// Whether a missing network can be the cause.
-        fileprivate var isSilence: Bool {
-            switch self {
-            case .unresolved, .unreachable, .timedOut: true
-            case .untrusted, .nonsense, .answered, .turnedAway: false
-            }
-        }
+    /// The part of a sentence that fits in brackets: without the host, which is named already, and without a full stop.
+    static func clause(_ reason: String, of host: String) -> String {
+        let prefix = host + ": "
+        let rest = reason.hasPrefix(prefix) ? reason.dropFirst(prefix.count) : reason[...]
+        return String(rest.hasSuffix(".") ? rest.dropLast() : rest)
     }
 
-    /// A host and the result of its request.
-    typealias Asked = (host: String, look: HostLook)
+    /// The reason why nothing came from a host, which a missing network can be; empty if no answer came in time, nil otherwise.
+    private static func silence(_ asked: Asked) -> String? {
+        guard case .failure(let failure) = asked.answer else { return nil }
+        return switch failure {
+        case .unreachable(let reason), .broken(let reason):
+            clause(reason, of: (try? OriginURL("http://\(asked.host)"))?.host ?? asked.host)
+        case .untrusted, .turnedAway, .exhausted, .invalidAnswer, .redirectRefused, .unsendable, .tooLarge: nil
+        default: ""
+        }
+    }
 
     /// Seconds that a clock may be wrong: days appear at a moment, so a larger error shows a wrong newest day for a while.
     static let clockTolerance: Int64 = 300
@@ -51,16 +39,17 @@ extension Finding {
     ///   - proxy: The host and the port of the proxy that the option names.
     /// - Returns: One finding, or one for each host and the clock.
     static func network(api: Asked, image: Asked, proxy: String? = nil) -> [Finding] {
-        guard api.look.isSilence, image.look.isSilence else {
+        guard silence(api) != nil, silence(image) != nil else {
             return [host("API host", api, isAPI: true), host("image host", image, isAPI: false)] + clock(api, image)
         }
         let hosts = api.host == image.host ? "\(api.host) cannot" : "neither \(api.host) nor \(image.host) can"
+        let reasons = [api, image].filter { !$0.isUnknown }.compactMap(silence).filter { !$0.isEmpty }
         let why =
-            switch (api.look, image.look) {
-            case (.unresolved, .unresolved):
+            if api.isUnknown, image.isUnknown {
                 "no name can be resolved; check the network, the name server and the option proxy."
-            case (.unreachable(let reason), _), (_, .unreachable(let reason)): sentence(reason)
-            default: "nothing answers in time; check the network, the name server and the option proxy."
+            } else {
+                reasons.first.map(sentence)
+                    ?? "nothing answers in time; check the network, the name server and the option proxy."
             }
         let way = proxy.map { " through the proxy \(LogText.escaped($0))" } ?? ""
         return [.wrong("network", "\(hosts) be reached\(way): \(why) What is stored works meanwhile.")]
@@ -73,24 +62,28 @@ extension Finding {
 
     private static func host(_ subject: String, _ asked: Asked, isAPI: Bool) -> Finding {
         let host = asked.host
-        switch asked.look {
-        case .unresolved: return .wrong(subject, "the name \(host) cannot be resolved: check the name server.")
-        case .unreachable(let reason):
-            return .wrong(
-                subject, "\(host) cannot be reached: \(sentence(reason))")
-        case .timedOut:
-            return .wrong(subject, "\(host) does not answer in time: check the network and firewalls, or set proxy.")
-        case .untrusted(let reason):
-            return .wrong(
-                subject,
-                "\(host) does not prove who it is: \(sentence(reason))")
-        case .nonsense(let reason):
-            return .wrong(
+        if asked.isUnknown { return .wrong(subject, "the name \(host) cannot be resolved: check the name server.") }
+        let name = (try? OriginURL("http://\(host)"))?.host ?? host
+        func nonsense(_ reason: String) -> Finding {
+            .wrong(
                 subject,
                 "\(host) does not answer as it should (\(LogText.escaped(reason))): does the network want a sign-in first?"
             )
-        case .turnedAway(let reason): return .wrong(subject, sentence(reason))
-        case .answered(let status, _): return answer(subject, host, status: status, isAPI: isAPI)
+        }
+        switch asked.answer {
+        case .success(let answer): return self.answer(subject, host, status: answer.status, isAPI: isAPI)
+        case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
+            return .wrong(subject, "\(host) cannot be reached: \(sentence(clause(reason, of: name)))")
+        case .failure(.untrusted(let reason)):
+            return .wrong(subject, "\(host) does not prove who it is: \(sentence(clause(reason, of: name)))")
+        case .failure(.invalidAnswer(let reason)), .failure(.redirectRefused(let reason)),
+            .failure(.unsendable(let reason)):
+            return nonsense(clause(reason, of: name))
+        case .failure(.tooLarge): return nonsense("the answer has no end")
+        case .failure(.turnedAway(let reason)), .failure(.exhausted(let reason)):
+            return .wrong(subject, sentence(reason))
+        case .failure:
+            return .wrong(subject, "\(host) does not answer in time: check the network and firewalls, or set proxy.")
         }
     }
 
@@ -113,10 +106,7 @@ extension Finding {
     }
 
     private static func clock(_ asked: Asked...) -> [Finding] {
-        let offsets = asked.compactMap { asked -> Int64? in
-            if case .answered(_, let ahead) = asked.look { ahead } else { nil }
-        }
-        guard let ahead = offsets.first else { return [] }
+        guard let ahead = asked.lazy.compactMap({ try? $0.answer.get().ahead }).first else { return [] }
         guard abs(ahead) > clockTolerance else { return [.ok("clock", "it agrees with the service's.")] }
         return [
             .wrong(
@@ -199,27 +189,25 @@ extension Finding {
         // A cool-down that the service requested is kept.
         if let coolDown = coolDown(until: place.storedCoolDown(), now: WallClock.now()) { return around + [coolDown] }
         let fronts = place.storedFronts(of: [context.apiURL, context.imageURL]).map { host, pause in
-            turnedAway(Parts.frontSentence(host, pause, settings, source: source))
+            turnedAway(source.frontSentence(host, pause, settings))
         }
-        return around + (fronts.isEmpty ? HostRequests(settings: settings, source: source).findings(context) : fronts)
+        return around + (fronts.isEmpty ? hosts(context) : fronts)
     }
 }
 
 /// The requests to both hosts.
-private struct HostRequests {
-    let settings: Settings
-    let source: SourceName
-
+extension Finding {
     /// The time limit: connecting and answering take a second; a black hole is detected by then.
-    private static let patience: Duration = .seconds(6)
+    private static let hostPatience: Duration = .seconds(6)
     /// The limit of an answer in bytes: a ranking's page has some 100 KB, a captive portal's page may have any size.
     private static let longestAnswer: Int64 = 4 << 20
 
-    func findings(_ context: DoctorContext) -> [Finding] {
+    private static func hosts(_ context: DoctorContext) -> [Finding] {
+        let (settings, source) = (context.settings, context.source)
         let (api, image) = (context.apiURL, context.imageURL)
         let transport: CurlTransport
         do throws(ProgramError) {
-            transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
+            transport = try Parts.makeTransport(settings, source: source, origin: nil, network: hostPatience)
         } catch {
             return [.wrong("network", error.message)]
         }
@@ -227,13 +215,26 @@ private struct HostRequests {
         // Once: repeated requests find out no more.
         let client = HTTPClient(transport: transport, policy: .once)
         let answers = BlockingCall.wait { [plugIn = source.plugIn] in
-            async let first = Self.send(.get, api + plugIn.plainRequest, plugIn.headers, client)
-            async let second = Self.send(.head, image + "/", plugIn.headers, client)
+            async let first = send(.get, api + plugIn.plainRequest, plugIn.headers, client)
+            async let second = send(.head, image + "/", plugIn.headers, client)
             return await (first, second)
         }
-        return Finding.network(
-            api: (RequestQueue.host(of: api), look(answers.0, at: api)),
-            image: (RequestQueue.host(of: image), look(answers.1, at: image)),
+        func asked(_ result: Result<HTTPResponse, Failure>, at url: String) -> Asked {
+            let host = RequestQueue.host(of: url)
+            let answer = result.flatMap { response -> Result<(status: Int, ahead: Int64?), Failure> in
+                guard let refusal = response.frontRefusal else {
+                    return .success((response.head.status, response.head.date.map { WallClock.now() - $0 }))
+                }
+                let front = FrontStop(refusal: refusal, step: 0, mark: "")
+                return .failure(
+                    .turnedAway(source.frontSentence(host, HostPause(end: 0, front: front), settings)))
+            }
+            // With a proxy, names are resolved by the proxy.
+            guard case .failure(.unreachable) = result, settings.proxy == nil else { return (host, answer, false) }
+            return (host, answer, !isResolved((try? OriginURL(url))?.host ?? url))
+        }
+        return network(
+            api: asked(answers.0, at: api), image: asked(answers.1, at: image),
             proxy: settings.proxy?.authority)
     }
 
@@ -245,42 +246,12 @@ private struct HostRequests {
                 try await client.send(
                     HTTPRequest(
                         method: method, url: url, headers: headers, transferClass: .metadata,
-                        deadline: MonotonicClock.now + patience, bodyLimit: longestAnswer, acceptsCompression: true)))
+                        deadline: TimeSource.system.now() + hostPatience, bodyLimit: longestAnswer,
+                        acceptsCompression: true
+                    )))
         } catch {
             return .failure(error)
         }
-    }
-
-    private func look(_ result: Result<HTTPResponse, Failure>, at url: String) -> Finding.HostLook {
-        switch result {
-        case .success(let response):
-            if let refusal = response.frontRefusal {
-                let front = FrontStop(refusal: refusal, step: 0, mark: "")
-                return .turnedAway(
-                    Parts.frontSentence(
-                        RequestQueue.host(of: url), HostPause(end: 0, front: front), settings, source: source))
-            }
-            let head = response.head
-            return .answered(status: head.status, ahead: head.date.map { WallClock.now() - $0 })
-        // With a proxy, names are resolved by the proxy.
-        case .failure(.unreachable) where settings.proxy == nil && !Self.isResolved(Self.host(of: url)):
-            return .unresolved
-        case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
-            return .unreachable(Finding.HostLook.clause(reason, of: Self.host(of: url)))
-        case .failure(.turnedAway(let reason)), .failure(.exhausted(let reason)): return .turnedAway(reason)
-        case .failure(.untrusted(let reason)):
-            return .untrusted(Finding.HostLook.clause(reason, of: Self.host(of: url)))
-        case .failure(.invalidAnswer(let reason)), .failure(.redirectRefused(let reason)),
-            .failure(.unsendable(let reason)):
-            return .nonsense(Finding.HostLook.clause(reason, of: Self.host(of: url)))
-        case .failure(.tooLarge): return .nonsense("the answer has no end")
-        case .failure: return .timedOut
-        }
-    }
-
-    /// The host, with the port unless it is the default of the scheme.
-    private static func host(of url: String) -> String {
-        (try? OriginURL(url))?.host ?? url
     }
 
     /// Whether the system can resolve a name.

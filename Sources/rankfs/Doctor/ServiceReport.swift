@@ -64,7 +64,7 @@ struct ServiceReport {
             return "the service asks to be left alone for another \(DisplayText.duration(end - WallClock.now()))"
         }
         return context.place.storedFronts(of: [context.apiURL, context.imageURL]).first.map { host, pause in
-            Parts.frontSentence(host, pause, context.settings, source: context.source)
+            context.source.frontSentence(host, pause, context.settings)
         }
     }
 
@@ -97,17 +97,17 @@ extension ServiceReport {
     /// Whether all assumptions hold.
     var isKept: Bool { assumptions.allSatisfy { $0.verdict == .kept } }
 
-    private var rows: [FindingText.Row] { assumptions.map { ($0.verdict.rawValue, $0.name, $0.text) } }
+    private var rows: [Finding.Row] { assumptions.map { ($0.verdict.rawValue, $0.name, $0.text) } }
 
     /// One line per assumption, after a line with the version and the number of requests: to be pasted as it is.
     func text(isColoured: Bool) -> String {
-        let lines = FindingText.rows(rows, wordWidth: 9, isColoured: isColoured)
-        return (["rankfs \(Version.text), \(Counted.text(requests, "request"))"] + lines).joined(separator: "\n")
+        let lines = Finding.rows(rows, wordWidth: 9, isColoured: isColoured)
+        return (["rankfs \(Version.text), \(requests.counted("request"))"] + lines).joined(separator: "\n")
     }
 
     /// The report as JSON, with sorted keys and a final newline.
     var json: String {
-        let entries = FindingText.json("assumption", rows)
+        let entries = Finding.json("assumption", rows)
         let document = JSON.members([
             ("assumptions", entries), ("requests", .integer(Int64(requests))), ("version", .string(Version.text)),
         ])
@@ -133,13 +133,10 @@ struct RecordFolder {
             try Directory.make(path)
             isEmpty = try LocalFiles.names(in: path).isEmpty
         } catch {
-            throw ProgramError(
-                .cannotCreate,
+            throw .cannotCreate(
                 "\(LogText.escaped(path)) cannot be used for --record: \(error.text); name another folder.")
         }
-        guard isEmpty else {
-            throw ProgramError(.usage, "\(LogText.escaped(path)) is not empty: name another folder for --record.")
-        }
+        guard isEmpty else { throw .usage("\(LogText.escaped(path)) is not empty: name another folder for --record.") }
     }
 
     /// Writes the answers, numbered in the order of their requests.
@@ -149,7 +146,7 @@ struct RecordFolder {
             let document = recording.document(of: answer.request, answer.result).document
             let name = "\(path)/\(source)-\(index < 9 ? "0" : "")\(index + 1).json"
             do throws(SystemError) { try Files.replace(name, with: Array(document.utf8)) } catch {
-                throw ProgramError(.cannotCreate, "\(LogText.escaped(name)) cannot be written: \(error.text).")
+                throw .cannotCreate("\(LogText.escaped(name)) cannot be written: \(error.text).")
             }
         }
     }

@@ -10,14 +10,6 @@ import Synchronization
 ///
 /// Any thread may call; no two threads write the same path at once.
 final class ExportFolder: Sendable {
-    /// The state of a file's target path.
-    enum Present: Hashable, Sendable {
-        case nothing
-        /// A file of the same size and modification time, which is not written again.
-        case same
-        case other
-    }
-
     let path: String
     private let mount: String
     private let sidecars: Bool
@@ -42,14 +34,15 @@ final class ExportFolder: Sendable {
         self.onLackingAttributes = onLackingAttributes
     }
 
-    /// Compares the target path of a file with its source.
-    func compare(_ file: String, with source: stat) -> Present {
-        guard let there = try? MountedFiles.status(of: "\(path)/\(file)") else { return .nothing }
-        let present = Self.compare(there, with: source)
-        guard present == .other, there.st_size == source.st_size, MountedFiles.kind(there) == .file,
+    /// Whether the target path of a file has the same size and modification time as its source, so that it is not written again; nil if
+    /// nothing is there.
+    func has(_ file: String, of source: stat) -> Bool? {
+        guard let there = try? LocalFiles.status(of: "\(path)/\(file)") else { return nil }
+        if Self.isSame(there, source) { return true }
+        guard there.st_size == source.st_size, LocalFiles.kind(there) == .file,
             abs(there.st_mtim.tv_sec - source.st_mtim.tv_sec) < Self.coarsestStep
-        else { return present }
-        return Self.keeps(there, of: source, at: "\(path)/\(file)") ? .same : .other
+        else { return false }
+        return Self.keeps(there, of: source, at: "\(path)/\(file)")
     }
 
     /// The coarsest step of modification times, in seconds: that of FAT.
@@ -67,18 +60,16 @@ final class ExportFolder: Sendable {
                 unsafe utimensat(AT_FDCWD, path, $0.baseAddress, AT_SYMLINK_NOFOLLOW) == 0
             }
         }
-        guard set(source.st_mtim), let now = try? MountedFiles.status(of: path) else { return false }
-        if compare(now, with: there) == .same { return true }
+        guard set(source.st_mtim), let now = try? LocalFiles.status(of: path) else { return false }
+        if isSame(now, there) { return true }
         _ = set(there.st_mtim)
         return false
     }
 
-    /// Compares the type, the size and the modification time of two files.
-    static func compare(_ there: stat, with source: stat) -> Present {
-        let isSame =
-            MountedFiles.kind(there) == .file && there.st_size == source.st_size
+    /// Whether the type, the size and the modification time of two files are equal.
+    static func isSame(_ there: stat, _ source: stat) -> Bool {
+        LocalFiles.kind(there) == .file && there.st_size == source.st_size
             && there.st_mtim.tv_sec == source.st_mtim.tv_sec && there.st_mtim.tv_nsec == source.st_mtim.tv_nsec
-        return isSame ? .same : .other
     }
 
     /// Begins a file in its final folder, closed to whom the original is closed; nil if the process is stopping, or another one is
@@ -106,7 +97,7 @@ final class ExportFolder: Sendable {
 
     /// The permissions of an original, which the umask narrows as it does for cp(1); none if it cannot be looked at.
     private func permissions(of original: String) -> mode_t {
-        ((try? MountedFiles.status(of: "\(mount)/\(original)"))?.st_mode ?? 0) & 0o777
+        ((try? LocalFiles.status(of: "\(mount)/\(original)"))?.st_mode ?? 0) & 0o777
     }
 
     /// The temporary path: hidden, beside the file, and always the same, so that the next run overwrites the remains of a kill.
@@ -139,7 +130,7 @@ final class ExportFolder: Sendable {
     /// Writes the sidecar of a picture, unless an identical sidecar exists.
     func writeSidecar(of file: String) throws(ProgramError) {
         guard sidecars,
-            let text = Sidecar.text(path: file, attribute: { MountedFiles.attribute($0, of: "\(mount)/\(file)") })
+            let text = Sidecar.text(path: file, attribute: { LocalFiles.attribute($0, of: "\(mount)/\(file)") })
         else { return }
         let name = file + Sidecar.suffix
         let bytes = Array(text.utf8)
@@ -156,7 +147,7 @@ final class ExportFolder: Sendable {
     }
 
     private func copyAttributes(of source: String, to descriptor: Int32) {
-        guard let attributes = try? MountedFiles.attributes(of: source) else { return }
+        guard let attributes = try? LocalFiles.attributes(of: source) else { return }
         for (name, value) in attributes {
             let result = unsafe value.withUnsafeBytes { bytes in
                 unsafe fsetxattr(descriptor, name, bytes.baseAddress, bytes.count, 0)

@@ -23,7 +23,7 @@ final class FetchDisplay: Sendable {
     init(variables: [String: String]) {
         isTerminal = Terminal.width() != nil
         colours = Terminal.wantsColours(variables)
-        showsProgress = isTerminal && TerminalProgress.isShown(variables)
+        showsProgress = isTerminal && Terminal.showsProgress(variables)
     }
 
     /// Seconds between two updates.
@@ -52,7 +52,7 @@ final class FetchDisplay: Sendable {
             let line = progress.line(width: width, colours: colours, clock: Terminal.clock)
             if line != screen.shown { Output.print(Self.erasure(screen.shown) + line, terminator: "") }
             screen.shown = line
-            let told = TerminalProgress(progress).sequence
+            let told = progress.sequence
             guard showsProgress, told != screen.progress else { return }
             screen.progress = told
             Output.print(told, terminator: "")
@@ -74,7 +74,7 @@ final class FetchDisplay: Sendable {
     func end() {
         screen.withLock { screen in
             if !screen.shown.isEmpty { Output.print(Self.erasure(screen.shown), terminator: "") }
-            if !screen.progress.isEmpty { Output.print(TerminalProgress.none.sequence, terminator: "") }
+            if !screen.progress.isEmpty { Output.print(Terminal.noProgress, terminator: "") }
             screen.isSilent = true
         }
     }

@@ -2,15 +2,11 @@ import System
 import Rankings
 import Sourcing
 
-/// The location of a path: a mount, and the path below it.
-struct FetchPlace: Hashable, Sendable {
-    let mount: String
-    /// The path, without a slash at either end; empty for the mount's root.
-    let path: String
-}
-
 /// Converts the words of a command line to paths below a mount; pure, except for the links that `canonical` resolves.
 enum FetchPath {
+    /// The location of a path: a mount, and the path below it without a slash at either end; empty for the mount's root.
+    typealias Place = (mount: String, path: String)
+
     /// The greatest number of days of a range: more than the service has published in ten years.
     static let longestRange = 4000
 
@@ -29,10 +25,10 @@ enum FetchPath {
     static func place(
         of argument: String, in directory: String?, mounts: [String], others: [String] = [],
         canonical: (String) -> String, exists: (String) -> Bool = { _ in true }
-    ) throws(ProgramError) -> FetchPlace {
+    ) throws(ProgramError) -> Place {
         let shown = LogText.escaped(argument)
         guard !mounts.isEmpty else {
-            throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
+            throw .unavailable("nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
         }
         let absolute = argument.isAbsolutePath ? argument : directory.map { "\($0 == "/" ? "" : $0)/\(argument)" }
         if let absolute, let place = inside(canonical(absolute), mounts + others) {
@@ -46,28 +42,27 @@ enum FetchPath {
             return try checked(place, shown)
         }
         guard !argument.isAbsolutePath else {
-            throw ProgramError(.usage, "\(shown) is not in a mount of rankfs; `rankfs status` lists those there are.")
+            throw .usage("\(shown) is not in a mount of rankfs; `rankfs status` lists those there are.")
         }
         guard mounts.count == 1 else {
-            throw ProgramError(
-                .usage, "there are \(mounts.count) mounts and \(shown) can be in each; name the path from / on.")
+            throw .usage("there are \(mounts.count) mounts and \(shown) can be in each; name the path from / on.")
         }
         guard let place = inside(canonical("\(mounts[0])/\(argument)"), mounts) else {
-            throw ProgramError(.usage, "\(shown) leads out of the mount; name a path in it.")
+            throw .usage("\(shown) leads out of the mount; name a path in it.")
         }
         return try checked(place, shown)
     }
 
-    private static func inside(_ path: String, _ mounts: [String]) -> FetchPlace? {
+    private static func inside(_ path: String, _ mounts: [String]) -> Place? {
         LocalFiles.innermost(of: mounts, above: path).map { mount, way in
-            FetchPlace(mount: mount, path: way.pathNames.filter { $0 != "." }.joined(separator: "/"))
+            (mount, way.pathNames.filter { $0 != "." }.joined(separator: "/"))
         }
     }
 
     /// Refuses upward steps: a path that does not exist is not made canonical and may still contain them.
-    private static func checked(_ place: FetchPlace, _ shown: String) throws(ProgramError) -> FetchPlace {
+    private static func checked(_ place: Place, _ shown: String) throws(ProgramError) -> Place {
         guard !place.path.pathNames.contains("..") else {
-            throw ProgramError(.usage, "\(shown) goes up behind a folder that does not exist; name it without `..`.")
+            throw .usage("\(shown) goes up behind a folder that does not exist; name it without `..`.")
         }
         return place
     }
@@ -118,13 +113,9 @@ enum FetchPath {
 
     // MARK: - Ranges
 
-    /// The paths that an argument stands for.
-    struct Expansion: Hashable, Sendable {
-        /// One path, or one for each day of a range.
-        var paths: [String]
-        /// The part of a range that is omitted, as a sentence.
-        var note: String?
-    }
+    /// The paths that an argument stands for: one, or one for each day of a range; and the part of a range that is omitted, as a
+    /// sentence.
+    typealias Expansion = (paths: [String], note: String?)
 
     /// Expands `ranking/<mode>/<day>..<day>` to its days, both ends included; any other path stands for itself.
     ///
@@ -137,34 +128,28 @@ enum FetchPath {
     static func expand(
         _ path: String, of source: SourceDescription, newest: (RankingMode) -> Day
     ) throws(ProgramError) -> Expansion {
-        if let complaint = source.complaint(about: path) { throw ProgramError(.usage, complaint) }
+        if let complaint = source.complaint(about: path) { throw .usage(complaint) }
         guard case .entry(.mode(let mode), let range) = TreePath(path), let dots = range.firstRange(of: "..") else {
-            return Expansion(paths: [path])
+            return ([path], nil)
         }
         let shown = LogText.escaped(range, limit: 80)
         guard let first = Day(String(range[..<dots.lowerBound])), let last = Day(String(range[dots.upperBound...]))
-        else {
-            throw ProgramError(.usage, "\(shown) is no range of days; write it as 2024-01-01..2024-01-31.")
-        }
-        guard first <= last else {
-            throw ProgramError(.usage, "\(shown) ends before it begins; write \(last)..\(first).")
-        }
+        else { throw .usage("\(shown) is no range of days; write it as 2024-01-01..2024-01-31.") }
+        guard first <= last else { throw .usage("\(shown) ends before it begins; write \(last)..\(first).") }
         let days = source.days(of: mode)
         let newest = newest(mode)
         let begin = max(first, days.first)
         let end = min(last, newest)
         guard begin <= end else {
-            throw ProgramError(
-                .usage, "\(shown) has no published day: there are those from \(days.first) to \(newest).")
+            throw .usage("\(shown) has no published day: there are those from \(days.first) to \(newest).")
         }
         let count = end.ordinal - begin.ordinal + 1
         guard count <= longestRange else {
-            throw ProgramError(
-                .usage, "\(shown) has \(count) days; fetch at most \(longestRange) at a time, in several commands.")
+            throw .usage("\(shown) has \(count) days; fetch at most \(longestRange) at a time, in several commands.")
         }
         let note = (begin, end) == (first, last) ? nil : "\(shown): published days are those from \(begin) to \(end)"
         let published = (0..<count).map { begin.advanced(by: $0) }.filter(days.contains)
-        return Expansion(paths: published.map { TreePath.day(mode, $0).text }, note: note)
+        return (published.map { TreePath.day(mode, $0).text }, note)
     }
 }
 

@@ -30,7 +30,7 @@ struct FetchProgress: Hashable, Sendable {
     /// The number of finished files, with the total once all listings are read: a smaller total would contradict the bar.
     var count: String {
         guard listingsLeft > 0 else { return "\(filesDone)/\(filesKnown) files" }
-        return "\(Counted.text(filesDone, "file")), \(Counted.text(listingsLeft, "listing")) to come"
+        return "\(filesDone.counted("file")), \(listingsLeft.counted("listing")) to come"
     }
 
     /// Seconds left at the average pace until now; nil as long as that is a guess.
@@ -39,6 +39,9 @@ struct FetchProgress: Hashable, Sendable {
         guard fraction > Self.leastFraction, fraction < 1 else { return nil }
         return Int64(saturating: (elapsed * (1 - fraction) / fraction).rounded(.up))
     }
+
+    /// The sequence that shows the progress beside the terminal's text.
+    var sequence: String { Terminal.progress(fraction, isPaused: coolDown != nil) }
 
     /// Bytes per second since the start.
     var rate: Int64 { elapsed > 0 ? Int64(saturating: Double(bytes) / elapsed) : 0 }
@@ -66,7 +69,7 @@ struct FetchProgress: Hashable, Sendable {
         if let left = secondsLeft { parts.append("\(DisplayText.duration(left)) left") }
         let figures = DisplayText.cut(parts.joined(separator: "  "), to: room)
         guard width >= Self.widthForBar else { return figures }
-        let drawn = ProgressBar.text(fraction, columns: Self.barWidth, colour: colours ? .blue : nil)
+        let drawn = Terminal.bar(fraction, columns: Self.barWidth, colour: colours ? .blue : nil)
         let used = Self.barWidth + 1 + DisplayText.width(of: figures)
         let name = used + 2 < room ? "  " + DisplayText.cut(LogText.escaped(name), to: room - used - 2) : ""
         return "\(drawn) \(DisplayText.cut(figures, to: room - Self.barWidth - 1))\(name)"
@@ -76,7 +79,7 @@ struct FetchProgress: Hashable, Sendable {
 // MARK: - Fetch tally
 
 /// The results of a fetch so far, as a whole and for each listing; pure.
-struct FetchTally: Hashable, Sendable {
+struct FetchTally: Sendable {
     /// The files of one listing.
     struct Group: Hashable, Sendable {
         var left = 0
@@ -88,10 +91,7 @@ struct FetchTally: Hashable, Sendable {
     }
 
     /// A path that was not fetched, with the reason.
-    struct Loss: Hashable, Sendable {
-        let path: String
-        let reason: String
-    }
+    typealias Loss = (path: String, reason: String)
 
     private(set) var total = Group()
     private(set) var groups: [String: Group] = [:]
@@ -124,14 +124,14 @@ struct FetchTally: Hashable, Sendable {
     }
 
     /// Records a path of which a part is missing.
-    mutating func lost(_ path: String, _ reason: String) { losses.append(Loss(path: path, reason: reason)) }
+    mutating func lost(_ path: String, _ reason: String) { losses.append((path, reason)) }
 
     /// Records a file that is finished.
     ///
     /// - Returns: The listing's figures if the file was its last one.
     mutating func ended(_ work: FetchWork, _ change: (inout Group) -> Void, loss: String? = nil) -> Group? {
         change(&total)
-        if let loss { losses.append(Loss(path: work.path, reason: loss)) }
+        if let loss { losses.append((work.path, loss)) }
         guard var group = groups[work.group] else { return nil }
         change(&group)
         group.left -= 1
@@ -176,7 +176,7 @@ struct FetchTally: Hashable, Sendable {
         var parts: [String] = []
         if group.fetched > 0 || rest == 0 {
             parts.append(
-                "\(Counted.text(group.fetched, "file")) fetched (\(SizeText.text(group.bytes)))")
+                "\(group.fetched.counted("file")) fetched (\(SizeText.text(group.bytes)))")
         }
         if group.skipped > 0 { parts.append("\(group.skipped) there already") }
         if group.withheld > 0 { parts.append("\(group.withheld) withheld by the service") }
@@ -188,7 +188,7 @@ struct FetchTally: Hashable, Sendable {
 // MARK: - Fetch estimate
 
 /// The cost of a fetch, as far as it is known without a request to the service.
-struct FetchEstimate: Hashable, Sendable {
+struct FetchEstimate: Sendable {
     /// Pictures and other files in known listings.
     var files = 0
     var bytes: Int64 = 0
@@ -233,15 +233,15 @@ struct FetchEstimate: Hashable, Sendable {
     ///   - rate: Requests per second after that; nil if the mount does not report it.
     /// - Returns: One line about the known part, one about the unknown part.
     func lines(tokens: Double, rate: Double?) -> [String] {
-        var known = ["\(Counted.text(files, "file"))", SizeText.text(bytes)]
+        var known = ["\(files.counted("file"))", SizeText.text(bytes)]
         if unknownSizes > 0 { known.append("\(unknownSizes) of unknown size") }
         if stored > 0 { known.append("\(stored) stored already (\(SizeText.text(storedBytes)))") }
         if withheld > 0 { known.append("\(withheld) withheld by the service") }
-        if knownListings > 0 { known.append("in \(Counted.text(knownListings, "known listing"))") }
+        if knownListings > 0 { known.append("in \(knownListings.counted("known listing"))") }
         var lines = files > 0 || unknownListings == 0 ? ["to fetch   " + known.joined(separator: ", ")] : []
         if unknownListings > 0 {
             var text =
-                "to ask     \(Counted.text(unknownListings, "listing")), about \(Counted.text(requests, "request"))"
+                "to ask     \(unknownListings.counted("listing")), about \(requests.counted("request"))"
             if let rate {
                 let time = Self.seconds(requests: requests, tokens: tokens, rate: rate)
                 text += time > 0 ? ", about \(DisplayText.duration(time))" : ", at once"
@@ -281,7 +281,7 @@ extension FetchEstimate {
                 continue
             }
             do throws(SystemError) { left += try add(path, mount: mount) } catch {
-                losses.append(FetchTally.Loss(path: path, reason: error.text))
+                losses.append((path, error.text))
             }
         }
     }
@@ -289,11 +289,11 @@ extension FetchEstimate {
     /// Whether a mount has a listing; a lookup of the newest day would request it, and one of `latest` does not.
     private static func isKnown(_ path: String, mount: String, newest: Day) -> Bool {
         guard case .day(let mode, let day) = TreePath(path), day >= newest else {
-            return MountedFiles.attribute(withheldName, of: "\(mount)/\(path)") != nil
+            return LocalFiles.attribute(withheldName, of: "\(mount)/\(path)") != nil
         }
         let latest = "\(mount)/\(TreePath.latest(mode).text)"
-        return MountedFiles.attribute("user.rankfs.day", of: latest) == day.description
-            && MountedFiles.attribute(withheldName, of: latest) != nil
+        return LocalFiles.attribute("user.rankfs.day", of: latest) == day.description
+            && LocalFiles.attribute(withheldName, of: latest) != nil
     }
 
     /// The attribute that a directory has whose listing is stored.
@@ -302,29 +302,29 @@ extension FetchEstimate {
     /// Adds a file or the files of a directory; returns the directories in it.
     private mutating func add(_ path: String, mount: String) throws(SystemError) -> [String] {
         let full = path.isEmpty ? mount : "\(mount)/\(path)"
-        guard MountedFiles.kind(try MountedFiles.status(of: full)) == .directory else {
+        guard LocalFiles.kind(try LocalFiles.status(of: full)) == .directory else {
             count(full)
             return []
         }
-        let (names, directories) = FetchReader.parts(of: try MountedFiles.list(full), in: path)
+        let (names, directories) = FetchReader.parts(of: try LocalFiles.list(full), in: path)
         // A directory of directories alone is no listing of pictures.
         if !names.isEmpty || directories.isEmpty { knownListings += 1 }
-        withheld += MountedFiles.withheld(in: full)
+        withheld += LocalFiles.withheld(in: full)
         for name in names { count("\(full)/\(name)") }
         return directories.reversed().map { path.isEmpty ? $0 : "\(path)/\($0)" }
     }
 
     private mutating func count(_ file: String) {
         files += 1
-        guard unknownSizes < Self.mostFailures, let status = try? MountedFiles.status(of: file) else {
+        guard unknownSizes < Self.mostFailures, let status = try? LocalFiles.status(of: file) else {
             unknownSizes += 1
             return
         }
         let size = Int64(status.st_size)
         bytes = bytes.adding(saturating: size)
-        if size == 0, MountedFiles.attribute(Self.withheldName, of: file) != nil {
+        if size == 0, LocalFiles.attribute(Self.withheldName, of: file) != nil {
             withheld += 1
-        } else if MountedFiles.attribute("user.rankfs.state", of: file) == "stored" {
+        } else if LocalFiles.attribute("user.rankfs.state", of: file) == "stored" {
             stored += 1
             storedBytes = storedBytes.adding(saturating: size)
         }

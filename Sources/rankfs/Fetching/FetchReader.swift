@@ -70,16 +70,16 @@ final class FetchReader: Sendable {
         } catch { return outcome(of: error) }
         let path = work.path.isEmpty ? mount : "\(mount)/\(work.path)"
         do throws(SystemError) {
-            let status = try MountedFiles.status(of: path)
-            if MountedFiles.kind(status) == .file {
+            let status = try LocalFiles.status(of: path)
+            if LocalFiles.kind(status) == .file {
                 return .listed(files: [""], directories: [])
             }
-            let entries = try MountedFiles.list(path)
+            let entries = try LocalFiles.list(path)
             // One status after the other, which the mount takes for a walk: it requests all sizes at once.
             let (files, directories) = Self.parts(of: entries, in: work.path)
-            for name in files { _ = try? MountedFiles.status(of: "\(path)/\(name)") }
+            for name in files { _ = try? LocalFiles.status(of: "\(path)/\(name)") }
             return .listed(
-                files: files, directories: directories, withheld: MountedFiles.withheld(in: path),
+                files: files, directories: directories, withheld: LocalFiles.withheld(in: path),
                 isPartial: isOffline && lacksPictures(path))
         } catch {
             return outcome(of: error)
@@ -100,14 +100,14 @@ final class FetchReader: Sendable {
     /// Whether not all of a listing is stored; false for a directory of other things.
     private func lacksPictures(_ path: String) -> Bool {
         do throws(SystemError) {
-            return try MountedFiles.give(.lacking, to: path, in: [mount]) > 0
+            return try LocalFiles.give(.lacking, to: path, in: [mount]) > 0
         } catch { return error.code != ENOTTY }
     }
 
     /// The path by day of an entry that is named through `latest`; nil for other paths.
     func ofDay(_ path: String) throws(SystemError) -> String? {
         try FetchPath.ofDay(path) { directory throws(SystemError) in
-            try MountedFiles.day(shownBy: "\(mount)/\(directory)")
+            try LocalFiles.day(shownBy: "\(mount)/\(directory)")
         }
     }
 
@@ -117,9 +117,9 @@ final class FetchReader: Sendable {
     func fetch(_ work: FetchWork) -> FetchOutcome {
         let path = "\(mount)/\(work.path)"
         do throws(SystemError) {
-            let status = try MountedFiles.status(of: path)
+            let status = try LocalFiles.status(of: path)
             if let target { return try export(work, status, to: target) }
-            if MountedFiles.attribute("user.rankfs.state", of: path) == "stored" { return .skipped }
+            if LocalFiles.attribute("user.rankfs.state", of: path) == "stored" { return .skipped }
             return .fetched(try read(path), replaced: false)
         } catch {
             return outcome(of: error)
@@ -130,8 +130,8 @@ final class FetchReader: Sendable {
         _ work: FetchWork, _ status: stat, to target: ExportFolder
     ) throws(SystemError) -> FetchOutcome {
         let path = "\(mount)/\(work.path)"
-        let present = target.compare(work.path, with: status)
-        if present == .same {
+        let isThere = target.has(work.path, of: status)
+        if isThere == true {
             do throws(ProgramError) { try target.writeSidecar(of: work.path) } catch {
                 return .stopped(error)
             }
@@ -157,12 +157,12 @@ final class FetchReader: Sendable {
                 return .stopped(target.error(file.failure, path: work.path))
             }
             do throws(ProgramError) {
-                try target.finish(file, as: work.path, status: try? MountedFiles.status(of: path))
+                try target.finish(file, as: work.path, status: try? LocalFiles.status(of: path))
             } catch {
                 file.discard()
                 return .stopped(error)
             }
-            return .fetched(count, replaced: present == .other)
+            return .fetched(count, replaced: isThere != nil)
         } catch {
             file.discard()
             throw error

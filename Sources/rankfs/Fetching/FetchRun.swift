@@ -1,7 +1,7 @@
-import CLinux
 import Dispatch
 import Fuse
 import Glibc
+import HTTP
 import Rankings
 import Synchronization
 import System
@@ -18,32 +18,27 @@ final class FetchRun: Sendable {
     /// The number of files read at once: the mount downloads up to eight ahead of them.
     static let readers = 4
 
-    private struct State {
-        var plan: FetchPlan
-        /// The end of the last cool-down that made a reader wait, in Unix seconds.
-        var coolDown: Int64 = 0
-    }
-
     private let reader: FetchReader
     private let display: FetchDisplay
     private let working = DispatchGroup()
     /// Signalled once for each reader when waiting has no use any more.
     private let givenUp = DispatchSemaphore(value: 0)
-    private let state: Mutex<State>
-    private let started = MonotonicClock.now
+    /// The plan, and the end of the last cool-down that made a reader wait, in Unix seconds.
+    private let state: Mutex<(plan: FetchPlan, coolDown: Int64)>
+    private let started = TimeSource.system.now()
 
     init(paths: [String], reader: FetchReader, display: FetchDisplay) {
         self.reader = reader
         self.display = display
         let isOthers = MountTable.current().isOthers(reader.mount)
-        state = Mutex(State(plan: FetchPlan(paths: paths, readers: Self.readers, isOthers: isOthers)))
+        state = Mutex((FetchPlan(paths: paths, readers: Self.readers, isOthers: isOthers), 0))
     }
 
     /// The results so far.
     var tally: FetchTally { state.withLock(\.plan.tally) }
 
     /// Whole seconds since the beginning.
-    var seconds: Int64 { (MonotonicClock.now - started).components.seconds }
+    var seconds: Int64 { (TimeSource.system.now() - started).components.seconds }
 
     /// Works until no work is left.
     ///
@@ -93,7 +88,7 @@ final class FetchRun: Sendable {
     }
 
     private func update() {
-        let elapsed = (MonotonicClock.now - started).components
+        let elapsed = (TimeSource.system.now() - started).components
         let (progress, byTenths) = state.withLock { state in
             var progress = state.plan.progress
             progress.bytes = reader.receivedBytes

@@ -1,20 +1,21 @@
+import CLinux
 import Dispatch
+import Glibc
+import Rankings
 import Synchronization
+import System
 
 /// The program's log: one line per event, the newest warnings and errors kept for the status.
+///
+/// Lines go to the standard error stream, in the journal's form if the journal reads it, or to a bounded file.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call; lines are written on a serial queue of the log's own, so that no caller waits for a slow terminal.
-/// The mutex guards the level and the recent errors, and nothing else happens under it.
+/// One mutex guards the level and the recent errors, and nothing else happens under it; the file is that queue's.
 final class Log: Sendable {
-    /// A warning or an error that status displays show.
-    struct Recent: Hashable, Sendable {
-        /// Unix seconds.
-        var time: Int64
-        var level: LogLevel
-        var message: String
-    }
+    /// A warning or an error that status displays show, with its time in Unix seconds.
+    typealias Recent = (time: Int64, level: LogLevel, message: String)
 
     private struct State {
         var level: LogLevel
@@ -32,16 +33,17 @@ final class Log: Sendable {
 
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "rankfs.log")
-    private let output: LogOutput
+    private let forJournal: Bool
+    private let file = Mutex<(log: LogFile, size: Int)?>(nil)
     private let now: @Sendable () -> Int64
 
     /// - Parameters:
     ///   - level: The least important level that is written.
-    ///   - output: The destination of the lines.
+    ///   - forJournal: Whether the standard error stream is the journal's (JOURNAL_STREAM, systemd.exec(5)).
     ///   - now: The wall clock, in Unix seconds.
-    init(level: LogLevel, output: LogOutput, now: @escaping @Sendable () -> Int64) {
+    init(level: LogLevel, forJournal: Bool, now: @escaping @Sendable () -> Int64) {
         state = Mutex(State(level: level))
-        self.output = output
+        self.forJournal = forJournal
         self.now = now
     }
 
@@ -57,7 +59,7 @@ final class Log: Sendable {
             if level <= .warning {
                 if level == .error { state.counts.errors += 1 } else { state.counts.warnings += 1 }
                 if state.recent.count == Self.recentBound { state.recent.removeFirst() }
-                state.recent.append(Recent(time: time, level: level, message: text))
+                state.recent.append((time, level, text))
             }
             guard state.waiting < Self.waitingBound else {
                 state.dropped += 1
@@ -70,9 +72,9 @@ final class Log: Sendable {
         guard let dropped else { return }
         queue.async { [self] in
             if dropped > 0 {
-                output.write(.warning, "\(dropped) lines were not written because the log was too slow", at: time)
+                put(.warning, "\(dropped) lines were not written because the log was too slow", at: time)
             }
-            output.write(level, text, at: time)
+            put(level, text, at: time)
             state.withLock { $0.waiting -= 1 }
         }
     }
@@ -100,11 +102,144 @@ final class Log: Sendable {
 
     /// Sends all further lines to a file instead of the terminal.
     func move(to file: LogFile) {
-        queue.sync { output.move(to: file) }
+        queue.sync { self.file.withLock { $0 = (file, Self.take(file)) } }
     }
 
     /// Waits until every line submitted so far is written.
     func flush() {
         queue.sync {}
+    }
+
+    // MARK: Output
+
+    /// The size in bytes at which a file becomes `.1` and a new one begins: enough for weeks, and at most 2 MiB on disk.
+    private static let fileBound = 1 << 20
+
+    /// Whether JOURNAL_STREAM names the standard error stream by device and inode (systemd.exec(5)).
+    static func isJournal(_ variables: [String: String], descriptor: Int32 = 2) -> Bool {
+        guard let stream = variables["JOURNAL_STREAM"], let status = fileStatus(open: descriptor) else { return false }
+        return stream == "\(status.st_dev):\(status.st_ino)"
+    }
+
+    /// One line without its terminator.
+    static func line(_ level: LogLevel, _ message: String, at time: Int64, isFile: Bool, forJournal: Bool) -> String {
+        if isFile { return "\(timestamp(time)) \(level.name): \(message)" }
+        return forJournal ? level.journalPrefix + message : "rankfs: \(level.name): \(message)"
+    }
+
+    /// A time in UTC: `2026-11-21T02:13:40Z`.
+    static func timestamp(_ seconds: Int64) -> String { Timestamp.text(seconds) ?? "\(seconds)" }
+
+    private func put(_ level: LogLevel, _ message: String, at time: Int64) {
+        file.withLock { file in
+            let line = Self.line(level, message, at: time, isFile: file != nil, forJournal: forJournal) + "\n"
+            if var open = file {
+                open.size += line.utf8.count
+                // A full file is set aside; a device is not.
+                if open.log.isRegular, open.size > Self.fileBound {
+                    open.size = line.utf8.count + Self.turn(open.log.path)
+                }
+                file = open
+            }
+            Files.write(Array(line.utf8), to: 2)
+        }
+    }
+
+    /// Sets a full file aside and begins a new one; returns the size of the new one in bytes.
+    private static func turn(_ path: String) -> Int {
+        unsafe _ = rename(path, path + ".1")
+        // If that fails, the lines are discarded: a mount in use is worth more than its log.
+        guard let log = (try? LogFile(opening: path)) ?? (try? LogFile(opening: LogFile.nowhere)) else { return 0 }
+        return take(log)
+    }
+
+    /// Makes the file the standard error stream, so that a crash report of the runtime is written there too; returns its size in bytes.
+    private static func take(_ log: LogFile) -> Int {
+        dup2(log.descriptor, 2)
+        if log.descriptor != 2 { close(log.descriptor) }
+        return log.isRegular ? Int(lseek(2, 0, SEEK_END)) : 0
+    }
+}
+
+// MARK: - Log file
+
+/// An open file for log lines.
+///
+/// It is opened before anything is mounted, while an error can still be reported to the user; moving to it then cannot fail.
+struct LogFile: Sendable {
+    let path: String
+    let descriptor: Int32
+    let isRegular: Bool
+
+    /// The destination that discards lines; the only device that is accepted.
+    static let nowhere = "/dev/null"
+
+    /// Opens a regular file, created if it is missing, or /dev/null.
+    ///
+    /// Never waits: a FIFO without a reader is refused. Another device is not opened, because that alone may have an effect.
+    init(opening path: String) throws(Failure) {
+        try self.init(path, creating: O_CREAT)
+    }
+
+    /// The reason why `init(opening:)` would fail; nil if it would not.
+    ///
+    /// Makes no file.
+    static func obstacle(at path: String) -> String? {
+        if fileStatus(link: path) == nil, errno == ENOENT {
+            let folder = LocalFiles.parent(of: path) ?? "/"
+            return unsafe access(folder, W_OK | X_OK) == 0 ? nil : SystemError.last().text
+        }
+        do throws(Failure) {
+            close(try LogFile(path, creating: 0).descriptor)
+            return nil
+        } catch { return error.cause }
+    }
+
+    private init(_ path: String, creating: Int32) throws(Failure) {
+        var status = stat()
+        if unsafe lstat(path, &status) == 0 { try Self.check(status, path) }
+        let flags = O_WRONLY | creating | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = unsafe open(path, flags, 0o600)
+        guard descriptor >= 0 else { throw .unusable(SystemError.last().text) }
+        do throws(Failure) {
+            guard unsafe fstat(descriptor, &status) == 0 else { throw .unusable(SystemError.last().text) }
+            try Self.check(status, path)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        self.path = path
+        self.descriptor = descriptor
+        isRegular = status.st_mode.isFile
+    }
+
+    /// Opens the file that the option `log_file` names.
+    ///
+    /// - Parameters:
+    ///   - path: The absolute path.
+    ///   - mountPoint: The folder that the mount will cover, in which no file could be written.
+    /// - Throws: The reason why the file cannot be used, with the remedy.
+    init(named path: String, mountPoint: String) throws(ProgramError) {
+        let shown = LogText.escaped(path)
+        let place = LocalFiles.canonicalBeginning(of: path)
+        guard place.way(from: mountPoint) == nil else {
+            throw .usage("the log file \(shown) lies inside the mount point; set log_file to another one.")
+        }
+        do throws(Failure) {
+            try self.init(opening: path)
+        } catch {
+            throw .cannotCreate(
+                "the log file \(shown) cannot be written: \(error.cause); set log_file to a file that can be.")
+        }
+    }
+
+    private static func check(_ status: stat, _ path: String) throws(Failure) {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFCHR where path == nowhere: return
+        case S_IFDIR: throw .unusable("it is a folder")
+        case S_IFLNK: throw .unusable("it is a link, which is not followed")
+        default: throw .unusable("it is no regular file")
+        }
     }
 }

@@ -26,7 +26,7 @@ struct HelperArguments: Hashable, Sendable {
     }
 
     /// Commands after which a user may write a path and `-o`; commands that only print something are excluded.
-    private static let byHand = Set(CommandTable.listed.flatMap { [$0.name, $0.alias].compactMap(\.self) })
+    private static let byHand = Set(Command.listed.flatMap { [$0.name, $0.alias].compactMap(\.self) })
         .subtracting(["version", "help"])
     /// Commands that take such a list.
     private static let takingOptions: Set<String> = ["mount", "demo"]
@@ -53,8 +53,7 @@ struct HelperArguments: Hashable, Sendable {
             try parser.parse(flags: word.dropFirst(), words: &words, lists: &lists, sloppy: &sloppy)
         }
         guard positions.count == 2, !positions[1].isEmpty else {
-            throw ProgramError(
-                .usage,
+            throw .usage(
                 "give a source and a folder: mount -t rankfs \(SourceName.standard.rawValue) FOLDER [-o OPTIONS].")
         }
         parser.request.source = try SourceName(argument: positions[0])
@@ -76,13 +75,12 @@ struct HelperArguments: Hashable, Sendable {
             case "n", "w", "r": break
             case "o", "t":
                 guard let value = flags.isEmpty ? words.popFirst() : String(flags) else {
-                    throw ProgramError(.usage, "-\(flag) needs a value behind it.")
+                    throw .usage("-\(flag) needs a value behind it.")
                 }
                 if flag == "o" { lists.append(value) }
                 flags = ""
             default:
-                throw ProgramError(
-                    .usage,
+                throw .usage(
                     "-\(LogText.escaped(String(flag), limit: 8)) is not an option of this mount helper; leave it out.")
             }
         }

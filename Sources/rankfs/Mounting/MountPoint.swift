@@ -58,7 +58,7 @@ struct MountPoint: Hashable, Sendable {
                 fileStatus(at: path) == nil
                 ? "does not exist; make the folder first with `mkdir -p`"
                 : "is in a folder whose name is not UTF-8; name another one"
-            throw ProgramError(.mountFailure, "\(LogText.escaped(path)) \(reason).")
+            throw .mountFailure("\(LogText.escaped(path)) \(reason).")
         }
         // Each round removes one dead mount; stacks of dead mounts are rare.
         for _ in 0..<8 {
@@ -67,13 +67,13 @@ struct MountPoint: Hashable, Sendable {
                 path: canonical, mounts: mounts, look: look(at: canonical, mounts: mounts, patience: patience))
             {
             case .mount: return canonical
-            case .refuse(let sentence): throw ProgramError(.mountFailure, sentence)
+            case .refuse(let sentence): throw .mountFailure(sentence)
             case .recover:
                 log("cleared a mount on \(LogText.escaped(canonical)) whose process had died")
                 try Unmounter.detach(canonical)
             }
         }
-        throw ProgramError(.mountFailure, "\(LogText.escaped(canonical)) holds dead mounts; run `umount -l` on it.")
+        throw .mountFailure("\(LogText.escaped(canonical)) holds dead mounts; run `umount -l` on it.")
     }
 
     /// Makes a folder that does not exist, if its parent belongs to the user.
@@ -131,7 +131,7 @@ extension MountPoint {
         let served = BlockingCall.run(within: processPatience) { options(servedAt: [path, request.mountPoint]) } ?? nil
         let mount = MountTable.current().stack(at: path).last
         if let refusal = refusalOfRemount(path: path, mount: mount, request.options, served: served ?? MountOptions()) {
-            throw ProgramError(.mountFailure, refusal)
+            throw .mountFailure(refusal)
         }
     }
 

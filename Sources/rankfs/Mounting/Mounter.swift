@@ -1,4 +1,6 @@
+import CLinux
 import Glibc
+import System
 
 /// Turns a request into a mount: in this process or a new one, as this user or another.
 enum Mounter {
@@ -22,11 +24,11 @@ enum Mounter {
             // Option mistakes of a background mount are found here too, before a process is started; only a process of another user
             // reads that user's own configuration.
             if account == nil { _ = try SettingsLoader.load(request) }
-            return try Launcher.start(request, as: account)
+            return try start(request, as: account)
         }
         var guardian: MountGuard?
         if let account {
-            if request.readyDescriptor == nil { Launcher.closeInherited(above: 2) }
+            if request.readyDescriptor == nil { closeInherited(above: 2) }
             guardian = try MountGuard.start(request, for: account)
             try account.become()
         }
@@ -37,5 +39,79 @@ enum Mounter {
     /// The user to become before anything is read; nil if this process already runs as that user.
     static func account(of request: MountRequest) throws(ProgramError) -> Account? {
         try Account.change(to: request.options.account, from: geteuid(), find: Account.find)
+    }
+
+    // MARK: - In a new process
+
+    /// The line that the serving process writes to the ready descriptor once it has mounted.
+    static let readyLine = "ready"
+
+    /// Milliseconds: opening a large cache takes seconds on a slow disk, and waiting for an older daemon's lock takes 6 s.
+    private static let startPatience: Int32 = 60_000
+    /// Short, because the root's attributes come from memory.
+    private static let answerPatience: Duration = .seconds(10)
+
+    /// Mounts in a new process and returns once the folder answers through the kernel.
+    ///
+    /// - Parameters:
+    ///   - request: The source, the mount point and the options.
+    ///   - account: The user that serves the mount; nil for the user of this process.
+    /// - Throws: `ProgramError`; with an empty message if the serving process has already written the reason to the standard error
+    ///   stream.
+    private static func start(_ request: MountRequest, as account: Account? = nil) throws(ProgramError) {
+        let (process, channel) = try Channel.start(
+            "/proc/self/exe", arguments(for: request), called: "the serving process")
+        defer { channel.close() }
+        try waitUntilReady(channel, process: process)
+        // The kernel shows such a mount to its user, not to root.
+        try account?.become()
+        try waitUntilAnswering(request.mountPoint, process: process)
+    }
+
+    /// The serving process's arguments: the options of the command line; the process reads the other settings again itself.
+    static func arguments(for request: MountRequest) -> [String] {
+        var arguments = ["rankfs", "mount", "--foreground", "--ready-fd=3"]
+        let list = request.options.list
+        if !list.isEmpty { arguments += ["-o", list] }
+        return arguments + ["--", request.source.rawValue, request.mountPoint]
+    }
+
+    /// Closes the descriptors that the serving process inherited, except the standard streams and the ready pipe.
+    ///
+    /// A daemon that kept the caller's pipes and locks open would keep other processes waiting. Must run before anything is opened.
+    static func closeInherited(above descriptor: Int32) {
+        if descriptor > 2 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        closefrom(descriptor + 1)
+    }
+
+    private static func waitUntilReady(_ channel: Channel, process: pid_t) throws(ProgramError) {
+        guard let line = channel.firstLine(upTo: readyLine.utf8.count + 1, within: startPatience) else {
+            kill(process, SIGTERM)
+            throw .unavailable("the mount was not ready within a minute and was given up; look into its log.")
+        }
+        if line == readyLine { return }
+        let end = ChildProcess.wait(for: process)
+        if let status = end.status.flatMap(ExitStatus.init(rawValue:)), status != .success {
+            throw ProgramError(status, "")
+        }
+        throw .unavailable(
+            "the serving process ended before it had mounted"
+                + (end.signal > 0 ? " (signal \(end.signal))" : "") + "; run it with -f -d to see why.")
+    }
+
+    /// Requests the root's attributes through the kernel, as later readers do.
+    private static func waitUntilAnswering(_ mountPoint: String, process: pid_t) throws(ProgramError) {
+        let code = BlockingCall.run(within: answerPatience) { () -> Int32 in
+            var statistics = statvfs()
+            guard unsafe statvfs(mountPoint, &statistics) == 0, fileStatus(at: mountPoint) != nil else {
+                return errno
+            }
+            return 0
+        }
+        if code == 0 { return }
+        kill(process, SIGTERM)
+        let reason = code.map { SystemError(code: $0).text } ?? "no answer within 10 s"
+        throw .unavailable(
+            "\(LogText.escaped(mountPoint)) was mounted but does not answer (\(reason)); run it with -f -d to see why.")
     }
 }

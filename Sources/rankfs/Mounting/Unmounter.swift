@@ -16,7 +16,7 @@ enum Unmounter {
         let bytes = Array(path.utf8)
         guard geteuid() == 0 ? detach(where: { $0.path == bytes }) : MountTable.unmountLazily(path) else {
             let shown = LogText.escaped(path)
-            throw ProgramError(.mountFailure, "\(shown) cannot be unmounted; run `umount -l \(shown)` as root.")
+            throw .mountFailure("\(shown) cannot be unmounted; run `umount -l \(shown)` as root.")
         }
     }
 
@@ -55,20 +55,20 @@ enum Unmounter {
         let shown = LogText.escaped(path)
         switch failure.code {
         case EBUSY: throw refusal(shown, "busy")
-        case EINVAL: throw ProgramError(.mountFailure, "\(shown) is not mounted.")
+        case EINVAL: throw .mountFailure("\(shown) is not mounted.")
         case EPERM where MountTable.current().isOthers(path):
-            throw ProgramError(.mountFailure, "\(shown) is another user's mount; they or root can unmount it.")
+            throw .mountFailure("\(shown) is another user's mount; they or root can unmount it.")
         case EPERM: break
-        default: throw ProgramError(.mountFailure, "\(shown) cannot be unmounted: \(failure.text).")
+        default: throw .mountFailure("\(shown) cannot be unmounted: \(failure.text).")
         }
         guard let helper = helpers.first(where: { unsafe access($0, X_OK) == 0 }) else {
-            throw ProgramError(.unavailable, "\(shown) needs fusermount3 to be unmounted; install the package fuse3.")
+            throw .unavailable("\(shown) needs fusermount3 to be unmounted; install the package fuse3.")
         }
         let end: (status: Int32?, text: [UInt8])
         do throws(SystemError) {
             end = try ChildProcess.run(helper, ["fusermount3", "-u", "--", path])
         } catch {
-            throw ProgramError(.mountFailure, "fusermount3 cannot be started: \(error.text); try again.")
+            throw .mountFailure("fusermount3 cannot be started: \(error.text); try again.")
         }
         if end.status != 0 { throw refusal(shown, String(decoding: end.text, as: UTF8.self)) }
     }
@@ -91,4 +91,112 @@ enum Unmounter {
         return ProgramError(
             .mountFailure, "fusermount3 does not unmount \(shown): \(reason); mend that, or run `umount` as root.")
     }
+}
+
+// MARK: - Mount descriptor
+
+/// A mount held by a descriptor of its root.
+///
+/// The owner of a folder on the way to a mount can put another mount under its path, but not under a descriptor. An open
+/// descriptor makes the mount busy for umount(8) and automounters, so it is held only briefly.
+struct MountDescriptor: ~Copyable {
+    private let descriptor: Int32
+
+    /// Takes over a descriptor of a mount's root and closes it at the end.
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Opens a mount at its path in the mount table; nil if another mount or folder is there by now.
+    ///
+    /// Follows no link, sends no request to the file system of a mount, and triggers no automounter.
+    static func open(_ mount: MountTable.Mount) -> MountDescriptor? {
+        let opened = unsafe rankfs_open_exactly(String(decoding: mount.path, as: UTF8.self))
+        guard opened >= 0 else { return nil }
+        let descriptor = MountDescriptor(opened)
+        guard let found = descriptor.found, found.number == mount.number, found.device == mount.device else {
+            return nil
+        }
+        return descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// The mount as the kernel's table lists it; nil if it is attached nowhere.
+    var found: MountTable.Mount? {
+        let name = "mnt_id:"
+        guard let text = try? Files.read("/proc/self/fdinfo/\(descriptor)", upTo: 4096),
+            let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix(name) })
+        else { return nil }
+        let number = line.dropFirst(name.count).filter { !$0.isWhitespace }
+        return MountTable.current().mounts.first { $0.number == number }
+    }
+
+    /// Detaches exactly this mount, as root; returns whether it was attached.
+    func detach() -> Bool {
+        // The link of proc(5) leads to the descriptor's file itself, not by a name.
+        unsafe umount2("/proc/self/fd/\(descriptor)", Int32(MNT_DETACH)) == 0
+    }
+}
+
+extension Unmounter {
+    /// Attempts to open a mount that moves meanwhile: a user that keeps renaming folders above it only keeps it where it is, dead.
+    private static let attempts = 64
+
+    /// Detaches the newest matching mount, wherever it is by now, and no other; as root.
+    ///
+    /// - Parameters:
+    ///   - isMeant: Whether a mount of the table is the mount to detach.
+    ///   - isConfirmed: A second check, made while the mount cannot go away, because mount numbers and devices are reused.
+    /// - Returns: Whether the mount was detached.
+    @discardableResult
+    static func detach(
+        where isMeant: (MountTable.Mount) -> Bool, isConfirmed: () -> Bool = { true }
+    ) -> Bool {
+        for _ in 0..<attempts {
+            guard let mount = MountTable.current().mounts.last(where: isMeant) else { return false }
+            guard let descriptor = MountDescriptor.open(mount) else { continue }
+            return isConfirmed() && descriptor.detach()
+        }
+        return false
+    }
+}
+
+// MARK: - Own mounts
+
+extension MountTable {
+    /// The mounts on exactly this path, the visible one last.
+    func stack(at path: String) -> [Mount] {
+        let bytes = Array(path.utf8)
+        return mounts.filter { $0.path == bytes }
+    }
+
+    /// The mount points of rankfs.
+    var ownMountPoints: [String] {
+        mounts.filter(\.isOwn).map { String(decoding: $0.path, as: UTF8.self) }
+    }
+
+    /// The mount points of a user's mounts of rankfs; without any, those of other users' mounts that are open to all users.
+    func mountPoints(of user: UInt32) -> [String] {
+        let all = mounts.filter(\.isOwn)
+        let own = all.filter { $0.belongs(to: user) }
+        let open = own.isEmpty ? all.filter { $0.superOptions.contains("allow_other") } : own
+        return open.map { String(decoding: $0.path, as: UTF8.self) }
+    }
+}
+
+extension MountTable {
+    /// Whether a path is in another user's mount of rankfs, or is one.
+    func isOthers(_ path: String, user: UInt32 = geteuid()) -> Bool {
+        let place = LocalFiles.innermost(of: ownMountPoints, above: path)
+        return place.flatMap { mount(at: $0.mount.utf8) }?.belongs(to: user) == false
+    }
+}
+
+extension MountTable.Mount {
+    /// Whether the mount is one of rankfs, by the type that `subtype=rankfs` gives.
+    var isOwn: Bool { type == "fuse.rankfs" }
+
+    /// Whether a user made the mount, or it was made for that user.
+    func belongs(to user: UInt32) -> Bool { superOptions.contains("user_id=\(user)") }
 }

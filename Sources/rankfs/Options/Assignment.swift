@@ -103,16 +103,15 @@ extension OptionTable {
 
 // MARK: - Configuration file
 
-/// The configuration file: `key = value` lines, `#` comments, blank lines.
-enum ConfigurationFile {
-    /// Larger files are mistakes.
-    static let longest = 64 << 10
+extension Assignment {
+    /// Bytes of a configuration file; larger ones are mistakes.
+    static let longestFile = 64 << 10
 
-    /// The assignments of a file's text; a `#` begins a comment at the start of a line or after a blank, and a value that
+    /// The assignments of a configuration file: `key = value` lines, `#` comments, blank lines; a `#` begins a comment at the start of a line or after a blank, and a value that
     /// begins and ends with `"` loses both.
     ///
     /// - Throws: All wrong lines, one sentence a line, each with its line number.
-    static func parse(_ text: String, path: String) throws(ProgramError) -> [Assignment] {
+    static func all(in text: String, path: String) throws(ProgramError) -> [Assignment] {
         var assignments: [Assignment] = []
         var mistakes: [String] = []
         // Some editors begin a file with a byte order mark.
@@ -138,7 +137,7 @@ enum ConfigurationFile {
             }
             assignments.append(Assignment(name: String(name), value: String(value), place: place))
         }
-        guard mistakes.isEmpty else { throw ProgramError(.configuration, mistakes.joined(separator: "\n")) }
+        guard mistakes.isEmpty else { throw .configuration(mistakes.joined(separator: "\n")) }
         return assignments
     }
 

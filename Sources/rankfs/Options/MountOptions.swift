@@ -62,7 +62,7 @@ struct MountOptions: Hashable, Sendable {
         let normalised = OptionTable.normalised(name)
         if Self.implied.contains(normalised) { return }
         if OptionTable.definition(named: name) != nil {
-            guard let value else { throw ProgramError(.usage, "option \(normalised) needs a value: \(normalised)=…") }
+            guard let value else { throw .usage("option \(normalised) needs a value: \(normalised)=…") }
             assignments.append(Assignment(name: normalised, value: value, place: .commandLine))
         } else if OptionTable.ownership.contains(normalised) {
             try add(ownership: normalised, value: value)
@@ -74,7 +74,7 @@ struct MountOptions: Hashable, Sendable {
         } else if OptionTable.passedOn.contains(normalised), value == nil {
             passedOn.append(normalised)
         } else {
-            throw ProgramError(.usage, OptionTable.complaint(unknown: name))
+            throw .usage(OptionTable.complaint(unknown: name))
         }
     }
 
@@ -85,17 +85,15 @@ struct MountOptions: Hashable, Sendable {
         case "umask":
             guard let value, (1...4).contains(value.utf8.count), let number = UInt32(value, radix: 8), number <= 0o777,
                 value.utf8.allSatisfy({ (48...55).contains($0) })
-            else {
-                throw ProgramError(.usage, "option umask needs an octal number up to 0777: umask=077.")
-            }
+            else { throw .usage("option umask needs an octal number up to 0777: umask=077.") }
             mask = number
         case "setuid":
             guard let value, !value.isEmpty else {
-                throw ProgramError(.usage, "option setuid needs the name or number of a user: setuid=alice.")
+                throw .usage("option setuid needs the name or number of a user: setuid=alice.")
             }
             account = value
         default:
-            guard value == nil else { throw ProgramError(.usage, "option \(name) takes no value.") }
+            guard value == nil else { throw .usage("option \(name) takes no value.") }
             remounts = true
         }
     }
@@ -103,9 +101,7 @@ struct MountOptions: Hashable, Sendable {
     private static func identifier(_ value: String?, of name: String) throws(ProgramError) -> UInt32 {
         // The highest number means "no change" to chown(2).
         guard let value, value.utf8.allSatisfy({ $0.isDigit }), let number = UInt32(value), number < .max
-        else {
-            throw ProgramError(.usage, "option \(name) needs a number: \(name)=1000.")
-        }
+        else { throw .usage("option \(name) needs a number: \(name)=1000.") }
         return number
     }
 

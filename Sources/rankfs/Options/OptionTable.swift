@@ -122,14 +122,24 @@ struct OptionDefinition: Sendable {
         self.set = set
     }
 
+    /// Defines an option with a value that depends on nothing but its text.
+    init<Value: Sendable>(
+        _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
+        words: [String] = [], of setting: any WritableKeyPath<Settings, Value> & Sendable,
+        parse: @escaping @Sendable (String) throws(Failure) -> Value
+    ) {
+        self.init(name, placeholder, standard: standard, help: help, mayHoldSecret: mayHoldSecret, words: words) {
+            settings, text, _ throws(Failure) in settings[keyPath: setting] = try parse(text)
+        }
+    }
+
     /// Defines an option with a value from a list of words.
     init<Value: Sendable>(
         _ name: String, _ placeholder: String, standard: String, help: String, words choices: [(String, Value)],
         of setting: any WritableKeyPath<Settings, Value> & Sendable
     ) {
-        self.init(name, placeholder, standard: standard, help: help, words: choices.map(\.0)) {
-            settings, text, _ throws(Failure) in
-            settings[keyPath: setting] = try ValueParsers.word(text, of: choices)
+        self.init(name, placeholder, standard: standard, help: help, words: choices.map(\.0), of: setting) {
+            text throws(Failure) in try ValueParsers.word(text, of: choices)
         }
     }
 
@@ -152,8 +162,8 @@ struct OptionDefinition: Sendable {
         _ name: String, _ placeholder: String, standard: String, help: String, in bounds: ClosedRange<Int>,
         of setting: any WritableKeyPath<Settings, Int> & Sendable
     ) {
-        self.init(name, placeholder, standard: standard, help: help) { settings, text, _ throws(Failure) in
-            settings[keyPath: setting] = try ValueParsers.integer(text, in: bounds)
+        self.init(name, placeholder, standard: standard, help: help, of: setting) { text throws(Failure) in
+            try ValueParsers.integer(text, in: bounds)
         }
     }
 
@@ -162,18 +172,15 @@ struct OptionDefinition: Sendable {
         _ name: String, standard: String, help: String, in bounds: ClosedRange<Int64>,
         of setting: any WritableKeyPath<Settings, Int64> & Sendable
     ) {
-        self.init(name, "SIZE", standard: standard, help: help) { settings, text, _ throws(Failure) in
-            settings[keyPath: setting] = try ValueParsers.size(text, in: bounds)
+        self.init(name, "SIZE", standard: standard, help: help, of: setting) { text throws(Failure) in
+            try ValueParsers.size(text, in: bounds)
         }
     }
 }
 
-/// The context that parsers need besides the text.
-struct OptionContext: Sendable {
-    /// The directory that relative paths start from; nil where only absolute paths are allowed (the file).
-    var directory: String?
-    var home: String?
-}
+/// The context that parsers need besides the text: the directory that relative paths start from, nil where only absolute paths are
+/// allowed (the file), and the home directory.
+typealias OptionContext = (directory: String?, home: String?)
 
 /// The one table of options.
 ///
@@ -246,10 +253,10 @@ enum OptionTable {
             "pages", "WORD", standard: "first", help: "first: a work is one entry; all: each of its pages is",
             words: [("first", false), ("all", true)], of: \.allPages),
         OptionDefinition(
-            "top", "N", standard: "all", help: "show only the first N entries of a ranking"
-        ) { settings, text, _ throws(Failure) in
+            "top", "N", standard: "all", help: "show only the first N entries of a ranking", of: \.top
+        ) { text throws(Failure) in
             // The service ranks 500 at most; ten times that leaves room for other services.
-            settings.top = text == "all" ? nil : try ValueParsers.integer(text, in: 1...5000)
+            text == "all" ? nil : try ValueParsers.integer(text, in: 1...5000)
         },
         // The service began in 2007: no mode has 10,000 days before 2035.
         OptionDefinition(
@@ -319,45 +326,34 @@ enum OptionTable {
             words: onOff, of: \.isOffline),
         OptionDefinition(
             "proxy", "URL", standard: "none", help: "a proxy, http:// or socks5h://; the environment is not asked",
-            mayHoldSecret: true
-        ) { settings, text, _ throws(Failure) in
-            settings.proxy =
-                text == "none"
+            mayHoldSecret: true, of: \.proxy
+        ) { text throws(Failure) in
+            text == "none"
                 ? nil : try OriginURL(text, schemes: ["http", "https", "socks5h", "socks5", "socks4a", "socks4"])
         },
         OptionDefinition(
-            "user_agent", "TEXT", standard: bySource, help: "the User-Agent of every request"
-        ) { settings, text, _ throws(Failure) in
-            settings.userAgent = try ValueParsers.headerText(text)
-        },
+            "user_agent", "TEXT", standard: bySource, help: "the User-Agent of every request", of: \.userAgent
+        ) { text throws(Failure) in try ValueParsers.headerText(text) },
         OptionDefinition(
             "rate", "NUMBER", standard: bySource,
-            help: "API requests a second once a burst is spent"
-        ) { settings, text, _ throws(Failure) in
-            settings.rate = try ValueParsers.rate(text, in: 0.01...1000)
-        },
+            help: "API requests a second once a burst is spent", of: \.rate
+        ) { text throws(Failure) in try ValueParsers.rate(text, in: 0.01...1000) },
         OptionDefinition(
             "connections", "N", standard: "16", help: "picture downloads at once, 1 to 32", in: 1...32,
             of: \.connections),
         OptionDefinition(
             "timeout", "SECONDS", standard: "30",
-            help: "when every request has been answered, whatever the network does"
-        ) { settings, text, _ throws(Failure) in
-            // Below 2 s a handshake is not certain to fit; the kernel's own hung-task warning comes at 120 s.
-            settings.timeout = try ValueParsers.seconds(text, in: 2...110)
-        },
+            help: "when every request has been answered, whatever the network does", of: \.timeout
+                // Below 2 s a handshake is not certain to fit; the kernel's own hung-task warning comes at 120 s.
+        ) { text throws(Failure) in try ValueParsers.seconds(text, in: 2...110) },
         OptionDefinition(
             "api_url", "URL", standard: bySource, help: "an origin of your own for listings",
-            mayHoldSecret: true
-        ) { settings, text, _ throws(Failure) in
-            settings.apiURL = try plainOrigin(text)
-        },
+            mayHoldSecret: true, of: \.apiURL
+        ) { text throws(Failure) in try plainOrigin(text) },
         OptionDefinition(
             "image_url", "URL", standard: bySource, help: "an origin of your own for pictures",
-            mayHoldSecret: true
-        ) { settings, text, _ throws(Failure) in
-            settings.imageURL = try plainOrigin(text)
-        },
+            mayHoldSecret: true, of: \.imageURL
+        ) { text throws(Failure) in try plainOrigin(text) },
         OptionDefinition(
             "ca_file", "FILE", standard: "none",
             help: "certificates (PEM) that sign those of api_url, image_url and tier_url", path: \.certificates),
@@ -382,47 +378,46 @@ enum OptionTable {
     private static let tier: [OptionDefinition] = [
         OptionDefinition(
             "tier", "s3://BUCKET/PREFIX", standard: "none",
-            help: "a bucket on an object store where machines share what they download"
-        ) { settings, text, _ throws(Failure) in
-            guard text != "none" else {
-                settings.tier = nil
-                return
-            }
+            help: "a bucket on an object store where machines share what they download", of: \.tier
+        ) { text throws(Failure) in
+            if text == "none" { return nil }
             guard let address = BucketAddress(text) else {
                 throw .notTaken("s3://BUCKET or s3://BUCKET/PREFIX, the prefix of letters, digits, - _ . and /")
             }
-            settings.tier = address
+            return address
         },
         OptionDefinition(
             "tier_url", "URL", standard: "Amazon's", help: "the object store, such as http://nas.local:8333",
-            mayHoldSecret: true
-        ) { settings, text, _ throws(Failure) in
+            mayHoldSecret: true, of: \.tierURL
+        ) { text throws(Failure) in
             let url = try plainOrigin(text)
             guard url.text == url.origin || url.text.lowercased() == url.origin else {
                 throw .notTaken("a URL without a path, such as http://nas.local:8333")
             }
-            settings.tierURL = url
+            return url
         },
         OptionDefinition(
-            "tier_region", "NAME", standard: StorePlace.standardRegion, help: "what the store calls its region"
-        ) { settings, text, _ throws(Failure) in
+            "tier_region", "NAME", standard: StorePlace.standardRegion, help: "what the store calls its region",
+            of: \.tierRegion
+        ) { text throws(Failure) in
             guard (1...64).contains(text.utf8.count),
                 text.utf8.allSatisfy({ $0.isDigit || (97...122).contains($0) || $0 == 45 })
             else { throw .notTaken("the name of a region, such as eu-west-1") }
-            settings.tierRegion = text
+            return text
         },
         OptionDefinition(
             "tier_form", "WORD", standard: "auto",
             help: "where addresses name the bucket: host (Amazon's, by itself), path, or auto",
             words: [("auto", nil), ("host", .host), ("path", .path)], of: \.tierForm),
         OptionDefinition(
-            "tier_owner", "NUMBER", standard: "any", help: "the account that must own the bucket, or nothing is sent"
-        ) { settings, text, _ throws(Failure) in
+            "tier_owner", "NUMBER", standard: "any", help: "the account that must own the bucket, or nothing is sent",
+            of: \.tierOwner
+        ) { text throws(Failure) in
             // Amazon's numbers of accounts have twelve digits (Amazon S3 User Guide, "Verifying bucket ownership").
             guard text == "any" || text.utf8.count == 12 && text.utf8.allSatisfy({ $0.isDigit }) else {
                 throw .notTaken("a number of twelve digits, or any")
             }
-            settings.tierOwner = text == "any" ? nil : text
+            return text == "any" ? nil : text
         },
         OptionDefinition(
             "tier_keys", "FILE", standard: "the places of AWS's tools",

@@ -19,11 +19,11 @@ struct SettingsLoader: Sendable {
     func load() throws(ProgramError) -> (settings: Settings, warnings: [String]) {
         var settings = Settings()
         if let file {
-            try apply(try ConfigurationFile.parse(file.text, path: file.path), to: &settings)
+            try apply(try Assignment.all(in: file.text, path: file.path), to: &settings)
         }
         let (assignments, warnings) = environmentAssignments()
         for assignment in assignments + commandLine {
-            try assignment.apply(to: &settings, context: OptionContext(directory: directory, home: home))
+            try assignment.apply(to: &settings, context: (directory, home))
         }
         return (settings, warnings)
     }
@@ -33,12 +33,12 @@ struct SettingsLoader: Sendable {
         var mistakes: [String] = []
         for assignment in assignments {
             do {
-                try assignment.apply(to: &settings, context: OptionContext(directory: nil, home: home))
+                try assignment.apply(to: &settings, context: (nil, home))
             } catch {
                 mistakes.append(error.message)
             }
         }
-        guard mistakes.isEmpty else { throw ProgramError(.configuration, mistakes.joined(separator: "\n")) }
+        guard mistakes.isEmpty else { throw .configuration(mistakes.joined(separator: "\n")) }
     }
 
     /// Sorted by name, so that the same environment always gives the same error.
@@ -46,14 +46,14 @@ struct SettingsLoader: Sendable {
         var assignments: [Assignment] = []
         var warnings: [String] = []
         for (variable, value) in environment.sorted(by: { $0.key < $1.key }) {
-            guard let name = variable.rest(after: ProcessEnvironment.optionPrefix)?.lowercased() else { continue }
+            guard let name = variable.rest(after: Home.optionPrefix)?.lowercased() else { continue }
             if OptionTable.definition(named: name) != nil {
                 assignments.append(Assignment(name: name, value: value, place: .environment(variable: variable)))
             } else if let nearest = OptionTable.slip(of: name) {
                 // Variables with other names belong to other programs.
                 warnings.append(
                     "\(LogText.escaped(variable, limit: 80)) is ignored: no option has that name; did you mean "
-                        + "\(ProcessEnvironment.optionPrefix)\(nearest.uppercased())?")
+                        + "\(Home.optionPrefix)\(nearest.uppercased())?")
             }
         }
         return (assignments, warnings)
@@ -80,19 +80,17 @@ extension SettingsLoader {
         let shown = LogText.escaped(path)
         // A pipe would be waited for.
         if let kind = fileStatus(at: path).map({ $0.st_mode & S_IFMT }), kind == S_IFDIR || kind == S_IFIFO {
-            throw ProgramError(
-                .configuration, "\(shown) is no file; remove it, or write options into a file of its name.")
+            throw .configuration("\(shown) is no file; remove it, or write options into a file of its name.")
         }
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try Files.read(path, upTo: ConfigurationFile.longest + 1)
+            bytes = try Files.read(path, upTo: Assignment.longestFile + 1)
         } catch {
             if error.code == ENOENT || error.code == ENOTDIR { return nil }
-            throw ProgramError(.configuration, "\(shown) cannot be read: \(error.text); change its permissions.")
+            throw .configuration("\(shown) cannot be read: \(error.text); change its permissions.")
         }
-        guard bytes.count <= ConfigurationFile.longest, let text = String(validating: bytes, as: UTF8.self) else {
-            throw ProgramError(
-                .configuration, "\(shown) is no configuration file: it must be UTF-8 text of at most 64K.")
+        guard bytes.count <= Assignment.longestFile, let text = String(validating: bytes, as: UTF8.self) else {
+            throw .configuration("\(shown) is no configuration file: it must be UTF-8 text of at most 64K.")
         }
         return (path, text)
     }

@@ -23,12 +23,12 @@ struct Account: Hashable, Sendable {
         guard let text else { return nil }
         let shown = LogText.escaped(text, limit: 80)
         guard let account = find(text) else {
-            throw ProgramError(.usage, "there is no user \(shown) here; name one of /etc/passwd: setuid=alice.")
+            throw .usage("there is no user \(shown) here; name one of /etc/passwd: setuid=alice.")
         }
         if account.user == current { return nil }
         guard current == 0 else {
-            throw ProgramError(
-                .usage, "only root may serve a mount as another user: leave setuid=\(shown) out, or let root mount it.")
+            throw .usage(
+                "only root may serve a mount as another user: leave setuid=\(shown) out, or let root mount it.")
         }
         return account
     }
@@ -105,7 +105,7 @@ extension Account {
 
     /// Sets the user's own directories in place of root's; the service manager's variables stay.
     private func takeEnvironment() {
-        for variable in ProcessEnvironment.variables().keys
+        for variable in Home.environment().keys
         where variable.hasPrefix("XDG_") || variable.hasPrefix("DBUS_") {
             unsafe _ = unsetenv(variable)
         }

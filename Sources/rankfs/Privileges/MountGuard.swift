@@ -41,10 +41,8 @@ struct MountGuard: Sendable {
     static func start(_ request: MountRequest, for account: Account) throws(ProgramError) -> MountGuard {
         let device = unsafe open("/dev/fuse", O_RDWR | O_CLOEXEC)
         guard device >= 0 else {
-            throw ProgramError(
-                .system,
-                "/dev/fuse cannot be opened: \(SystemError.last().text); load the kernel module with `modprobe fuse`."
-            )
+            throw .system(
+                "/dev/fuse cannot be opened: \(SystemError.last().text); load the kernel module with `modprobe fuse`.")
         }
         let mount = try GuardedMount(request, for: account)
         let started = try Channel.start(
@@ -94,21 +92,29 @@ struct MountGuard: Sendable {
 
     private func answer() throws(ProgramError) -> [String] {
         guard let message = try? channel.receive(upTo: Self.longestMessage) else {
-            throw ProgramError(.system, "the mounting process has ended; try again, and look into `dmesg`.")
+            throw .system("the mounting process has ended; try again, and look into `dmesg`.")
         }
         var texts = message.split(separator: 0, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self)
         }
         texts.removeLast()
-        guard let failure = texts.first, failure.isEmpty else { throw ProgramError(.mountFailure, texts.first ?? "") }
+        guard let failure = texts.first, failure.isEmpty else { throw .mountFailure(texts.first ?? "") }
         return Array(texts.dropFirst())
     }
 }
 
 // MARK: - The guard
 
-/// The mount that a guard makes, as its command line describes it, and the guard's main function.
-struct GuardedMount: Command {
+extension Command {
+    /// The guard's main function, for rankfs itself.
+    static let mountGuard = Command(
+        GuardedMount.command, summary: nil, details: "", takesAnyWords: true,
+        check: { arguments throws(ProgramError) in _ = try GuardedMount(words: arguments.positions) },
+        run: { arguments throws(ProgramError) in try GuardedMount(words: arguments.positions).run() })
+}
+
+/// The mount that a guard makes, as its command line describes it.
+struct GuardedMount: Hashable, Sendable {
     var source: SourceName
     /// The path as the user gave it, made absolute.
     var mountPoint: String
@@ -154,7 +160,7 @@ struct GuardedMount: Command {
             words[1].hasPrefix("/"),
             let user = UInt32(words[2]), let group = UInt32(words[3]), let longestRead = UInt32(words[6]),
             numbers.map({ $0.count == 2 && !$0.contains(nil) }) ?? true
-        else { throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.") }
+        else { throw .usage("\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.") }
         self.source = source
         mountPoint = words[1]
         self.user = user
@@ -247,11 +253,10 @@ struct GuardedMount: Command {
         let folder = unsafe rankfs_open_path(path)
         guard folder >= 0, let status = fileStatus(open: folder), status.st_mode.isDirectory,
             LocalFiles.link("/proc/self/fd/\(folder)") == path
-        else { throw ProgramError(.mountFailure, "\(shown) is not a folder any more; try again.") }
+        else { throw .mountFailure("\(shown) is not a folder any more; try again.") }
         let isAutomounters = rankfs_file_system_type(folder) == Self.autofs
         guard status.st_uid == user || isAutomounters else {
-            throw ProgramError(
-                .mountFailure,
+            throw .mountFailure(
                 "\(shown) does not belong to \(LogText.escaped(name, limit: 80)), who is to serve it; run `chown "
                     + "\(LogText.escaped(name, limit: 80)) \(shown)` first.")
         }

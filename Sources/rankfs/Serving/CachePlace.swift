@@ -51,7 +51,7 @@ struct CachePlace: Hashable, Sendable {
     ) throws(ProgramError) {
         let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
         guard let named = settings.cacheDirectory ?? home.cacheDirectory(named: source.rawValue + origin) else {
-            throw ProgramError(.configuration, "there is no home directory to store pictures in; set cache_dir.")
+            throw .configuration("there is no home directory to store pictures in; set cache_dir.")
         }
         let (base, owner) = look(named)
         // Version 1.0.0 left the source open: such pictures may be those of any service, and are never given to a demo.
@@ -106,26 +106,20 @@ struct CachePlace: Hashable, Sendable {
     /// - Returns: This place; a place in memory if the disk has no room for it.
     func prepared(_ home: Home) throws(ProgramError) -> CachePlace {
         guard Self.mayHoldCache((try? LocalFiles.names(in: directory)) ?? []) else {
-            throw ProgramError(
-                .cannotCreate,
+            throw .cannotCreate(
                 "the cache directory \(LogText.escaped(directory)) holds files that are not rankfs's; "
                     + "set cache_dir to an empty or a new folder.")
         }
-        if let obstacle = Self.obstacle(in: directory) {
-            throw ProgramError(.cannotCreate, "the cache directory \(obstacle)")
-        }
+        if let obstacle = Self.obstacle(in: directory) { throw .cannotCreate("the cache directory \(obstacle)") }
         guard let failure = make() else {
             // Another user may have made it since.
-            if let obstacle = Self.obstacle(in: directory) {
-                throw ProgramError(.cannotCreate, "the cache directory \(obstacle)")
-            }
+            if let obstacle = Self.obstacle(in: directory) { throw .cannotCreate("the cache directory \(obstacle)") }
             // Only now is it certain which of several mounts that began at once was the first.
             if claim() { return self }
             return try CachePlace(Self.look(at: "\(directory)/\(source.rawValue)").path, of: source).prepared(home)
         }
         if failure.code == ENOSPC || failure.code == EDQUOT, let place = inMemory(home) { return place }
-        throw ProgramError(
-            .cannotCreate,
+        throw .cannotCreate(
             "the cache directory \(LogText.escaped(directory)) cannot be written: \(failure.text); "
                 + "change its permissions or set cache_dir to another one.")
     }
@@ -169,15 +163,14 @@ struct CachePlace: Hashable, Sendable {
     ///
     /// Works listed under one rating are never shown under another: not as a work, not as read last, not at random.
     ///
-    /// - Parameter choices: The text that `SourceChoices` makes of them.
+    /// - Parameter choices: The text that `SourceName.text(of:)` makes of them.
     /// - Returns: Its path; the directory exists.
     /// - Throws: cannotCreate, if it cannot be made.
     func catalog(showing choices: String) throws(ProgramError) -> String {
         guard !choices.isEmpty else { return catalog }
         let directory = "\(catalog)/\(choices)"
         do throws(SystemError) { try Directory.make(directory) } catch {
-            throw ProgramError(
-                .cannotCreate,
+            throw .cannotCreate(
                 "the directory \(LogText.escaped(directory)) cannot be made: \(error.text); check its owner and free space."
             )
         }
@@ -227,8 +220,7 @@ struct CachePlace: Hashable, Sendable {
     func check(against mountPoint: String) throws(ProgramError) {
         let own = LocalFiles.canonicalBeginning(of: directory)
         guard own.way(from: mountPoint) != nil else { return }
-        throw ProgramError(
-            .usage,
+        throw .usage(
             "the cache directory \(LogText.escaped(directory)) lies inside the mount point; set cache_dir to another one."
         )
     }

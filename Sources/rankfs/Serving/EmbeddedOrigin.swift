@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import System
 
@@ -36,8 +35,7 @@ final class EmbeddedOrigin: Sendable {
         let line = channel.firstLine(upTo: Self.longestLine, within: Self.patience) ?? ""
         guard line.hasPrefix(Self.greeting) else {
             Self.end(process, channel)
-            throw ProgramError(
-                .unavailable,
+            throw .unavailable(
                 line.isEmpty
                     ? "\(LogText.escaped(path)) did not start; run it by itself to see why."
                     : LogText.escaped(line, limit: Self.longestLine))

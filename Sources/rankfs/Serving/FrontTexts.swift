@@ -10,11 +10,14 @@ extension SourceName {
     /// - Parameters:
     ///   - host: The host with its port, as in `HostPause`s.
     ///   - pause: A pause with a front.
-    ///   - page: The address at which a person opens the service.
+    ///   - settings: The settings, which may name the address at which a person opens the service.
     ///   - now: Unix seconds.
     /// - Returns: A sentence without its full stop.
-    func frontSentence(_ host: String, _ pause: HostPause, page: String, now: Int64) -> String {
+    func frontSentence(
+        _ host: String, _ pause: HostPause, _ settings: Settings, now: Int64 = WallClock.now()
+    ) -> String {
         let (host, access) = (LogText.escaped(host), description.access)
+        let page = settings.apiURL?.text ?? access.apiURL
         let left =
             pause.end > now
             ? "is not asked for another \(DisplayText.duration(pause.end - now))" : "is asked once as a trial"
@@ -50,13 +53,6 @@ extension SourceName {
 ///
 /// Any thread may call; one mutex guards all. Each query reads the files' metadata (a few microseconds).
 final class FollowedMeans: Sendable {
-    private struct State {
-        var stamp: SessionFile.Stamp?
-        var agent: String?
-        var session: SessionFile.Stamp?
-        var clearance: Clearance?
-    }
-
     private let path: String?
     private let sessions: SessionMeans?
     /// The host that clearances are valid for, as in `AskingMeans`.
@@ -66,7 +62,12 @@ final class FollowedMeans: Sendable {
     /// The User-Agent that the transport sends anyway.
     private let initial: String?
     private let standard: String
-    private let state: Mutex<State>
+    private let state:
+        Mutex<
+            (
+                stamp: SessionFile.Stamp?, agent: String?, session: SessionFile.Stamp?, clearance: Clearance?
+            )
+        >
 
     /// - Parameters:
     ///   - agent: The value of the option when the mount was made.
@@ -82,7 +83,7 @@ final class FollowedMeans: Sendable {
         self.path = path
         self.sessions = sessions
         self.site = RequestQueue.host(of: site)
-        state = Mutex(State(stamp: stamp, agent: agent))
+        state = Mutex((stamp, agent, nil, nil))
     }
 
     func look() -> AskingMeans {
@@ -111,8 +112,8 @@ final class FollowedMeans: Sendable {
     /// The option in a configuration file, nil if it is absent; or the error that makes it unreadable.
     private static func agent(in path: String) -> Result<String?, any Error> {
         Result {
-            let bytes = try Files.read(path, upTo: ConfigurationFile.longest)
-            let lines = try ConfigurationFile.parse(String(decoding: bytes, as: UTF8.self), path: path)
+            let bytes = try Files.read(path, upTo: Assignment.longestFile)
+            let lines = try Assignment.all(in: String(decoding: bytes, as: UTF8.self), path: path)
             let line = lines.last { OptionTable.normalised($0.name) == "user_agent" }
             return try line.map { try ValueParsers.headerText($0.value) }
         }

@@ -32,7 +32,7 @@ struct MountService {
         manager.hideFromChildren()
         let log = Log(
             level: request.debug ? .debug : settings.logLevel,
-            output: LogOutput(forJournal: LogOutput.isJournal(home.variables)), now: WallClock.now)
+            forJournal: Log.isJournal(home.variables), now: WallClock.now)
         defer { log.flush() }
         for warning in warnings { log.warning(warning) }
         let named = try CachePlace(settings, source: request.source, home: home)
@@ -60,9 +60,8 @@ struct MountService {
         defer { withExtendedLifetime(signals) {} }
         let thumbnails = ThumbnailSeeder(
             settings, home: home, place: place, mountPoint: mountPoint, parts: parts, log: log)
-        let status = StatusSource(
-            ServedMount(
-                request: request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log))
+        let status = ServedMount(
+            request: request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
         // An unusable file of cookies gives a warning that the caller sees, and is no reason not to mount.
         _ = parts.source.signIn
         let (session, fileSystem) = try mount(
@@ -78,7 +77,8 @@ struct MountService {
         if !tellCaller() { stopper.stop() }
         manager.notify("READY=1\nSTATUS=serving \(request.source.rawValue) on \(LogText.escaped(mountPoint))")
         let heartbeat = Heartbeat(
-            manager, status: { status.line() }, isAlive: { Self.isAlive(mountPoint, status: status, parts: parts) })
+            manager, status: { StatusDocument(of: status) },
+            isAlive: { Self.isAlive(mountPoint, status: status, parts: parts) })
         heartbeat.start()
         let outcome = Result { () throws(SystemError) in try session.run() }
         heartbeat.stop()
@@ -87,7 +87,7 @@ struct MountService {
         BlockingCall.wait { await thumbnails?.close() }
         parts.close()
         fileSystem.tellCounts()
-        if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.text) }
+        if case .failure(let error) = outcome { throw .unavailable(error.text) }
         // A guard is root, and unmounts when this process has gone.
         if guardian == nil, let mounted, Unmounter.hasLeft(mounted, at: mountPoint) {
             throw Unmounter.leftBehind(mountPoint)
@@ -101,16 +101,16 @@ struct MountService {
     }
 
     private func mount(
-        at mountPoint: String, parts: Parts, thumbnails: ThumbnailSeeder?, status: StatusSource, log: Log
+        at mountPoint: String, parts: Parts, thumbnails: ThumbnailSeeder?, status: ServedMount, log: Log
     ) throws(ProgramError) -> (Session, RankFileSystem) {
         var configuration = MountConfiguration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
-            status: { status.document(toOwner: $0).json }, metrics: { status.document().metrics },
+            status: { StatusDocument(of: status, toOwner: $0).json }, metrics: { StatusDocument(of: status).metrics },
             version: Version.text + "\n", report: { log.warning($0) },
             invalidate: { status.served?.session.invalidate(inode: $0) })
         configuration.invalidateAttributes = { status.served?.session.invalidateAttributes(inode: $0) }
         configuration.troubled = { [notices = parts.notices] sentence in
-            notices.show(.troubled(service: request.source.description.title, sentence: sentence))
+            notices.showTrouble(of: request.source.description.title, sentence)
         }
         configuration.mask = request.options.mask
         configuration.keepsOwners = request.options.admitsOthers && !settings.sharesAll
@@ -178,7 +178,7 @@ struct MountService {
     private func tellCaller() -> Bool {
         guard let descriptor = request.readyDescriptor else { return true }
         defer { close(descriptor) }
-        return Files.write(Array("\(Launcher.readyLine)\n".utf8), to: descriptor)
+        return Files.write(Array("\(Mounter.readyLine)\n".utf8), to: descriptor)
     }
 
     /// The file for log lines once the mount is there; nil to leave the log where it is.
@@ -203,8 +203,8 @@ struct MountService {
     ///   - status: The status, which takes the locks of the catalog, the cache, the gate and the file system.
     ///   - parts: The parts with the network thread, which must respond.
     /// - Returns: False if the mount answers with an error.
-    private static func isAlive(_ mountPoint: String, status: StatusSource, parts: Parts) -> Bool {
-        _ = status.document()
+    private static func isAlive(_ mountPoint: String, status: ServedMount, parts: Parts) -> Bool {
+        _ = StatusDocument(of: status)
         // A task that runs shows that some thread of the task pool is not blocked.
         BlockingCall.wait {
             await withCheckedContinuation { echo in parts.transport.echo { echo.resume() } }

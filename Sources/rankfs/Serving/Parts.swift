@@ -1,4 +1,3 @@
-import CLinux
 import Catalog
 import Fuse
 import Glibc
@@ -95,7 +94,7 @@ final class Parts: Sendable {
                 log.record(news)
                 tier?.note(news, wall: WallClock.now())
                 if case .turnedAway(let sentence) = news {
-                    notices.show(.turnedAway(service: name.description.title, sentence: sentence))
+                    notices.showRefusal(by: name.description.title, sentence)
                 }
             })
         network = isOffline ? OfflineNetwork() : queue
@@ -123,9 +122,7 @@ final class Parts: Sendable {
     }
 
     /// The reason why this mount sends no requests to a host with a front.
-    func frontSentence(_ host: String, _ pause: HostPause) -> String {
-        Self.frontSentence(host, pause, settings, source: name)
-    }
+    func frontSentence(_ host: String, _ pause: HostPause) -> String { name.frontSentence(host, pause, settings) }
 
     /// What the file system removes from the shared tier; nil if nothing is shared.
     var sharedTier: SharedTier? {
@@ -184,19 +181,12 @@ final class Parts: Sendable {
         rules.tooOften = source.description.access.tooOften
         rules.pauses = pauses
         rules.means = means
-        rules.explain = { frontSentence($0, $1, settings, source: source) }
+        rules.explain = { source.frontSentence($0, $1, settings) }
         rules.report = { news, pauses in
             if case .serviceClosed(_, let end) = news { place.store(coolDown: end) }
             report(news, pauses)
         }
         return RequestQueue(transport, rules: rules)
-    }
-
-    /// The reason why no requests are sent to a host with a front.
-    static func frontSentence(_ host: String, _ pause: HostPause, _ settings: Settings, source: SourceName) -> String {
-        source.frontSentence(
-            host, pause, page: settings.apiURL?.text ?? source.description.access.apiURL,
-            now: WallClock.now())
     }
 
     /// The places of the user's session and clearance; nil for a source that takes neither.
@@ -207,7 +197,7 @@ final class Parts: Sendable {
         let files = SessionFiles(settings, source: source, home: home)
         return SessionMeans(
             places: files.places, host: files.host, now: WallClock.now, report: { log.warning($0) },
-            expired: { notices.show(.sessionExpired(service: source.description.title)) })
+            expired: { notices.showExpiry(of: source.description.title) })
     }
 
     /// The origins that the user named, and the embedded one; a proxy is not an origin.
@@ -242,12 +232,11 @@ final class Parts: Sendable {
                 switch error {
                 case .busy where attempt < busyAttempts: usleep(busyPause)
                 case .busy:
-                    throw ProgramError(
-                        .unavailable,
+                    throw .unavailable(
                         "another rankfs uses the cache directory \(LogText.escaped(place.directory)); "
                             + "unmount that one, end its process (`lslocks` names it) or set cache_dir to another directory."
                     )
-                default: throw ProgramError(.cannotCreate, error.cause)
+                default: throw .cannotCreate(error.cause)
                 }
             }
         }
@@ -274,7 +263,7 @@ final class Parts: Sendable {
                 source: source, host: host, sharedSizes: sharedSizes
             ) { log.record($0) }
         } catch {
-            throw ProgramError(.cannotCreate, "\(LogText.escaped(error.cause, limit: LogText.longestLine)).")
+            throw .cannotCreate("\(LogText.escaped(error.cause, limit: LogText.longestLine)).")
         }
     }
 
@@ -331,9 +320,9 @@ extension CurlTransport {
     ) throws(ProgramError) -> CurlTransport {
         do throws(Failure) { return try CurlTransport(configuration, observer: observer) } catch .untrusted(let reason)
         {
-            throw ProgramError(.configuration, "ca_file: \(reason)")
+            throw .configuration("ca_file: \(reason)")
         } catch {
-            throw ProgramError(.system, "the network library cannot be started: \(error.cause)")
+            throw .system("the network library cannot be started: \(error.cause)")
         }
     }
 }

@@ -50,8 +50,7 @@ struct TierMeans {
         if let risk { log.warning(risk) }
         do throws(DatabaseError) { return try Tier(configuration, store: store) { log.record($0) } } catch {
             close()
-            throw ProgramError(
-                .cannotCreate, "the list of uploads in \(LogText.escaped(place.catalog)) cannot be used: \(error).")
+            throw .cannotCreate("the list of uploads in \(LogText.escaped(place.catalog)) cannot be used: \(error).")
         }
     }
 
@@ -99,8 +98,7 @@ struct TierMeans {
 
     private static func place(_ address: BucketAddress, _ settings: Settings) throws(ProgramError) -> StorePlace {
         if settings.tierForm == .host, let url = settings.tierURL, url.isAddress {
-            throw ProgramError(
-                .configuration,
+            throw .configuration(
                 "tier_form=host puts the bucket before the host's name, and \(LogText.escaped(url.origin)) has none; use tier_form=path."
             )
         }

@@ -40,7 +40,7 @@ extension Log {
                     + "pictures can be read")
         case .serviceClosed(_, let end):
             warning(
-                "the service asks to be left alone until \(LogOutput.timestamp(end)); until then only stored listings can be "
+                "the service asks to be left alone until \(Log.timestamp(end)); until then only stored listings can be "
                     + "read")
         case .turnedAway(let sentence): warning(sentence)
         case .letIn(let host): info("\(LogText.escaped(host)) lets this program in again")
@@ -94,5 +94,51 @@ extension Log {
 
     private static func name(of listing: ListingKey) -> String {
         LogText.escaped(listing.path.disclosed, limit: 100)
+    }
+}
+
+// MARK: - Transfer log
+
+extension Log {
+    /// The debug line of a request that has ended: `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`, or the error in place of the status.
+    static func line(of request: HTTPRequest, _ outcome: TransferOutcome) -> String {
+        var parts: [String] = []
+        if let status = outcome.status { parts.append("\(status)") }
+        if let failure = outcome.failure { parts.append(text(of: failure)) }
+        let milliseconds = Int64(outcome.duration / .milliseconds(1))
+        return "\(request.purpose.rawValue) \(request.method.rawValue) \(shown(request.url)): "
+            + "\(parts.joined(separator: ", ")), \(outcome.bytes) B in \(milliseconds) ms"
+    }
+
+    /// Query parameters that describe the request and are not secret.
+    private static let parameters: Set<String> = ["mode", "content", "date", "p", "offset", "limit"]
+
+    /// An address without its scheme, a user's name, and every part of the query that could be secret.
+    static func shown(_ url: String) -> String {
+        let whole = url.prefix { $0 != "#" }
+        let rest = whole.firstRange(of: "://").map { whole[$0.upperBound...] } ?? whole
+        let path = rest.prefix { $0 != "?" }
+        let query = rest.dropFirst(path.count + 1)
+        let authority = path.prefix { $0 != "/" }
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        let kept = query.split(separator: "&").filter { parameters.contains(String($0.prefix { $0 != "=" })) }
+        return host + path.dropFirst(authority.count) + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
+    }
+
+    private static func text(of error: Failure) -> String {
+        switch error {
+        case .unreachable(let reason): "unreachable (\(reason))"
+        case .timedOut: "timed out"
+        case .broken(let reason): "broken (\(reason))"
+        case .invalidAnswer(let reason): "no valid answer (\(reason))"
+        case .tooLarge: "larger than it may be"
+        case .redirectRefused(let reason): "redirect refused (\(reason))"
+        case .untrusted(let reason): "untrusted (\(reason))"
+        case .unsendable(let reason): "refused (\(reason))"
+        case .limited(let seconds): "not sent, the host asked for a pause of \(seconds ?? 0) s"
+        case .offline: "offline"
+        case .cancelled: "not wanted any more"
+        default: "not sent (\(error.cause))"
+        }
     }
 }

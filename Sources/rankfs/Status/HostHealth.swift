@@ -11,13 +11,8 @@ import Synchronization
 ///
 /// Any thread may call; one mutex guards the table, and no closure is called while it is held.
 final class HostHealth: TransferObserver {
-    /// The reason why a host cannot be reached.
-    struct Trouble: Hashable, Sendable {
-        /// Unix seconds of the first failure.
-        var since: Int64
-        /// A sentence with cause and remedy.
-        var sentence: String
-    }
+    /// The reason why a host cannot be reached: Unix seconds of the first failure, and a sentence with cause and remedy.
+    typealias Trouble = (since: Int64, sentence: String)
 
     /// A change of a host's state.
     enum News: Hashable, Sendable {
@@ -52,7 +47,7 @@ final class HostHealth: TransferObserver {
 
     /// The present troubles, the oldest first.
     var troubles: [Trouble] {
-        table.withLock { Array($0.values) }.sorted { ($0.since, $0.sentence) < ($1.since, $1.sentence) }
+        table.withLock { Array($0.values) }.sorted { $0 < $1 }
     }
 
     func answered(_ request: HTTPRequest) {
@@ -75,55 +70,9 @@ final class HostHealth: TransferObserver {
         let now = now()
         let isNew = table.withLock { table in
             guard table[host] != nil || table.count < Self.mostHosts else { return false }
-            defer { table[host] = Trouble(since: table[host]?.since ?? now, sentence: sentence) }
+            defer { table[host] = (table[host]?.since ?? now, sentence) }
             return table[host] == nil
         }
         if isNew { tell(.trouble(sentence)) }
-    }
-}
-
-// MARK: - Transfer log
-
-extension Log {
-    /// The debug line of a request that has ended: `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`, or the error in place of the status.
-    static func line(of request: HTTPRequest, _ outcome: TransferOutcome) -> String {
-        var parts: [String] = []
-        if let status = outcome.status { parts.append("\(status)") }
-        if let failure = outcome.failure { parts.append(text(of: failure)) }
-        let milliseconds = Int64(outcome.duration / .milliseconds(1))
-        return "\(request.purpose.rawValue) \(request.method.rawValue) \(shown(request.url)): "
-            + "\(parts.joined(separator: ", ")), \(outcome.bytes) B in \(milliseconds) ms"
-    }
-
-    /// Query parameters that describe the request and are not secret.
-    private static let parameters: Set<String> = ["mode", "content", "date", "p", "offset", "limit"]
-
-    /// An address without its scheme, a user's name, and every part of the query that could be secret.
-    static func shown(_ url: String) -> String {
-        let whole = url.prefix { $0 != "#" }
-        let rest = whole.firstRange(of: "://").map { whole[$0.upperBound...] } ?? whole
-        let path = rest.prefix { $0 != "?" }
-        let query = rest.dropFirst(path.count + 1)
-        let authority = path.prefix { $0 != "/" }
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        let kept = query.split(separator: "&").filter { parameters.contains(String($0.prefix { $0 != "=" })) }
-        return host + path.dropFirst(authority.count) + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
-    }
-
-    private static func text(of error: Failure) -> String {
-        switch error {
-        case .unreachable(let reason): "unreachable (\(reason))"
-        case .timedOut: "timed out"
-        case .broken(let reason): "broken (\(reason))"
-        case .invalidAnswer(let reason): "no valid answer (\(reason))"
-        case .tooLarge: "larger than it may be"
-        case .redirectRefused(let reason): "redirect refused (\(reason))"
-        case .untrusted(let reason): "untrusted (\(reason))"
-        case .unsendable(let reason): "refused (\(reason))"
-        case .limited(let seconds): "not sent, the host asked for a pause of \(seconds ?? 0) s"
-        case .offline: "offline"
-        case .cancelled: "not wanted any more"
-        default: "not sent (\(error.cause))"
-        }
     }
 }

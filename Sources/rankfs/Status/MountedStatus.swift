@@ -32,7 +32,7 @@ enum MountedStatus {
             throw explanation(of: error, at: mountPoint)
         }
         let shown = LogText.escaped(mountPoint)
-        throw ProgramError(.unavailable, "\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
+        throw .unavailable("\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
     }
 
     /// The error that explains why a mount returns no status.
@@ -54,8 +54,7 @@ enum MountedStatus {
     /// - Throws: `.unavailable` if the text comes from another version.
     static func document(in text: [UInt8], of path: String) throws(ProgramError) -> StatusDocument {
         guard let document = StatusDocument(json: text) else {
-            throw ProgramError(
-                .unavailable,
+            throw .unavailable(
                 "\(LogText.escaped(path)) is served by another version of rankfs; mount it again, or try --json.")
         }
         return document

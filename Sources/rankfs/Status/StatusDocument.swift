@@ -21,9 +21,11 @@ struct StatusDocument: Hashable, Sendable {
     /// A document without figures.
     init() {}
 
-    /// Makes the document of a moment.
-    init(of moment: StatusMoment) {
+    /// Makes the present document of a mount for a reader: whole for the owner, otherwise the public part.
+    init(of mount: ServedMount, toOwner: Bool = true) {
+        let moment = StatusMoment(mount)
         for figure in StatusFigure.all { self[figure.path] = figure.value(moment) }
+        if !toOwner { self = publicPart }
     }
 
     /// The value of a figure; null if it is absent.
@@ -183,8 +185,8 @@ extension StatusDocument {
     /// The document as text for people.
     ///
     /// - Parameter now: The reader's time in Unix seconds, from which remaining cool-downs are computed.
-    /// - Returns: Lines.
-    func summary(at now: Int64) -> [String] {
+    /// - Returns: Lines, without the end of the last one.
+    func summary(at now: Int64) -> String {
         let directory = text("cache.directory")
         let entries = number("catalog.loaded_entries")
         var lines = [
@@ -214,7 +216,8 @@ extension StatusDocument {
                     : "  account    signed in as \(number("sign_in.user"))")
         }
         lines += obstacles(at: now)
-        return lines + messages("recent").map { "  \($0.level)    \(LogOutput.timestamp($0.time)) \($0.text)" }
+        lines += messages("recent").map { "  \($0.level)    \(Log.timestamp($0.time)) \($0.text)" }
+        return lines.joined(separator: "\n")
     }
 
     /// `12 to the service, 500 for sizes, 30 for pictures, 3 failed`; nil if there were none.
@@ -239,7 +242,7 @@ extension StatusDocument {
     }
 
     /// A figure with the noun of its things.
-    func counted(_ path: String, _ noun: String) -> String { Counted.text(number(path), noun) }
+    func counted(_ path: String, _ noun: String) -> String { number(path).counted(noun) }
 
     /// A figure in bytes.
     func size(_ path: String) -> String { SizeText.text(number(path)) }

@@ -1,3 +1,4 @@
+import CLinux
 import Catalog
 import Fuse
 import Glibc
@@ -6,10 +7,15 @@ import ImageCache
 import RankFS
 import Rankings
 import Sourcing
+import Synchronization
 import Tier
 
 /// A mount that is served, as its status describes it.
-struct ServedMount {
+///
+/// ## Concurrency
+///
+/// Any thread may call. The mutex guards the session and the file system, which are made later than this object.
+final class ServedMount: Sendable {
     let request: MountRequest
     let mountPoint: String
     let place: CachePlace
@@ -17,13 +23,30 @@ struct ServedMount {
     let thumbnails: ThumbnailSeeder?
     let log: Log
     let started = WallClock.now()
+    private let mounted = Mutex<(session: Session, fileSystem: RankFileSystem)?>(nil)
+
+    init(
+        request: MountRequest, mountPoint: String, place: CachePlace, parts: Parts, thumbnails: ThumbnailSeeder?,
+        log: Log
+    ) {
+        (self.request, self.mountPoint, self.place) = (request, mountPoint, place)
+        (self.parts, self.thumbnails, self.log) = (parts, thumbnails, log)
+    }
+
+    /// Sets the session and the file system once they exist.
+    func attach(_ session: Session, serving fileSystem: RankFileSystem) {
+        mounted.withLock { $0 = (session, fileSystem) }
+    }
+
+    /// The session and the file system; nil before the mount is made.
+    var served: (session: Session, fileSystem: RankFileSystem)? { mounted.withLock { $0 } }
 }
 
 /// The state of a mount at one moment, from which the figures are taken.
 struct StatusMoment {
     let mount: ServedMount
     let time = WallClock.now()
-    let monotonic = MonotonicClock.seconds()
+    let monotonic = Self.seconds()
     let waitingRequests: Int
     let kernel: RankFileSystem.Figures?
     let messages: (warnings: Int, errors: Int)
@@ -36,12 +59,12 @@ struct StatusMoment {
     let pauses: [String: HostPause]
     private let requests: [RequestPurpose: RequestCounts]
 
-    /// Takes the state of now; without a session and a file system before the mount is made.
-    init(_ mount: ServedMount, _ session: Session?, _ fileSystem: RankFileSystem?) {
-        let parts = mount.parts
+    /// Takes the state of now.
+    init(_ mount: ServedMount) {
+        let (parts, served) = (mount.parts, mount.served)
         self.mount = mount
-        waitingRequests = session?.waiting ?? 0
-        kernel = fileSystem?.figures
+        waitingRequests = served?.session.waiting ?? 0
+        kernel = served?.fileSystem.figures
         messages = mount.log.counts
         cache = parts.cache.status()
         catalog = parts.catalog.status()
@@ -51,6 +74,13 @@ struct StatusMoment {
         service = parts.queue.service
         pauses = parts.queue.pauses
         requests = Dictionary(parts.transport.requestCounts.map { ($0.purpose, $0.counts) }) { $1 }
+    }
+
+    /// Seconds of the clock that is never set, to the millisecond.
+    private static func seconds() -> Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000_000) / 1000
     }
 
     /// The hosts with a front that turns programs away, by name.
@@ -72,12 +102,11 @@ struct StatusFigure: Sendable {
     /// A metric with the labels that distinguish it from others of its family, which stand beside it.
     ///
     /// A family whose name ends with `_total` only goes up.
-    struct Metric: Sendable {
-        let name: String
-        let help: String
-        /// The sample of a value at a time in Unix seconds; null if there is none.
-        let measure: @Sendable (_ value: JSON, _ time: Int64) -> JSON
-    }
+    ///
+    /// `measure` returns the sample of a value at a time in Unix seconds; null if there is none.
+    typealias Metric = (
+        name: String, help: String, measure: @Sendable (_ value: JSON, _ time: Int64) -> JSON
+    )
 
     /// The names of the objects that hold the figure, and its own, separated by dots.
     let path: String
@@ -153,7 +182,7 @@ struct StatusFigure: Sendable {
         }
     ) -> Self {
         var figure = self
-        figure.metrics.append(Metric(name: name, help: help, measure: measure))
+        figure.metrics.append((name, help, measure))
         return figure
     }
 }
@@ -251,9 +280,10 @@ extension StatusFigure {
         .flag("network.metered") { $0.mount.parts.meter.isMetered },
         .list("network.troubles") { moment in
             let parts = moment.mount.parts
-            let hosts = parts.health.troubles.map { ($0.since, $0.sentence) }
             let fronts = moment.fronts.map { ($0.value.began, parts.frontSentence($0.key, $0.value)) }
-            return (hosts + fronts).map { .members([("message", .string($1)), ("since", .integer($0))]) }
+            return (parts.health.troubles + fronts).map {
+                .members([("message", .string($1)), ("since", .integer($0))])
+            }
         },
         .whole("sign_in.user") { $0.mount.parts.source.signIn.user?.rawValue }.optional.hidden,
         .text("sign_in.state") { state(of: $0.mount.parts.source.signIn) }

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import HTTP
 import System
@@ -54,8 +53,7 @@ struct SessionFiles: Hashable, Sendable {
     /// The own file, which commands change.
     func ownFile() throws(ProgramError) -> String {
         guard let own else {
-            throw ProgramError(
-                .configuration, "there is no home directory to keep the session in; set HOME or XDG_STATE_HOME.")
+            throw .configuration("there is no home directory to keep the session in; set HOME or XDG_STATE_HOME.")
         }
         return own
     }
@@ -67,8 +65,7 @@ struct SessionFiles: Hashable, Sendable {
             try Directory.make(directory)
             guard unsafe chmod(directory, 0o700) == 0 else { throw SystemError.last() }
         } catch {
-            throw ProgramError(
-                .cannotCreate,
+            throw .cannotCreate(
                 "the directory \(LogText.escaped(directory)) cannot be made private: \(error.text); change its owner.")
         }
     }

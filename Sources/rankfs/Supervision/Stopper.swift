@@ -9,15 +9,10 @@ import Synchronization
 ///
 /// Any thread may call. The mutex guards the session and whether a stop was requested; nothing is called while it is held.
 final class Stopper: Sendable {
-    private struct State {
-        var session: Session?
-        var isStopping = false
-    }
-
     /// The time from SIGTERM to unmounted: Semantics promises 5 s ("Nothing hangs"), and half a second is left for the exit.
     private static let patience: Duration = .milliseconds(4500)
 
-    private let state = Mutex(State())
+    private let state = Mutex<(session: Session?, isStopping: Bool)>((nil, false))
     private let mountPoint: String
     private let onStop: @Sendable () -> Void
 

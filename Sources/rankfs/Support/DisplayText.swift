@@ -95,12 +95,9 @@ enum DisplayText {
 
 // MARK: - Counted
 
-/// Numbers with their nouns.
-enum Counted {
+extension BinaryInteger {
     /// `1 picture`, `2 pictures`; for nouns that take an s.
-    static func text(_ count: some BinaryInteger, _ noun: String) -> String {
-        "\(count) \(noun)\(count == 1 ? "" : "s")"
-    }
+    func counted(_ noun: String) -> String { "\(self) \(noun)\(self == 1 ? "" : "s")" }
 }
 
 // MARK: - Saturating

@@ -41,4 +41,21 @@ struct ProgramError: Error, Hashable, Sendable {
         self.status = status
         self.message = message
     }
+
+    /// The command line is wrong.
+    static func usage(_ message: String) -> Self { Self(.usage, message) }
+    /// The configuration is wrong, or lacks something.
+    static func configuration(_ message: String) -> Self { Self(.configuration, message) }
+    /// A mount, a service or a program cannot be used now.
+    static func unavailable(_ message: String) -> Self { Self(.unavailable, message) }
+    /// A folder cannot be mounted on or unmounted.
+    static func mountFailure(_ message: String) -> Self { Self(.mountFailure, message) }
+    /// A file cannot be written.
+    static func cannotCreate(_ message: String) -> Self { Self(.cannotCreate, message) }
+    /// The system lacks something.
+    static func system(_ message: String) -> Self { Self(.system, message) }
+    /// The service refuses the session.
+    static func refused(_ message: String) -> Self { Self(.refused, message) }
+    /// A part of the request is not done; the reason is printed already if there is no message.
+    static func incomplete(_ message: String = "") -> Self { Self(.incomplete, message) }
 }

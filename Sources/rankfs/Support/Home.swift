@@ -19,7 +19,7 @@ struct Home: Sendable {
 
     /// The environment of this process.
     static func current() -> Home {
-        Home(variables: ProcessEnvironment.variables(), userID: geteuid(), passwdHome: ProcessEnvironment.passwdHome())
+        Home(variables: environment(), userID: geteuid(), passwdHome: passwdHome())
     }
 
     /// The default cache directory of a name below `rankfs`; nil if there is no home directory.
@@ -61,13 +61,14 @@ struct Home: Sendable {
     }
 }
 
-/// The environment that the process was started with.
-enum ProcessEnvironment {
+// MARK: - Environment of the process
+
+extension Home {
     /// Variables with this prefix are options.
     static let optionPrefix = "RANKFS_"
 
     /// All variables; of duplicates the first counts, as in getenv(3).
-    static func variables() -> [String: String] {
+    static func environment() -> [String: String] {
         var variables: [String: String] = [:]
         var next = unsafe environ
         while let entry = unsafe next.pointee {
@@ -82,7 +83,7 @@ enum ProcessEnvironment {
     }
 
     /// The home directory of the effective user's passwd entry.
-    static func passwdHome() -> String? {
+    private static func passwdHome() -> String? {
         // getpwuid(3) is not reentrant, but this runs before the program has other threads.
         guard let entry = unsafe getpwuid(geteuid()), let home = unsafe entry.pointee.pw_dir else { return nil }
         return unsafe String(validatingCString: home)
@@ -101,4 +102,12 @@ enum ProcessEnvironment {
         }
         return nil
     }
+}
+
+// MARK: - Wall clock
+
+/// The wall clock.
+enum WallClock {
+    /// Unix seconds.
+    @Sendable static func now() -> Int64 { Int64(time(nil)) }
 }

@@ -41,8 +41,7 @@ enum Output {
     /// Checks that all of the output is written, so that a script does not take a part for the whole.
     static func check() throws(ProgramError) {
         guard let reason = failure.withLock(\.self) else { return }
-        throw ProgramError(
-            .cannotCreate, "the output cannot be written: \(reason.text); make room, or write elsewhere.")
+        throw .cannotCreate("the output cannot be written: \(reason.text); make room, or write elsewhere.")
     }
 
     /// Writes errors to the standard error stream, one line each, with the program's name in front as is the custom.

@@ -44,20 +44,19 @@ enum Terminal {
 
 // MARK: - Hidden prompt
 
-/// Reads a line on the terminal without showing it.
-enum HiddenPrompt {
+extension Terminal {
     /// Signals before which the terminal is restored.
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]
     /// A terminal hands out lines of 4096 bytes at most (termios(3), canonical mode).
     private static let longestLine = 4096
 
-    /// Prompts for one line on the standard input, which must be a terminal.
+    /// Prompts for one line on the standard input, which must be a terminal, without showing it.
     ///
     /// A signal restores the terminal and then has its usual effect; after Ctrl-Z and `fg` the prompt is shown again. Blocks;
     /// for the main thread before there are others.
     ///
     /// - Returns: The line without its end; nil if the terminal was closed.
-    static func ask(_ question: String) throws(SystemError) -> [UInt8]? {
+    static func prompt(_ question: String) throws(SystemError) -> [UInt8]? {
         var terminal = termios()
         guard unsafe tcgetattr(0, &terminal) == 0 else { throw .last() }
         var watched = sigset_t()
@@ -70,24 +69,16 @@ enum HiddenPrompt {
             guard descriptor >= 0 else { throw .last() }
             hide(terminal)
             Files.write(Array(question.utf8), to: 2)
-            let outcome = read(signals: descriptor)
+            let outcome = Result { () throws(SystemError) in try read(signals: descriptor) }
             unsafe tcsetattr(0, TCSAFLUSH, &terminal)
             close(descriptor)
-            if case .signal = outcome { Files.write([10], to: 2) }
+            let signal = try? outcome.get().signal
+            if signal != nil { Files.write([10], to: 2) }
             unsafe sigprocmask(SIG_SETMASK, &before, nil)
-            switch outcome {
-            case .line(let line): return line
-            case .failed(let failure): throw failure
+            guard let signal else { return try outcome.get().line }
             // Ends or stops this process, unless the signal is ignored.
-            case .signal(let number): raise(number)
-            }
+            raise(signal)
         }
-    }
-
-    private enum Outcome {
-        case line([UInt8]?)
-        case signal(Int32)
-        case failed(SystemError)
     }
 
     /// Turns echo off; line editing stays, and the line end is still shown, so that later text begins on a new line.
@@ -98,7 +89,8 @@ enum HiddenPrompt {
         unsafe tcsetattr(0, TCSAFLUSH, &silent)
     }
 
-    private static func read(signals descriptor: Int32) -> Outcome {
+    /// Waits for a line, nil if the terminal was closed, or for a signal.
+    private static func read(signals descriptor: Int32) throws(SystemError) -> (line: [UInt8]?, signal: Int32?) {
         var line = [UInt8](repeating: 0, count: longestLine)
         while true {
             var waiting = [
@@ -107,20 +99,20 @@ enum HiddenPrompt {
             ]
             guard unsafe poll(&waiting, nfds_t(waiting.count), -1) > 0 else {
                 if errno == EINTR { continue }
-                return .failed(.last())
+                throw .last()
             }
             if waiting[0].revents != 0 {
                 var information = signalfd_siginfo()
                 let size = MemoryLayout<signalfd_siginfo>.size
                 guard unsafe Glibc.read(descriptor, &information, size) == size else { continue }
-                return .signal(Int32(information.ssi_signo))
+                return (nil, Int32(information.ssi_signo))
             }
             let count = unsafe Glibc.read(0, &line, line.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                return .failed(.last())
+                throw .last()
             }
-            return .line(count == 0 ? nil : Array(line[..<count].prefix { $0 != 10 && $0 != 13 }))
+            return (count == 0 ? nil : Array(line[..<count].prefix { $0 != 10 && $0 != 13 }), nil)
         }
     }
 }
@@ -139,22 +131,47 @@ enum TerminalColour: Int, Sendable {
     func paint(_ text: some StringProtocol) -> String { "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" }
 }
 
-// MARK: - Progress bar
+// MARK: - Progress
 
-/// A bar between brackets, drawn with characters that every terminal has.
-enum ProgressBar {
-    /// The bar; its colour is its meaning, as in the pictures' own browser: blue is being read, green is being preloaded.
+extension Terminal {
+    /// A bar between brackets, drawn with characters that every terminal has; its colour is its meaning, as in the pictures' own browser: blue is being read, green is being preloaded.
     ///
     /// - Parameters:
     ///   - fraction: The finished part, 0 to 1; nil if unknown, which is drawn as a bar of waves.
     ///   - columns: Columns of the whole bar, brackets included; at least 3.
     ///   - colour: The colour of the finished part; nil for none.
     /// - Returns: Text of that many columns.
-    static func text(_ fraction: Double?, columns: Int, colour: TerminalColour?) -> String {
+    static func bar(_ fraction: Double?, columns: Int, colour: TerminalColour?) -> String {
         let room = max(1, columns - 2)
         let filled = fraction.map { Int(min(1, max(0, $0)) * Double(room)) } ?? room
         let done = String(repeating: fraction == nil ? "~" : "#", count: filled)
         let rest = String(repeating: "-", count: room - filled)
         return "[\(colour?.paint(done) ?? done)\(rest)]"
+    }
+
+    /// The sequence that ends the progress beside the text.
+    static let noProgress = "\u{1B}]9;4;0\u{1B}\\"
+
+    /// The progress that a terminal shows beside its text.
+    ///
+    /// It is the sequence OSC 9;4, introduced by ConEmu (https://conemu.github.io/en/AnsiEscapeCodes.html#ConEmu_specific_OSC).
+    ///
+    /// - Parameters:
+    ///   - part: The finished part, 0 to 1; nil for work of unknown length.
+    ///   - isPaused: Whether the work waits, which terminals draw yellow.
+    /// - Returns: The escape sequence.
+    static func progress(_ part: Double?, isPaused: Bool = false) -> String {
+        guard let part else { return "\u{1B}]9;4;3\u{1B}\\" }
+        return "\u{1B}]9;4;\(isPaused ? 4 : 1);\(Int(min(1, max(0, part)) * 100))\u{1B}\\"
+    }
+
+    /// Whether the terminal draws progress: others take OSC 9 for a message to pop up.
+    ///
+    /// Windows Terminal, ConEmu, WezTerm, Ghostty and the terminals based on VTE are recognised by these variables.
+    static func showsProgress(_ variables: [String: String]) -> Bool {
+        let program = variables["TERM_PROGRAM", default: ""]
+        return variables["TERM", default: "dumb"] != "dumb"
+            && (variables["WT_SESSION"] != nil || variables["VTE_VERSION"] != nil || variables["ConEmuANSI"] == "ON"
+                || program == "WezTerm" || program == "ghostty")
     }
 }

@@ -13,6 +13,10 @@ struct WatchFrame {
     var others = 0
     /// Formats a moment for people.
     var clock: (Int64) -> String
+    /// Columns of the terminal.
+    var width = 0
+    /// Whether lines may contain escape sequences.
+    var colours = false
 
     /// The smallest width, in columns, with room for bars.
     private static let widthForBars = 50
@@ -37,37 +41,42 @@ struct WatchFrame {
     ///   - colours: Whether lines may contain escape sequences.
     /// - Returns: At most `height` lines without their ends.
     func lines(width: Int, height: Int, colours: Bool) -> [String] {
-        let pen = Pen(room: max(0, width - 1), hasBars: width >= Self.widthForBars, colours: colours)
-        let bars = reads(pen) + preloads(pen)
+        var frame = self
+        (frame.width, frame.colours) = (width, colours)
+        return frame.lines(height: height)
+    }
+
+    private func lines(height: Int) -> [String] {
+        let bars = reads() + preloads()
         let room = max(0, height - bars.count)
         // Figures that are too long for their lines continue on further lines, unless messages need these.
-        let (short, long) = (title(pen) + figures(pen, most: 1), title(pen) + figures(pen, most: Self.mostLines))
-        let figures = long.count + messages(pen, room: .max).count <= room ? long : short
-        let messages = messages(pen, room: room - figures.count)
+        let (short, long) = (title() + figures(most: 1), title() + figures(most: Self.mostLines))
+        let figures = long.count + messages(room: .max).count <= room ? long : short
+        let messages = messages(room: room - figures.count)
         return Array((figures.prefix(room) + messages + bars).prefix(max(0, height)))
     }
 
     // MARK: Figures
 
     /// The title with the mount point, which has a line of its own if both do not fit on one.
-    private func title(_ pen: Pen) -> [String] {
+    private func title() -> [String] {
         let more = others > 0 ? ", \(others) more mount\(others == 1 ? "" : "s")" : ""
         let name = LogText.escaped(document.text("mount_point"))
         let rest =
             "\(document.text("source")), rankfs \(document.text("version")), "
             + "up \(DisplayText.duration(document.number("uptime")))\(more)"
         let whole = "\(name)  \(rest)"
-        if DisplayText.width(of: whole) <= pen.room { return [whole] }
-        return [DisplayText.ending(of: name, to: pen.room), DisplayText.cut(rest, to: pen.room)]
+        if DisplayText.width(of: whole) <= room { return [whole] }
+        return [DisplayText.ending(of: name, to: room), DisplayText.cut(rest, to: room)]
     }
 
     /// The figures, each in at most `most` lines; obstacles are always shown whole.
-    private func figures(_ pen: Pen, most: Int) -> [String] {
+    private func figures(most: Int) -> [String] {
         let budget = document.real("cache.budget")
         let fill = budget > 0 ? document.real("cache.stored_bytes") / budget : 0
         let speed = rate.flatMap { $0 > 0 ? ", \(SizeText.text($0))/s" : nil } ?? ""
         var lines = [
-            pen.line(
+            line(
                 "cache", bar: (fill, nil),
                 "\(document.size("cache.stored_bytes")) of \(document.size("cache.budget")), "
                     + document.counted("cache.stored_pictures", "picture"))
@@ -76,13 +85,13 @@ struct WatchFrame {
             "\(document.size("cache.received_bytes"))\(speed); "
             + "\(document.counted("network.active_transfers", "transfer")), \(document.number("network.queued_transfers")) "
             + "queued; requests waiting: \(document.number("waiting_requests"))"
-        lines += pen.paragraph("received", received, most: most)
-        lines += pen.paragraph("requests", document.requests ?? "none so far", most: most)
+        lines += paragraph("received", received, most: most)
+        lines += paragraph("requests", document.requests ?? "none so far", most: most)
         let service =
             document.counted("network.tokens", "request") + " may go at once"
             + (document.has("network.rate") ? ", then \(Self.pace(document.real("network.rate")))" : "")
-        lines += pen.paragraph("service", service, most: most)
-        lines += waits.flatMap { pen.paragraph("waiting", $0, .yellow, most: Self.mostLines) }
+        lines += paragraph("service", service, most: most)
+        lines += waits.flatMap { paragraph("waiting", $0, .yellow, most: Self.mostLines) }
         return lines
     }
 
@@ -107,10 +116,10 @@ struct WatchFrame {
     }
 
     /// The newest messages that fit into the room, each whole or not at all.
-    private func messages(_ pen: Pen, room: Int) -> [String] {
+    private func messages(room: Int) -> [String] {
         var lines: [String] = []
         for event in document.messages("recent").suffix(Self.mostMessages).reversed() {
-            let message = pen.paragraph(
+            let message = paragraph(
                 event.level, "\(clock(event.time)) \(event.text)",
                 event.level == "error" ? .red : .yellow, most: Self.mostLines)
             guard lines.count + message.count <= room else { break }
@@ -121,28 +130,28 @@ struct WatchFrame {
 
     // MARK: Bars
 
-    private func reads(_ pen: Pen) -> [String] {
+    private func reads() -> [String] {
         let reads = document.downloads.filter(\.isRead)
-        guard !reads.isEmpty else { return [pen.line("reading", bar: (0, .blue), "nothing is waited for")] }
-        return bars("reading", reads, .blue, most: Self.mostReads, pen)
+        guard !reads.isEmpty else { return [line("reading", bar: (0, .blue), "nothing is waited for")] }
+        return bars("reading", reads, .blue, most: Self.mostReads)
     }
 
-    private func preloads(_ pen: Pen) -> [String] {
+    private func preloads() -> [String] {
         let preloads = document.downloads.filter { !$0.isRead }
         let waiting = document.number("cache.queued_preloads")
         guard !preloads.isEmpty else {
-            return [pen.line("preload", bar: (0, .green), waiting > 0 ? "\(waiting) wait" : "nothing is on its way")]
+            return [line("preload", bar: (0, .green), waiting > 0 ? "\(waiting) wait" : "nothing is on its way")]
         }
-        var lines = bars("preload", preloads, .green, most: Self.mostPreloads, pen)
+        var lines = bars("preload", preloads, .green, most: Self.mostPreloads)
         if waiting > 0 {
             let next = document.firstQueued.map { ", next \(Self.name($0))" } ?? ""
-            lines.append(pen.line("queue", "\(waiting) wait\(next)"))
+            lines.append(line("queue", "\(waiting) wait\(next)"))
         }
         return lines
     }
 
     private func bars(
-        _ label: String, _ downloads: [StatusDocument.Download], _ colour: TerminalColour, most: Int, _ pen: Pen
+        _ label: String, _ downloads: [StatusDocument.Download], _ colour: TerminalColour, most: Int
     ) -> [String] {
         var lines = downloads.prefix(most).map { download in
             let fraction = Self.fraction(of: download)
@@ -152,10 +161,10 @@ struct WatchFrame {
             let part = String(repeating: " ", count: max(0, 3 - percent.count)) + percent
             let size = SizeText.text(download.received) + total
             // Keeps names at their place, where there is room for that.
-            let space = String(repeating: " ", count: pen.isWide ? max(0, Self.sizeWidth - size.count) : 0)
-            return pen.line(label, bar: (fraction, colour), "\(part) %  \(size)\(space)  \(name)")
+            let space = String(repeating: " ", count: isWide ? max(0, Self.sizeWidth - size.count) : 0)
+            return line(label, bar: (fraction, colour), "\(part) %  \(size)\(space)  \(name)")
         }
-        if downloads.count > most { lines.append(pen.line("", "and \(downloads.count - most) more")) }
+        if downloads.count > most { lines.append(line("", "and \(downloads.count - most) more")) }
         return lines
     }
 
@@ -172,44 +181,39 @@ struct WatchFrame {
 
     // MARK: Lines
 
-    /// Writes lines of one width.
-    private struct Pen {
-        let room: Int
-        let hasBars: Bool
-        let colours: Bool
+    private var room: Int { max(0, width - 1) }
 
-        /// Whether there is room for figures in columns, and for names after them.
-        var isWide: Bool { room >= WatchFrame.roomForWideBars }
+    /// Whether there is room for figures in columns, and for names after them.
+    private var isWide: Bool { room >= Self.roomForWideBars }
 
-        /// Columns of a bar, more where there is room.
-        private var barWidth: Int { room >= 100 ? 32 : isWide ? 22 : 12 }
+    /// Columns of a bar, more where there is room.
+    private var barWidth: Int { room >= 100 ? 32 : isWide ? 22 : 12 }
 
-        /// A label and a text, the label in colour.
-        func line(_ label: String, _ text: String, _ colour: TerminalColour? = nil) -> String {
-            let line = DisplayText.cut(padded(label) + text, to: room)
-            guard let colour, colours, line.hasPrefix(label) else { return line }
-            return colour.paint(label) + line.dropFirst(label.count)
+    /// A label and a text, the label in colour.
+    private func line(_ label: String, _ text: String, _ colour: TerminalColour? = nil) -> String {
+        let line = DisplayText.cut(padded(label) + text, to: room)
+        guard let colour, colours, line.hasPrefix(label) else { return line }
+        return colour.paint(label) + line.dropFirst(label.count)
+    }
+
+    /// A label and a text of several lines, the label in colour.
+    private func paragraph(_ label: String, _ text: String, _ colour: TerminalColour? = nil, most: Int) -> [String] {
+        let columns = max(2, room - Self.labelWidth)
+        return DisplayText.wrapped(text, to: columns, most: most).enumerated().map { index, text in
+            index == 0 ? line(label, text, colour) : line("", text)
         }
+    }
 
-        /// A label and a text of several lines, the label in colour.
-        func paragraph(_ label: String, _ text: String, _ colour: TerminalColour? = nil, most: Int) -> [String] {
-            let columns = max(2, room - WatchFrame.labelWidth)
-            return DisplayText.wrapped(text, to: columns, most: most).enumerated().map { index, text in
-                index == 0 ? line(label, text, colour) : line("", text)
-            }
-        }
+    /// A label, a bar where there is room, and a text.
+    private func line(_ label: String, bar: (fraction: Double?, colour: TerminalColour?), _ text: String) -> String {
+        guard width >= Self.widthForBars else { return line(label, text) }
+        let drawn = Terminal.bar(bar.fraction, columns: barWidth, colour: colours ? bar.colour : nil)
+        return padded(label) + drawn + " "
+            + DisplayText.cut(text, to: room - Self.labelWidth - barWidth - 1)
+    }
 
-        /// A label, a bar where there is room, and a text.
-        func line(_ label: String, bar: (fraction: Double?, colour: TerminalColour?), _ text: String) -> String {
-            guard hasBars else { return line(label, text) }
-            let drawn = ProgressBar.text(bar.fraction, columns: barWidth, colour: colours ? bar.colour : nil)
-            return padded(label) + drawn + " "
-                + DisplayText.cut(text, to: room - WatchFrame.labelWidth - barWidth - 1)
-        }
-
-        private func padded(_ label: String) -> String {
-            label + String(repeating: " ", count: max(1, WatchFrame.labelWidth - label.count))
-        }
+    private func padded(_ label: String) -> String {
+        label + String(repeating: " ", count: max(1, Self.labelWidth - label.count))
     }
 }
 

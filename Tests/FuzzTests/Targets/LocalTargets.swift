@@ -21,7 +21,7 @@ extension FuzzTarget {
                 try holdSettings(file: nil, options.assignments)
             }
             let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-            _ = try? CommandTable.parse(words)
+            _ = try? Command.parse(words)
             _ = try? HelperArguments.parse(words)
             _ = HelperArguments.isGiven(words)
         },
@@ -81,9 +81,9 @@ extension FuzzTarget {
         },
         FuzzTarget(name: "status", longest: 8192, seeds: []) { bytes in
             guard let document = StatusDocument(json: bytes) else { return }
-            _ = StatusCommand.summary(of: document, now: document.number("time"))
+            _ = document.summary(at: document.number("time"))
             _ = document.line(rate: 7, clock: { "\($0)" })
-            _ = TerminalProgress(document, now: document.number("time")).sequence
+            _ = document.progressSequence(at: document.number("time"))
             var rates = RateMeter()
             rates.look(0, at: 0)
             rates.look(document)

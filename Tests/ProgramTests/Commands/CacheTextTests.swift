@@ -11,7 +11,7 @@ import Testing
         let found = CacheInspection(
             pictures: 491, bytes: 172 << 20, partialPictures: 2, partialBytes: 300 << 10, missingMarks: [])
         #expect(
-            CacheMaintenance.text(of: found, thumbnails: tally, directory: "/c", budget: 2 << 30) == """
+            Command.text(of: found, thumbnails: tally, directory: "/c", budget: 2 << 30) == """
                 directory  /c
                 pictures   491 stored, 172M of the 2G that cache_size allows
                 partial    2 unfinished, 300K of them received
@@ -21,7 +21,7 @@ import Testing
         let marked = CacheInspection(
             pictures: 0, bytes: 0, partialPictures: 0, partialBytes: 0, missingMarks: ["nodump: a\nb"])
         #expect(
-            CacheMaintenance.text(of: marked, thumbnails: .init(), directory: "/c", budget: 0)
+            Command.text(of: marked, thumbnails: .init(), directory: "/c", budget: 0)
                 .hasSuffix("\nbackups    missing marks: nodump: a\\u{a}b"))
     }
 }

@@ -112,7 +112,7 @@ import Testing
             source: .standard, home: home, settings: settings,
             place: try CachePlace(settings, source: .standard, home: home), warnings: [],
             mistake: "rankfs.conf:1: it is wrong.", wantsOthers: false)
-        let found = DoctorCommand.remote(context)
+        let found = Command.remote(context)
         #expect(found.count == 1)
         expect(found.first, .note, "no host is asked", "configuration")
     }
@@ -189,22 +189,28 @@ import Testing
 
     @Test func reasonsAreClausesThatDoNotRepeatTheHost() {
         #expect(
-            Finding.HostLook.clause("a.example: the answer is not HTTP.", of: "a.example") == "the answer is not HTTP")
-        #expect(Finding.HostLook.clause("b: is the network up?", of: "a.example") == "b: is the network up?")
+            Finding.clause("a.example: the answer is not HTTP.", of: "a.example") == "the answer is not HTTP")
+        #expect(Finding.clause("b: is the network up?", of: "a.example") == "b: is the network up?")
         let text = Finding.network(
-            api: ("a.example:81", .nonsense("the answer is not HTTP")),
-            image: asked(.answered(status: 404, ahead: nil))
+            api: asked(.failure(.invalidAnswer("a.example: the answer is not HTTP.")), "a.example:81"),
+            image: asked(.success((404, nil)))
         ).first?.text
         #expect(text?.hasPrefix("a.example:81 does not answer as it should (the answer is not HTTP): does") == true)
     }
 
-    private func asked(_ look: Finding.HostLook, _ host: String = "a.example") -> Finding.Asked {
-        (host, look)
+    private typealias Answer = Result<(status: Int, ahead: Int64?), Failure>
+
+    private func asked(_ answer: Answer, _ host: String = "a.example") -> Finding.Asked {
+        if case .failure(.unreachable("")) = answer { return (host, answer, true) }
+        return (host, answer, false)
     }
 
-    private static let silences: [Finding.HostLook] = [.unresolved, .unreachable("no route."), .timedOut]
-    private static let sounds: [Finding.HostLook] = [
-        .untrusted("expired."), .nonsense("no HTTP."), .answered(status: 200, ahead: nil),
+    /// A name that is unknown, a host that cannot be reached, and no answer in time.
+    private static let silences: [Answer] = [
+        .failure(.unreachable("")), .failure(.unreachable("no route.")), .failure(.timedOut),
+    ]
+    private static let sounds: [Answer] = [
+        .failure(.untrusted("expired.")), .failure(.invalidAnswer("no HTTP.")), .success((200, nil)),
     ]
 
     @Test func withoutANetworkThereIsOneFinding() {
@@ -220,10 +226,12 @@ import Testing
             }
         }
         #expect(
-            Finding.network(api: asked(.timedOut), image: asked(.timedOut), proxy: "p:1").first?.text
+            Finding.network(api: asked(.failure(.timedOut)), image: asked(.failure(.timedOut)), proxy: "p:1").first?
+                .text
                 .contains("cannot be reached through the proxy p:1: ") == true)
         #expect(
-            Finding.network(api: asked(.timedOut), image: asked(.timedOut)).first?.text.contains("neither") == false)
+            Finding.network(api: asked(.failure(.timedOut)), image: asked(.failure(.timedOut))).first?.text.contains(
+                "neither") == false)
     }
 
     @Test(arguments: [
@@ -231,15 +239,14 @@ import Testing
         (407, .wrong, .wrong), (429, .wrong, .wrong), (500, .wrong, .wrong), (503, .wrong, .wrong),
     ])
     func statuses(_ status: Int, _ api: Finding.Verdict, _ image: Finding.Verdict) {
-        let look = Finding.HostLook.answered(status: status, ahead: nil)
-        let found = Finding.network(api: asked(look), image: asked(look))
+        let found = Finding.network(api: asked(.success((status, nil))), image: asked(.success((status, nil))))
         #expect(found.map(\.verdict) == [api, image])
         for finding in found where finding.verdict == .wrong { #expect(finding.text.contains("status \(status)")) }
     }
 
     @Test func oneHostAloneIsToldOf() {
-        let fine = asked(.answered(status: 200, ahead: nil))
-        for look in Self.silences + [.untrusted("expired."), .nonsense("no HTTP.")] {
+        let fine = asked(.success((200, nil)))
+        for look in Self.silences + Self.sounds.prefix(2) {
             expect(Finding.network(api: asked(look), image: fine).first, .wrong, "a.example")
             expect(Finding.network(api: fine, image: asked(look)).last, .wrong, "a.example")
         }
@@ -248,7 +255,7 @@ import Testing
     @Test(arguments: [(0, true), (300, true), (-300, true), (301, false), (-301, false), (86_400 * 400, false)])
     func clocks(_ ahead: Int64, _ isRight: Bool) {
         let found = Finding.network(
-            api: asked(.untrusted("x.")), image: asked(.answered(status: 404, ahead: ahead)))
+            api: asked(.failure(.untrusted("x."))), image: asked(.success((404, ahead))))
         #expect(found.count == 3)
         expect(found.last, isRight ? .ok : .wrong, isRight ? "agrees" : ahead > 0 ? "fast" : "slow")
     }
@@ -328,26 +335,24 @@ import Testing
     @Test func texts() throws {
         let findings = [Finding.ok("a", "Fine."), .wrong("long subject", "Bad: mend it.")]
         #expect(
-            DoctorCommand.text(findings, fixed: ["Done."], isColoured: false).split(separator: "\n") == [
+            Command.text(findings, fixed: ["Done."], isColoured: false).split(separator: "\n") == [
                 "fixed  Done.", "ok     a             Fine.", "wrong  long subject  Bad: mend it.",
             ])
-        #expect(DoctorCommand.text(findings, fixed: [], isColoured: true).contains("\u{1B}[31mwrong\u{1B}[0m  long"))
-        let json = DoctorCommand.json(findings, fixed: [])
+        #expect(Command.text(findings, fixed: [], isColoured: true).contains("\u{1B}[31mwrong\u{1B}[0m  long"))
+        let json = Command.json(findings, fixed: [])
         #expect(json.contains("\"verdict\" : \"wrong\"") && json.hasSuffix("}\n"))
     }
 
     @Test func commandLines() throws {
-        #expect(try parsed(["doctor"]) == DoctorCommand())
-        #expect(
-            try parsed(["doctor", "demo", "--fix", "--json"])
-                == DoctorCommand(mount: MountRequest(source: .demo), fixes: true, json: true))
-        let command: DoctorCommand = try #require(
-            try parsed(["doctor", "-o", "cache_dir=/c,allow_other,setuid=alice"]))
-        #expect(command.mount.options.passedOn == ["allow_other"])
+        #expect(try parsed(["doctor"]) == Parsed("doctor"))
+        let fixing = try parsed(["doctor", "demo", "--fix", "--json"]).arguments
+        #expect(fixing.request.source == .demo && fixing.flags == ["--fix", "--json"])
+        let command = try parsed(["doctor", "-o", "cache_dir=/c,allow_other,setuid=alice"]).arguments
+        #expect(command.request.options.passedOn == ["allow_other"])
         for words in [
             ["doctor", "a"], ["doctor", "pixiv", "demo"], ["doctor", "--fixx"], ["doctor", "--fix", "--service"],
         ] {
-            #expect(throws: ProgramError.self) { try CommandTable.parse(words) }
+            #expect(throws: ProgramError.self) { try Command.parse(words) }
         }
     }
 }

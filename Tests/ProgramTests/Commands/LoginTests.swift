@@ -13,22 +13,22 @@ private let cookie = "123_" + secret
     private let home = Home(variables: ["HOME": "/home/me"], userID: 1000, passwdHome: nil)
 
     @Test func lines() throws {
-        #expect(try parsed(["login"]) == LoginCommand())
-        #expect(try parsed(["login", "-"]) == LoginCommand(file: "-"))
-        #expect(try parsed(["login", "cookies.txt"]) == LoginCommand(file: "cookies.txt"))
-        #expect(try parsed(["logout"]) == LogoutCommand())
-        let own: LoginCommand = try #require(try parsed(["login", "c.txt", "-o", "api_url=http://a:1"]))
-        #expect(own.file == "c.txt" && own.request.options.assignments.map(\.name) == ["api_url"])
-        let other: LoginCommand = try #require(try parsed(["login", "konachan", "c.txt"]))
-        #expect(other.file == "c.txt" && other.request.source.rawValue == "konachan")
-        #expect(try parsed(["logout", "konachan"]) == LogoutCommand(request: other.request))
+        #expect(try parsed(["login"]) == Parsed("login"))
+        #expect(try parsed(["login", "-"]) == Parsed("login", ["-"]))
+        #expect(try parsed(["login", "cookies.txt"]) == Parsed("login", ["cookies.txt"]))
+        #expect(try parsed(["logout"]) == Parsed("logout"))
+        let own = try parsed(["login", "c.txt", "-o", "api_url=http://a:1"]).arguments
+        #expect(own.positions == ["c.txt"] && own.request.options.assignments.map(\.name) == ["api_url"])
+        let other = try parsed(["login", "konachan", "c.txt"]).arguments
+        #expect(other.positions == ["c.txt"] && other.request.source.rawValue == "konachan")
+        #expect(try parsed(["logout", "konachan"]) == Parsed("logout", request: other.request))
         for words in [
             ["login", "a", "b"], ["login", ""], ["logout", "a"], ["login", "-o", "nonsense=1"], ["logout", "-x"],
         ] {
-            #expect(throws: ProgramError.self) { try CommandTable.parse(words) }
+            #expect(throws: ProgramError.self) { try Command.parse(words) }
         }
-        #expect(try help("login")?.text.contains("cookies.txt") == true)
-        #expect(try help(nil)?.text.contains("rankfs login") == true)
+        #expect(help("login")?.contains("cookies.txt") == true)
+        #expect(help(nil)?.contains("rankfs login") == true)
     }
 
     /// Whoever writes the cookie on the command line hears so, and does not read it again.
@@ -44,7 +44,7 @@ private let cookie = "123_" + secret
     ])
     func neverOnTheCommandLine(_ words: [String]) {
         do {
-            _ = try CommandTable.parse(words)
+            _ = try Command.parse(words)
             Issue.record("parsed")
         } catch {
             #expect(error.status == .usage)
@@ -133,9 +133,10 @@ private let cookie = "123_" + secret
     /// Each host has its own remedy: a browser's cookies, or another name.
     @Test func whatHelpsAgainstACheckIsSaidForEachHost() throws {
         func sentence(_ source: String, _ host: String, page: String) throws -> String {
-            try SourceName(argument: source).frontSentence(
-                host, HostPause(end: 1800, front: FrontStop(refusal: .challenge, step: 0, mark: "")),
-                page: page, now: 0)
+            var settings = Settings()
+            settings.apiURL = try OriginURL(page)
+            return try SourceName(argument: source).frontSentence(
+                host, HostPause(end: 1800, front: FrontStop(refusal: .challenge, step: 0, mark: "")), settings, now: 0)
         }
         let pixiv = try sentence("pixiv", "www.pixiv.net", page: "https://www.pixiv.net")
         #expect(pixiv.contains("`rankfs login cookies.txt` (") && pixiv.hasSuffix("try another network"))

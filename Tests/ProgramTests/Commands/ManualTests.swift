@@ -25,12 +25,12 @@ import Testing
     @Test func everyCommandHasItsEntry() throws {
         let parts = try Self.page("rankfs.1").components(separatedBy: ".Sh DESCRIPTION")
         try #require(parts.count == 2)
-        for command in CommandTable.listed.map(\.name) {
+        for command in Command.listed.map(\.name) {
             #expect(parts[0].contains("\n.Cm \(command)"), "synopsis of \(command)")
             #expect(parts[1].contains("\n.It Cm \(command)"), "entry of \(command)")
         }
         let synopses = parts[0].components(separatedBy: "\n.Nm\n.Cm ").dropFirst()
-        for synopsis in CommandTable.listed.map(\.synopsis) {
+        for synopsis in Command.listed.map(\.synopsis) {
             let written = try #require(
                 synopses.first { $0.prefix { $0 != "\n" } == synopsis.command }, "synopsis of \(synopsis.command)")
             let flags = synopsis.flags.map(\.name).filter { $0.hasPrefix("--") } + (synopsis.takesOptions ? ["o"] : [])

@@ -11,14 +11,14 @@ import Testing
         for path in ["cache.stored_pictures", "network.active_transfers", "waiting_requests"] {
             document[path] = .integer(1)
         }
-        let text = StatusCommand.summary(of: document, now: 0)
+        let text = document.summary(at: 0)
         for part in ["  1 picture,", " 1 request waiting,", " 1 transfer,"] {
             #expect(text.contains(part), "\(text)")
         }
         let frame = WatchFrame(document: document, now: 0, clock: { _ in "" }).lines(
             width: 100, height: 40, colours: false)
         #expect(frame.contains { $0.hasSuffix(", 1 picture") } && frame.contains { $0.contains("; 1 transfer,") })
-        #expect(Counted.text(0, "file") == "0 files" && Counted.text(2, "file") == "2 files")
+        #expect(0.counted("file") == "0 files" && 2.counted("file") == "2 files")
     }
 
     @Test func survivesTheWayThroughTheMount() throws {
@@ -55,7 +55,7 @@ import Testing
 
     @Test func theSummaryIsForPeople() {
         #expect(
-            StatusCommand.summary(of: document, now: 4000) == """
+            document.summary(at: 4000) == """
                 /m/ü\\u{a}: pixiv, rankfs 1.2.3, process 42, up 1 h 2 min
                   stored     7 pictures, 5M of 2G, in /c
                   received   1M; 2 preloaded, 0 evicted
@@ -71,17 +71,17 @@ import Testing
                   waiting    the image host asked to be left alone for another 1 min
                   warning    1970-01-01T00:00:00Z no "route"
                 """)
-        #expect(!StatusCommand.summary(of: document, now: 5000).contains("left alone"))
+        #expect(!document.summary(at: 5000).contains("left alone"))
     }
 
     @Test func aSessionThatHasRunOutIsToldWithItsRemedy() {
         var document = document
         document["sign_in.state"] = .string("expired")
         #expect(
-            StatusCommand.summary(of: document, now: 4000).contains(
+            document.summary(at: 4000).contains(
                 "  account    the session of 123 has expired: sign in again with `rankfs login`\n"))
         document["sign_in.user"] = .null
-        #expect(!StatusCommand.summary(of: document, now: 4000).contains("account"))
+        #expect(!document.summary(at: 4000).contains("account"))
         let user = UserID(rawValue: 5)
         #expect(
             [SignIn.signedOut, .signedIn(user), .expired(user)].map(StatusFigure.state)
@@ -91,22 +91,22 @@ import Testing
     @Test func aMountOfAnotherVersionIsToldAndJSONIsWhatItIs() throws {
         let other = { (_: String) throws(ProgramError) -> [UInt8] in Array(#"{"version": "0.0.1"}"#.utf8) }
         let error = #expect(throws: ProgramError.self) {
-            try StatusCommand.text(of: "/m\n", json: false, now: 0, read: other)
+            try Command.text(of: "/m\n", json: false, now: 0, read: other)
         }
         #expect(error?.status == .unavailable)
         #expect(
             error?.message == "/m\\u{a} is served by another version of rankfs; mount it again, or try --json.")
-        #expect(try StatusCommand.text(of: "/m", json: true, now: 0, read: other) == #"{"version": "0.0.1"}"#)
+        #expect(try Command.text(of: "/m", json: true, now: 0, read: other) == #"{"version": "0.0.1"}"#)
         let bytes = document.json
         #expect(
-            try StatusCommand.text(of: "/m", json: false, now: 9) { (_) throws(ProgramError) in bytes }
-                == StatusCommand.summary(of: document, now: 9) + "\n")
+            try Command.text(of: "/m", json: false, now: 9) { (_) throws(ProgramError) in bytes }
+                == document.summary(at: 9) + "\n")
     }
 
     @Test func aDiskThatTakesNothingIsTold() {
         var document = document
         document["cache.is_storing"] = .bool(false)
-        #expect(StatusCommand.summary(of: document, now: 9).contains("\n  storing    not for now: "))
+        #expect(document.summary(at: 9).contains("\n  storing    not for now: "))
     }
 
     @Test func aHostThatCannotBeAskedIsTold() {
@@ -115,7 +115,7 @@ import Testing
             "network.troubles",
             #"[{"message": "a.example: the name\n cannot be resolved; is it right?", "since": 5}]"#)
         let line = "a.example: the name\\u{a} cannot be resolved; is it right?"
-        #expect(StatusCommand.summary(of: document, now: 9).contains("\n  network    \(line)\n"))
+        #expect(document.summary(at: 9).contains("\n  network    \(line)\n"))
         #expect(document.line(rate: nil, clock: { _ in "" }).hasSuffix("; \(line)"))
         #expect(StatusDocument(json: document.json) == document)
     }
@@ -135,10 +135,10 @@ import Testing
         var meter = RateMeter()
         meter.look(0, at: 0)
         meter.look(told)
-        let lines = WatchFrame(document: told, now: 0, clock: LogOutput.timestamp).lines(
+        let lines = WatchFrame(document: told, now: 0, clock: Log.timestamp).lines(
             width: 100, height: 40, colours: false)
-        #expect(!lines.isEmpty && !StatusCommand.summary(of: told, now: 0).isEmpty)
-        #expect(!told.line(rate: meter.perSecond, clock: LogOutput.timestamp).isEmpty)
+        #expect(!lines.isEmpty && !told.summary(at: 0).isEmpty)
+        #expect(!told.line(rate: meter.perSecond, clock: Log.timestamp).isEmpty)
         _ = FetchEstimate.seconds(requests: 1, tokens: told.real("network.tokens"), rate: told.real("network.rate"))
     }
 
@@ -148,7 +148,7 @@ import Testing
             #expect(!text.contains(secret), "\(secret)")
         }
         #expect(document.publicPart["cache.stored_pictures"] == document["cache.stored_pictures"])
-        #expect(!StatusCommand.summary(of: document.publicPart, now: 9).contains(", in "))
+        #expect(!document.publicPart.summary(at: 9).contains(", in "))
     }
 
     @Test(arguments: [

@@ -23,15 +23,16 @@ import Testing
 
     @Test func whatWasNotBroughtIsTold() {
         let before = figures(uploads: 7, hits: 1)
-        let all = TierCommand.Warming(files(5), before: before, after: figures(uploads: 9, hits: 4))
-        #expect(TierCommand.text(of: all) == "brought to the tier: 2 pictures; there already: 3")
-        let stored = TierCommand.Warming(
+        let all = Command.warmed(files(5), before: before, after: figures(uploads: 9, hits: 4))
+        #expect(all.text == "brought to the tier: 2 pictures; there already: 3")
+        let stored = Command.warmed(
             files(6, stored: 3), before: before, after: figures(uploads: 9, hits: 4, dropped: 1))
         #expect(stored.dropped == 1)
-        #expect(TierCommand.text(of: stored).contains("not looked for there: 3 files that the mount had stored before"))
+        #expect(stored.text.contains("not looked for there: 3 files that the mount had stored before"))
         // A mount that was made anew meanwhile, or is of an older version.
-        let anew = TierCommand.Warming(files(5), before: before, after: figures(dropped: nil))
-        #expect(anew.uploads == 0 && anew.unasked == 5)
+        let anew = Command.warmed(files(5), before: before, after: figures(dropped: nil))
+        #expect(
+            anew.text.hasPrefix("brought to the tier: 0 pictures; there already: 0\nnot looked for there: 5 files"))
     }
 
     @Test func whatWasRemovedIsTold() {
@@ -39,13 +40,13 @@ import Testing
         (found.removed.objects, found.removed.bytes) = (2, 3 << 20)
         found.failures = [.init(key: "pictures/a", reason: "it refused (403)")]
         #expect(
-            TierCommand.text(of: found, removed: false) == """
+            Command.text(of: found, removed: false) == """
                 too much   2 pictures, 3M
                 stays      0 pictures
                 not removed pictures/a: it refused (403)
                 """)
-        #expect(TierCommand.text(of: found).hasPrefix("removed    2 pictures"))
-        let tally = ActCommand.Tally(done: 1, documents: 2)
+        #expect(Command.text(of: found).hasPrefix("removed    2 pictures"))
+        let tally = ActTally(done: 1, documents: 2)
         #expect(MountCommand.unshare.outcome(tally) == "removed from the tier: 1 picture, 2 documents")
     }
 
@@ -87,7 +88,7 @@ import Testing
         found.failures = [.init(key: "pictures/b", reason: "it answered 500")]
         found.stopped = "gone"
         #expect(
-            TierCommand.text(of: found) == """
+            Command.text(of: found) == """
                 removed    pictures/a: its bytes are wrong
                 not read   pictures/b: it answered 500
                 in order   2 pictures, 0, 0 documents

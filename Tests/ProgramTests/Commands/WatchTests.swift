@@ -99,13 +99,13 @@ import Testing
         #expect(Array(lines.prefix(2)) == [document.text("mount_point"), "pixiv, rankfs 1.2.3, up 1 h 2 min"])
         #expect(frame(document).lines(width: 30, height: 24, colours: false)[0] == "…m the network/Rankings of 雨")
         #expect(
-            PlainWatchDisplay.text("idle", of: "/m\n", at: "12:03:00") == "12:03:00 /m\\u{a}: idle\n")
+            WatchDisplay.text("idle", of: "/m\n", at: "12:03:00") == "12:03:00 /m\\u{a}: idle\n")
     }
 
     /// Terminals do not agree on the width of joined emoji, so none may break the line that is too long for it.
     @Test func linesAreNotContinuedAndTheTerminalIsGivenBack() {
-        #expect(ScreenWatchDisplay.enter.hasSuffix("\u{1B}[?7l"))
-        #expect(ScreenWatchDisplay.exit.hasPrefix("\u{1B}[?7h") && ScreenWatchDisplay.exit.hasSuffix("\u{1B}[?1049l"))
+        #expect(WatchDisplay.enter.hasSuffix("\u{1B}[?7l"))
+        #expect(WatchDisplay.exit.hasPrefix("\u{1B}[?7h") && WatchDisplay.exit.hasSuffix("\u{1B}[?1049l"))
     }
 
     @Test func joinedEmojiAreDrawn() throws {
@@ -210,53 +210,55 @@ import Testing
 
     @Test func progressOfTheTerminal() {
         var document = StatusDocument.sample
-        #expect(TerminalProgress(document, now: 4000) == .paused(0.25))
-        #expect(TerminalProgress(document, now: 6000) == .part(0.25))
+        #expect(document.progressSequence(at: 4000) == Terminal.progress(0.25, isPaused: true))
+        #expect(document.progressSequence(at: 6000) == Terminal.progress(0.25))
         document["cache.downloads"] = .array(Array(document["cache.downloads"].elements.dropFirst()))
-        #expect(TerminalProgress(document, now: 6000) == .busy, "a preload of unknown length")
+        #expect(document.progressSequence(at: 6000) == Terminal.progress(nil), "a preload of unknown length")
         document["cache.downloads"] = .array([])
-        #expect(TerminalProgress(document, now: 6000) == .none)
-        #expect(TerminalProgress.part(0.257).sequence == "\u{1B}]9;4;1;25\u{1B}\\")
-        #expect(TerminalProgress.paused(2).sequence == "\u{1B}]9;4;4;100\u{1B}\\")
-        #expect(TerminalProgress.busy.sequence == "\u{1B}]9;4;3\u{1B}\\")
-        #expect(TerminalProgress.none.sequence == "\u{1B}]9;4;0\u{1B}\\")
-        #expect(TerminalProgress.isShown(["TERM": "xterm", "VTE_VERSION": "7006"]))
-        #expect(TerminalProgress.isShown(["TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"]))
-        #expect(!TerminalProgress.isShown(["TERM": "xterm", "TERM_PROGRAM": "iTerm.app"]), "it would pop up a message")
-        #expect(!TerminalProgress.isShown(["TERM": "dumb", "VTE_VERSION": "7006"]))
+        #expect(document.progressSequence(at: 6000) == Terminal.noProgress)
+        #expect(Terminal.progress(0.257) == "\u{1B}]9;4;1;25\u{1B}\\")
+        #expect(Terminal.progress(2, isPaused: true) == "\u{1B}]9;4;4;100\u{1B}\\")
+        #expect(Terminal.progress(nil) == "\u{1B}]9;4;3\u{1B}\\")
+        #expect(Terminal.noProgress == "\u{1B}]9;4;0\u{1B}\\")
+        #expect(Terminal.showsProgress(["TERM": "xterm", "VTE_VERSION": "7006"]))
+        #expect(Terminal.showsProgress(["TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"]))
+        #expect(!Terminal.showsProgress(["TERM": "xterm", "TERM_PROGRAM": "iTerm.app"]), "it would pop up a message")
+        #expect(!Terminal.showsProgress(["TERM": "dumb", "VTE_VERSION": "7006"]))
     }
 
     @Test func progressOfAFetch() {
-        #expect(TerminalProgress(FetchProgress(filesDone: 1, filesKnown: 4, listingsDone: 1)) == .part(0.25))
-        #expect(
-            TerminalProgress(FetchProgress(filesDone: 1, filesKnown: 4, listingsDone: 1, coolDown: 9)) == .paused(0.25))
+        let progress = FetchProgress(filesDone: 1, filesKnown: 4, listingsDone: 1)
+        #expect(progress.sequence == Terminal.progress(0.25))
+        var paused = progress
+        paused.coolDown = 9
+        #expect(paused.sequence == Terminal.progress(0.25, isPaused: true))
     }
 
     @Test(arguments: [(0.0, "[----]"), (0.5, "[##--]"), (1, "[####]"), (7, "[####]"), (-1, "[----]"), (nil, "[~~~~]")])
     func bars(_ fraction: Double?, _ text: String) {
-        #expect(ProgressBar.text(fraction, columns: 6, colour: nil) == text)
-        #expect(ProgressBar.text(fraction, columns: 6, colour: .green).contains("\u{1B}[32m"))
+        #expect(Terminal.bar(fraction, columns: 6, colour: nil) == text)
+        #expect(Terminal.bar(fraction, columns: 6, colour: .green).contains("\u{1B}[32m"))
     }
 
     @Test func aDrawingLeavesNothingOfTheLastOne() {
-        #expect(ScreenWatchDisplay.drawing(["a", "b"]) == "\u{1B}[Ha\u{1B}[K\r\nb\u{1B}[K\u{1B}[J")
+        #expect(WatchDisplay.drawing(["a", "b"]) == "\u{1B}[Ha\u{1B}[K\r\nb\u{1B}[K\u{1B}[J")
     }
 
     @Test func compactJSONIsTheSameInOneLine() {
         let text = #"{"a b" : "c \" \\", "d": [1, 2]}"#
         #expect(
-            String(decoding: JSONWatchDisplay.compact(Array(text.utf8)), as: UTF8.self)
+            String(decoding: WatchDisplay.compact(Array(text.utf8)), as: UTF8.self)
                 == #"{"a b":"c \" \\","d":[1,2]}"#)
-        let compact = JSONWatchDisplay.compact(StatusDocument.sample.json)
+        let compact = WatchDisplay.compact(StatusDocument.sample.json)
         #expect(!compact.contains(10) && StatusDocument(json: compact) == .sample)
     }
 
     // MARK: Ends
 
     @Test func endsOfAWatch() throws {
-        #expect(try WatchCommand.ending(SystemError(code: ENOENT), of: "/m\n") == "/m\\u{a} has been unmounted.")
+        #expect(try Command.ending(SystemError(code: ENOENT), of: "/m\n") == "/m\\u{a} has been unmounted.")
         let error = #expect(throws: ProgramError.self) {
-            try WatchCommand.ending(SystemError(code: ENOTCONN), of: "/m")
+            try Command.ending(SystemError(code: ENOTCONN), of: "/m")
         }
         #expect(error?.message == "the process behind /m has died; `rankfs unmount /m` clears the folder.")
     }

@@ -74,8 +74,7 @@ import Testing
     ])
     func otherPathsStandForThemselves(_ path: String) throws {
         #expect(
-            try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest })
-                == FetchPath.Expansion(paths: [path]))
+            try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest }).paths == [path])
     }
 
     // MARK: The newest day
@@ -114,18 +113,19 @@ import Testing
 
     private func place(
         _ path: String, in directory: String = "/home/me", _ mounts: [String] = ["/m"]
-    ) throws -> FetchPlace {
-        try FetchPath.place(of: path, in: directory, mounts: mounts) { $0 }
+    ) throws -> [String] {
+        let place = try FetchPath.place(of: path, in: directory, mounts: mounts) { $0 }
+        return [place.mount, place.path]
     }
 
     @Test func pathsLeadToTheirMount() throws {
-        #expect(try place("/m/ranking/daily/") == FetchPlace(mount: "/m", path: "ranking/daily"))
-        #expect(try place("/m") == FetchPlace(mount: "/m", path: ""))
-        #expect(try place("ranking/daily/2024-05-01") == FetchPlace(mount: "/m", path: "ranking/daily/2024-05-01"))
+        #expect(try place("/m/ranking/daily/") == ["/m", "ranking/daily"])
+        #expect(try place("/m") == ["/m", ""])
+        #expect(try place("ranking/daily/2024-05-01") == ["/m", "ranking/daily/2024-05-01"])
         #expect(
-            try place("daily/latest", in: "/m/ranking") == FetchPlace(mount: "/m", path: "ranking/daily/latest"))
-        #expect(try place("x", in: "/m/n", ["/m", "/m/n"]) == FetchPlace(mount: "/m/n", path: "x"))
-        #expect(try place("/m/./ranking").path == "ranking")
+            try place("daily/latest", in: "/m/ranking") == ["/m", "ranking/daily/latest"])
+        #expect(try place("x", in: "/m/n", ["/m", "/m/n"]) == ["/m/n", "x"])
+        #expect(try place("/m/./ranking") == ["/m", "ranking"])
     }
 
     @Test func inADayPathsMayStartFromTheRoot() throws {
@@ -146,7 +146,7 @@ import Testing
 
     @Test func withoutAWorkingDirectoryPathsStartFromTheMount() throws {
         let place = try FetchPath.place(of: "ranking", in: nil, mounts: ["/m"]) { $0 }
-        #expect(place == FetchPlace(mount: "/m", path: "ranking"))
+        #expect(place.mount == "/m" && place.path == "ranking")
     }
 
     /// A name that is not UTF-8 cannot be written down: the link to it stays, so that the kernel follows it.
@@ -167,7 +167,7 @@ import Testing
     /// Who has a mount may name files of another one that he may use.
     @Test func aPathFromTheRootMayLeadToTheMountOfAnother() throws {
         let place = try FetchPath.place(of: "/other/ranking", in: "/", mounts: ["/m"], others: ["/other"]) { $0 }
-        #expect(place == FetchPlace(mount: "/other", path: "ranking"))
+        #expect(place.mount == "/other" && place.path == "ranking")
         #expect(
             try FetchPath.place(of: "ranking", in: "/", mounts: ["/m"], others: ["/other"], canonical: { $0 }).mount
                 == "/m")
@@ -201,11 +201,11 @@ import Testing
     // MARK: Arguments
 
     @Test func arguments() throws {
-        #expect(
-            try parsed(["fetch", "a", "--to", "d", "b", "--sidecars", "-n", "--", "-c"])
-                == FetchCommand(paths: ["a", "b", "-c"], target: "d", sidecars: true, dryRun: true))
-        #expect(try parsed(["fetch", "a", "--to=d"]) == FetchCommand(paths: ["a"], target: "d"))
-        #expect(try parsed(["fetch", "a", "--dry-run"]) == FetchCommand(paths: ["a"], dryRun: true))
+        let all = try parsed(["fetch", "a", "--to", "d", "b", "--sidecars", "-n", "--", "-c"]).arguments
+        #expect(all.positions == ["a", "b", "-c"] && all.values == ["--to": "d"])
+        #expect(all.flags == ["--sidecars", "--dry-run"])
+        #expect(try parsed(["fetch", "a", "--to=d"]).arguments.values == ["--to": "d"])
+        #expect(try parsed(["fetch", "a", "--dry-run"]).arguments.flags == ["--dry-run"])
     }
 
     @Test(arguments: [
@@ -213,6 +213,6 @@ import Testing
         ["fetch", "a", "--json"],
     ])
     func wrongArguments(_ words: [String]) {
-        #expect { try CommandTable.parse(words) } throws: { ($0 as? ProgramError)?.status == .usage }
+        #expect { try Command.parse(words) } throws: { ($0 as? ProgramError)?.status == .usage }
     }
 }

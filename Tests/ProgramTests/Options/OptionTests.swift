@@ -62,8 +62,7 @@ private func load(
 }
 
 private func onCommandLine(_ words: [String]) throws -> [Assignment] {
-    let command: MountingCommand? = try parsed(["mount"] + words + ["/m"])
-    return command?.request.options.assignments ?? []
+    try parsed(["mount"] + words + ["/m"]).arguments.request.options.assignments
 }
 
 private func error(_ work: () throws -> Void) -> ProgramError? {
@@ -231,8 +230,8 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
     }
 
     @Test func helpNamesEveryOption() throws {
-        let mounting = try #require(try help("mount")).text
+        let mounting = try #require(help("mount"))
         for option in OptionTable.all { #expect(mounting.contains("  \(option.name)=\(option.placeholder)")) }
-        for command in CommandTable.listed.map(\.name) { #expect(try help(command) != nil) }
+        for command in Command.listed.map(\.name) { #expect(help(command) != nil) }
     }
 }

@@ -26,7 +26,7 @@ import Testing
         let page = try String(
             contentsOf: Self.root.appending(path: "Sources/rankfs/Documentation.docc/Sources.md"), encoding: .utf8)
         #expect(page.contains("\n\(SourcesPage.table)\n"), "write this:\n\(SourcesPage.table)")
-        let help = MountingCommand.definition.details
+        let help = Command.mount.details
         for source in SourceRegistry.all.map(\.description) {
             #expect(help.contains("\n  \(source.name) "), "\(source.name)")
             for choice in source.choices {

@@ -38,7 +38,7 @@ import Testing
 
     /// What the mount would say, set by hand.
     private final class Desk: Sendable {
-        let status = Mutex("idle")
+        let status = Mutex(StatusDocument())
         let isAlive = Mutex(true)
 
         func heartbeat(_ name: String) -> Heartbeat {
@@ -51,14 +51,15 @@ import Testing
     @Test func statusIsToldWhenItChanges() throws {
         let (manager, desk) = (try Manager(), Desk())
         let heartbeat = desk.heartbeat(manager.name)
+        let full = "nothing is stored: make room on the disk"
         heartbeat.tellStatus()
         heartbeat.tellStatus()
-        #expect(manager.received() == ["STATUS=idle"])
-        desk.status.withLock { $0 = "reading 1" }
+        #expect(manager.received() == ["STATUS=idle, 0 of 0 stored; \(full)"])
+        desk.status.withLock { $0["cache.is_storing"] = .bool(true) }
         heartbeat.tellStatus()
-        #expect(manager.received() == ["STATUS=reading 1"])
+        #expect(manager.received() == ["STATUS=idle, 0 of 0 stored"])
         heartbeat.stop()
-        desk.status.withLock { $0 = "idle" }
+        desk.status.withLock { $0["cache.is_storing"] = .bool(false) }
         heartbeat.tellStatus()
         #expect(manager.received() == [], "the end has its own words")
     }
@@ -93,9 +94,9 @@ import Testing
         var status = stat()
         try #require(fstat(ends[1], &status) == 0)
         let name = "\(status.st_dev):\(status.st_ino)"
-        #expect(LogOutput.isJournal(["JOURNAL_STREAM": name], descriptor: ends[1]))
-        #expect(!LogOutput.isJournal(["JOURNAL_STREAM": "\(name)0"], descriptor: ends[1]))
-        #expect(!LogOutput.isJournal([:], descriptor: ends[1]))
-        #expect(!LogOutput.isJournal(["JOURNAL_STREAM": name], descriptor: -1))
+        #expect(Log.isJournal(["JOURNAL_STREAM": name], descriptor: ends[1]))
+        #expect(!Log.isJournal(["JOURNAL_STREAM": "\(name)0"], descriptor: ends[1]))
+        #expect(!Log.isJournal([:], descriptor: ends[1]))
+        #expect(!Log.isJournal(["JOURNAL_STREAM": name], descriptor: -1))
     }
 }

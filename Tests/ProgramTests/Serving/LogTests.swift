@@ -60,21 +60,21 @@ import Testing
     }
 
     @Test func linesSuitTheirReader() {
-        #expect(LogOutput.line(.warning, "m", at: 0, isFile: false, forJournal: false) == "rankfs: warning: m")
-        #expect(LogOutput.line(.warning, "m", at: 0, isFile: false, forJournal: true) == "<4>m")
-        #expect(LogOutput.line(.error, "m", at: 0, isFile: true, forJournal: true) == "1970-01-01T00:00:00Z error: m")
+        #expect(Log.line(.warning, "m", at: 0, isFile: false, forJournal: false) == "rankfs: warning: m")
+        #expect(Log.line(.warning, "m", at: 0, isFile: false, forJournal: true) == "<4>m")
+        #expect(Log.line(.error, "m", at: 0, isFile: true, forJournal: true) == "1970-01-01T00:00:00Z error: m")
         #expect(LogLevel.allCases.map(\.journalPrefix) == ["<3>", "<4>", "<6>", "<7>"])
-        #expect(LogOutput.timestamp(1_795_227_220) == "2026-11-21T02:13:40Z")
+        #expect(Log.timestamp(1_795_227_220) == "2026-11-21T02:13:40Z")
     }
 
     @Test func theNewestFailuresAreKept() {
         // Nothing below a warning may be kept, and the lines themselves go nowhere here: the level is error.
-        let log = Log(level: .warning, output: LogOutput(forJournal: false), now: { 7 })
+        let log = Log(level: .warning, forJournal: false, now: { 7 })
         for index in 0..<(Log.recentBound + 5) { log.warning("w\(index)") }
         log.info("not written")
         log.flush()
         #expect(log.recent.count == Log.recentBound)
-        #expect(log.recent.first == Log.Recent(time: 7, level: .warning, message: "w5"))
+        #expect(log.recent.first?.time == 7 && log.recent.first?.level == .warning && log.recent.first?.message == "w5")
         #expect(log.recent.last?.message == "w\(Log.recentBound + 4)")
     }
 }

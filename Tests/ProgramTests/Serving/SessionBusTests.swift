@@ -8,7 +8,7 @@ import Testing
     private func find(
         _ variables: [String: String] = [:], user: UInt32 = 1000, sockets: [String: UInt32] = [:]
     ) -> String? {
-        SessionBus.find(variables, user: user) { sockets[$0] }?.address
+        DesktopNotices.bus(variables, user: user) { sockets[$0] }
     }
 
     private func find(_ address: String, user: UInt32 = 1000, sockets: [String: UInt32] = [:]) -> String? {
@@ -49,8 +49,7 @@ import Testing
     }
 
     @Test func whatIsSaidHasARemedyAndNoMarkup() {
-        let notice = DesktopNotice.sessionExpired(service: "pixiv")
-        #expect(notice.body.contains("rankfs login") && !notice.summary.isEmpty)
-        #expect(!(notice.summary + notice.body).contains { "<>&".contains($0) })
+        #expect(DesktopNotices.signInAgain.contains("rankfs login"))
+        #expect(!DesktopNotices.signInAgain.contains { "<>&".contains($0) })
     }
 }
