@@ -184,6 +184,7 @@ extension PixivSource {
         guard case .works(let ids) = part, listing.kind.facts.isIndexed else { throw .notFound }
         let most = Self.facts.entries(of: listing.kind)
         var found: [WorkID: Work] = [:]
+        var unreadable = 0
         var rest = ids[...]
         while !rest.isEmpty {
             let path = PixivRoutes.works(rest.prefix(most), of: listing)
@@ -193,8 +194,9 @@ extension PixivSource {
                 throw .unreadable("None of \(list.unreadable) works of \(listing.path.text) could be understood.")
             }
             for work in list.works { found[work.id] = work }
+            unreadable += list.unreadable
         }
-        return ListingPage(works: ids.compactMap { found[$0] })
+        return ListingPage(works: ids.compactMap { found[$0] }, unreadable: unreadable)
     }
 }
 

@@ -191,12 +191,14 @@ struct ListingPages: Sendable {
         let ids = Array(works[start..<min(start + window.perPage, works.count)])
         var found = known
         let missing = ids.filter { found[$0] == nil }
+        var unreadable = 0
         if !missing.isEmpty {
             let page = try await source.page(of: key, .works(missing), deadline: deadline)
             for entry in page.entries { found[entry.work.id] = entry }
+            unreadable = page.unreadable
         }
         let entries = ids.compactMap { found[$0] }
-        return PageContent(works: entries, pictures: pictures(of: entries), last: pageCount)
+        return PageContent(works: entries, pictures: pictures(of: entries), last: pageCount, unreadable: unreadable)
     }
 
     /// The works that a listing still needs when `nextPage` is the next to append; empty where pages do not consist of works.

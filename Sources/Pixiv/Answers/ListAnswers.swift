@@ -275,13 +275,19 @@ package enum AuthorAnswers {
     }
 
     /// Decodes the records in `/ajax/user/<id>/profile/illusts` and `/ajax/illust/recommend/illusts`; unreadable works are left out
-    /// and counted.
+    /// and counted, and works without a record are null.
+    ///
+    /// - Throws: `.unreadable` for an answer without any entry.
     package static func works(_ body: JSON) throws(Failure) -> ListingPage {
         guard body["works"].isArray || !body["works"].members.isEmpty || body["illusts"].isArray else {
             throw .unreadable("pixiv's answer has no records of works; pixiv may have changed it.")
         }
-        return ListingPage(
-            records: body["works"].members.map(\.value) + body["works"].elements + body["illusts"].elements)
+        let works = body["works"].members.isEmpty ? body["works"].elements : body["works"].members.map(\.value)
+        let records = works + body["illusts"].elements
+        guard !records.isEmpty else {
+            throw .unreadable("pixiv's answer has none of the works that were requested; asking again later helps.")
+        }
+        return ListingPage(records: records)
     }
 
     /// Decodes the pages in `/ajax/illust/<id>/pages`.

@@ -200,6 +200,17 @@ import Testing
         await catalog.close()
     }
 
+    @Test func worksOfAnIndexThatMakeNoSenseAreReported() async throws {
+        let key = ListingKey(.related, 5)
+        var page = ListingPage(works: [FakeSource.work(3, title: "T")], further: [])
+        page.unreadable = 2
+        answer(key, .success(page))
+        let catalog = try bench.open()
+        #expect(try await shown(key, catalog) == [3])
+        #expect(bench.events == [.entriesUnreadable(count: 2, listing: key, page: 1)])
+        await catalog.close()
+    }
+
     @Test func anIndexOfWhichNoWorkComesIsNoEmptyList() async throws {
         let key = ListingKey.author(UserID(rawValue: 5))
         answer(key, .success(ListingPage(entries: [], further: [WorkID(rawValue: 3)])))
