@@ -115,9 +115,9 @@ extension JSON {
     /// The pixels of an edge; 0 for a number outside of the plausible range.
     package var pixels: Int { Int(number(in: AnswerBounds.pixels) ?? 0) }
 
-    /// Whether the value is an array, which may be empty.
+    /// Whether the value is an array, which may be empty, or one with holes.
     package var isArray: Bool {
-        if case .array = self { true } else { false }
+        if case .array = self { true } else { !elements.isEmpty }
     }
 }
 

@@ -305,9 +305,7 @@ extension Listings {
         var pages = pageFactory.pages(of: key, isComparison: isComparison)
         guard key.kind.facts.isIndexed else { return pages }
         let page = try await source.page(of: key, 1, deadline: context.deadline(isComparison: isComparison))
-        if page.unreadable > 0 {
-            context.report(.entriesUnreadable(count: page.unreadable, listing: key, page: 1))
-        }
+        reportUnreadable(page.unreadable, key, page: 1)
         pages.works = (page.works.map(\.id) + (page.further ?? [])).uniqued(by: \.self)
         pages.known = Dictionary(page.entries.map { ($0.work.id, $0) }) { first, _ in first }
         return pages

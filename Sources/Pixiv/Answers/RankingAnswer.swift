@@ -16,7 +16,8 @@ package enum RankingAnswer {
         of root: JSON, mode: RankingMode, day: Day?, page: Int
     ) throws(Failure) -> ListingPage {
         if let message = Envelope.error(in: root) { throw error(message, page: page) }
-        guard case .array(let contents) = root["contents"] else {
+        let contents = root["contents"].elements
+        guard root["contents"].isArray else {
             throw .unreadable("The answer of pixiv's ranking has no list of entries; pixiv may have changed it.")
         }
         // Otherwise works of every kind would be stored permanently under the name of one kind.

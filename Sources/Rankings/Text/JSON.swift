@@ -34,9 +34,13 @@ package enum JSON: Sendable, Hashable {
         return members.first { $0.name == name }?.value ?? .null
     }
 
-    /// The elements of an array; empty for anything else.
+    /// The elements of an array; empty for anything else but an object with numbers for names.
+    ///
+    /// PHP writes an array with a hole as `{"0":…,"2":…}`: its values are the elements, in the order of the numbers.
     package var elements: [JSON] {
-        if case .array(let elements) = self { elements } else { [] }
+        if case .array(let elements) = self { return elements }
+        let places = members.compactMap { member in Int(member.name).map { (number: $0, value: member.value) } }
+        return places.count == members.count ? places.sorted { $0.number < $1.number }.map(\.value) : []
     }
 
     /// The members of an object; empty for anything else, including the `[]` that services send for an empty object.
