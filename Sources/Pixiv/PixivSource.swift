@@ -113,7 +113,7 @@ extension PixivSource {
             return try ListAnswers.names(await body("\(user)/illustmanga/tags?all=1"), "tag", TagName.name)
         case .authorTag:
             guard let path = PixivRoutes.works(ofAuthorAndTag: listing.words ?? "", page: page) else { throw .notFound }
-            return try ListAnswers.works(await body(path), page: page)
+            return try ListAnswers.works(await body(path), page: page, hasGaps: false)
         case .following:
             let path = PixivRoutes.following(of: listing.user, page: page)
             return try ListAnswers.following(await body(path), page: page)

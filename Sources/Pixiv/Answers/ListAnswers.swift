@@ -17,34 +17,49 @@ package enum ListAnswers {
             throw .unreadable("pixiv's search has no list of works; pixiv may have changed it.")
         }
         var list = try readable(ListingPage(search: body))
+        // Groups that stand apart have pages of their own, and as many as the longest one.
+        let told = groups.compactMap { $0["total"].count }.max()
         let lastPage = groups.compactMap { $0["lastPage"].number(in: PixivLimits.searchPages) }.max()
         let before = (page - 1) * PixivLimits.worksPerSearchPage
         if list.entries.isEmpty {
             if page == 1, list.total == 0 { return list }
             // A total of 0 after a page that had works is not the end of the list; an end would be stored.
-            let isEnd = list.total.map { $0 > 0 && (lastPage.map { page > $0 } ?? false || $0 <= before) } ?? true
+            let isEnd = told.map { $0 > 0 && (lastPage.map { page > $0 } ?? false || $0 <= before) } ?? true
             if page > 1, isEnd { throw .pastTheEnd }
             throw .unreadable("pixiv's search shows no works where there should be some; asking again later helps.")
         }
-        if let lastPage, page > 1, page > lastPage { throw .pastTheEnd }
-        list.hasNext =
-            lastPage.map { page < $0 } ?? list.total.map { $0 > page * PixivLimits.worksPerSearchPage } ?? false
-        list.lastPage = lastPage.map { Int($0) }
+        // A page that has works is one.
+        let last = lastPage.flatMap { $0 > 0 ? Int($0) : nil }
+        if let last, page > 1, page > last { throw .pastTheEnd }
+        let shown = groups.map { $0["data"].elements.count { $0["isAdContainer"].flag != true && !$0.isNull } }
+        let total = plausible(told, page: page, of: PixivLimits.worksPerSearchPage, shown: shown.max() ?? 0)
+        list.hasNext = last.map { page < $0 } ?? total.map { $0 > page * PixivLimits.worksPerSearchPage } ?? true
+        list.lastPage = last
+        if total == nil { list.total = nil }
         return list
     }
 
     /// Decodes a page of `/ajax/user/<id>/illusts/bookmarks` or `…/illustmanga/tag`.
     ///
-    /// Deleted works are missing from their page, so a page may be empty without being the last.
+    /// Deleted works are missing from their page of bookmarks, so a page of these may be empty without being the last.
     ///
+    /// - Parameters:
+    ///   - body: The body of the answer.
+    ///   - page: The number of the requested page, from 1.
+    ///   - hasGaps: Whether a page may lack works that the total counts.
+    /// - Returns: The page; unreadable works are left out and counted.
     /// - Throws: `.pastTheEnd` after the last page.
-    package static func works(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
+    package static func works(_ body: JSON, page: Int, hasGaps: Bool = true) throws(Failure) -> ListingPage {
         guard body["works"].isArray else {
             throw .unreadable("pixiv's list of a user has no works; pixiv may have changed it.")
         }
         var list = try readable(ListingPage(list: body))
-        list.hasNext = try hasNext(
-            page: page, of: PixivLimits.worksPerBookmarksPage, total: list.total, isEmpty: list.entries.isEmpty)
+        let size = PixivLimits.worksPerBookmarksPage
+        list.total = plausible(list.total, page: page, of: size, shown: list.entries.count)
+        list.hasNext = try hasNext(page: page, of: size, total: list.total, isEmpty: list.entries.isEmpty)
+        if !hasGaps, list.entries.isEmpty, list.total ?? 0 > 0 {
+            throw .unreadable("pixiv shows no works on a page where it counts some; asking again later helps.")
+        }
         return list
     }
 
@@ -70,11 +85,12 @@ package enum ListAnswers {
         let entries = named.compactMap { place, work in
             works[work].map { ListedWork(rank: Int(place), previousRank: nil, work: $0) }
         }
-        let total = body["page"]["total"].count
+        let total = plausible(
+            body["page"]["total"].count, page: page, of: PixivLimits.worksPerSeriesPage, shown: places.elements.count)
         if page > 1, places.elements.isEmpty { throw end(total: total) }
         if named.isEmpty, !places.elements.isEmpty { throw noneUnderstood(places.elements.count, "works") }
         let hasNext = try hasNext(page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty)
-        if page == 1, entries.isEmpty, !hasNext, total ?? named.count > 0 {
+        if page == 1, entries.isEmpty, !hasNext, max(total ?? 0, named.count) > 0 {
             throw .withheld(Withheld.all)
         }
         return ListingPage(
@@ -179,13 +195,17 @@ package enum ListAnswers {
         guard users.isArray else {
             throw .unreadable("pixiv's list of followed authors has no authors; pixiv may have changed it.")
         }
-        let authors = users.elements.compactMap { AuthorAnswers.author($0) }.uniqued(by: \.id)
+        let known = users.elements.compactMap { AuthorAnswers.author($0) }
+        let authors = known.uniqued(by: \.id)
         if authors.isEmpty, !users.elements.isEmpty {
             throw noneUnderstood(users.elements.count, "followed authors")
         }
-        let total = body["total"].count
-        let hasNext = try hasNext(page: page, of: PixivLimits.authorsPerPage, total: total, isEmpty: authors.isEmpty)
-        return ListingPage(authors: authors, total: total, hasNext: hasNext)
+        let size = PixivLimits.authorsPerPage
+        let total = plausible(body["total"].count, page: page, of: size, shown: known.count)
+        let hasNext = try hasNext(page: page, of: size, total: total, isEmpty: authors.isEmpty)
+        var answer = ListingPage(authors: authors, total: total, hasNext: hasNext)
+        answer.unreadable = users.elements.count - known.count
+        return answer
     }
 
     /// Whether a page follows: by the total, or without a total by whether this page has entries.
@@ -197,6 +217,11 @@ package enum ListAnswers {
         }
         if page > 1, isEmpty, total.map({ $0 <= (page - 1) * size }) ?? true { throw end(total: total) }
         return total.map { $0 > page * size } ?? !isEmpty
+    }
+
+    /// A list's total, unless the page contradicts it: it shows more than the total has, or is full where the total is 0.
+    private static func plausible(_ total: Int?, page: Int, of size: Int, shown: Int) -> Int? {
+        total.flatMap { $0 == 0 ? shown < size : $0 >= (page - 1) * size + shown } == true ? total : nil
     }
 
     /// The failure of an empty page after the last one; a total of 0 after a page that had entries is an answer that failed.

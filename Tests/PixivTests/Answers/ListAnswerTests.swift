@@ -26,7 +26,8 @@ struct ListAnswerTests {
         for (fields, page, hasNext) in [
             ("\"total\":9000,\"lastPage\":10", 9, true), ("\"total\":9000,\"lastPage\":10", 10, false),
             ("\"total\":9000,\"lastPage\":\"10\"", 1, true), ("\"total\":121", 2, true), ("\"total\":120", 2, false),
-            ("\"total\":null", 1, false), ("\"total\":1,\"lastPage\":0", 1, false),
+            ("\"total\":null", 1, true), ("\"total\":1,\"lastPage\":0", 1, false),
+            ("\"total\":0,\"lastPage\":0", 1, false),
         ] {
             let found = try search(entry(5), fields, page: page)
             #expect(found.hasNext == hasNext && found.works.count == 1 && found.works[0].isAI == true, "\(fields)")
@@ -64,6 +65,60 @@ struct ListAnswerTests {
         }
     }
 
+    @Test("a total that the page contradicts counts for nothing")
+    func contradicted() throws {
+        func entries(_ count: Int) -> String { (1...count).map { entry($0) }.joined(separator: ",") }
+        for (fields, page, total, hasNext) in [
+            ("\"total\":0,\"lastPage\":0", 1, nil, true), ("\"total\":59", 1, nil, true),
+            ("\"total\":60", 1, 60, false), ("\"total\":60", 2, nil, true), ("\"bookmarkRanges\":[]", 3, nil, true),
+        ] as [(String, Int, Int?, Bool)] {
+            let found = try search(entries(60), fields, page: page)
+            #expect(found.hasNext == hasNext && found.total == total, "\(fields), page \(page)")
+        }
+        for (count, total, counted, hasNext) in [
+            (48, 0, nil, true), (48, 10, nil, true), (48, 48, 48, false), (47, 0, 0, false), (5, 4, nil, true),
+        ] as [(Int, Int, Int?, Bool)] {
+            let page = try ListAnswers.works(
+                Self.json("{\"works\":[\(entries(count))],\"total\":\(total)}"), page: 1)
+            #expect(page.hasNext == hasNext && page.total == counted, "\(count) of \(total)")
+        }
+        let users = (1...24).map { "{\"userId\":\($0)}" }.joined(separator: ",")
+        #expect(try ListAnswers.following(Self.json("{\"users\":[\(users)],\"total\":0}"), page: 1).hasNext)
+        let places = (1...12).map { "{\"workId\":\"\($0)\",\"order\":\($0)}" }.joined(separator: ",")
+        let series = "{\"page\":{\"series\":[\(places)],\"total\":13},\"thumbnails\":{\"illust\":[\(entries(12))]}}"
+        let (first, second) = try (
+            ListAnswers.series(Self.json(series), page: 1), ListAnswers.series(Self.json(series), page: 2)
+        )
+        #expect(first.hasNext && first.lastPage == 2 && second.hasNext && second.lastPage == nil)
+    }
+
+    @Test("illustrations and manga that stand apart have the pages of the longer list")
+    func apart() throws {
+        func page(_ page: Int) throws -> ListingPage {
+            func group(_ first: Int) -> String {
+                let shown = (1...100).dropFirst((page - 1) * 60).prefix(60).map { entry(first + $0) }
+                return "{\"data\":[\(shown.joined(separator: ","))],\"total\":100}"
+            }
+            return try ListAnswers.search(Self.json("{\"illust\":\(group(1000)),\"manga\":\(group(2000))}"), page: page)
+        }
+        let (first, second) = (try page(1), try page(2))
+        #expect(first.works.count == 120 && first.hasNext && first.total == 200)
+        #expect(second.works.count == 80 && !second.hasNext)
+        #expect(throws: Failure.pastTheEnd) { try page(3) }
+    }
+
+    @Test("a list with holes is a list, in the order of its numbers")
+    func holes() throws {
+        let found = try ListAnswers.search(
+            Self.json("{\"illustManga\":{\"data\":{\"10\":\(entry(3)),\"2\":\(entry(5))},\"total\":2}}"), page: 1)
+        #expect(found.works.map(\.id.rawValue) == [5, 3])
+        let feed = "{\"page\":{\"ids\":{\"0\":7,\"2\":6}},\"thumbnails\":{\"illust\":[\(entry(6)),\(entry(7))]}}"
+        #expect(try ListAnswers.feed(Self.json(feed), page: 1).works.map(\.id.rawValue) == [7, 6])
+        let works = "{\"works\":{\"7\":\(entry(7)),\"6\":{\"id\":\"6\"}}}"
+        let list = try AuthorAnswers.works(Self.json(works))
+        #expect(list.works.map(\.id.rawValue) == [7] && list.unreadable == 1, "a map by number is none")
+    }
+
     @Test("an advertisement is no entry, an entry without sense is counted")
     func slots() throws {
         let page = try search(
@@ -82,7 +137,10 @@ struct ListAnswerTests {
         #expect(page.works.count == 44 && page.total == 3643 && page.hasNext && page.unreadable == 0)
         #expect(page.works.filter { $0.withheld == "unknown" }.count == 1)
         #expect(try ListAnswers.works(bookmarks, page: 75).hasNext)
-        #expect(try !ListAnswers.works(bookmarks, page: 76).hasNext)
+        let rest = JSON.members([
+            ("works", .array(Array(bookmarks["works"].elements.prefix(43)))), ("total", bookmarks["total"]),
+        ])
+        #expect(try !ListAnswers.works(rest, page: 76).hasNext)
     }
 
     @Test(
@@ -285,6 +343,16 @@ struct ListAnswerTests {
         #expect(throws: Failure.pastTheEnd) { try page("", "1", 2) }
         #expect(isUnreadable(#expect(throws: Failure.self) { try page("", "0", 2) }), "the page before counted some")
         #expect(throws: Failure.pastTheEnd) { try page("", "null", 2) }
+        // Of an author's works with a tag none is missing.
+        for (number, total) in [(2, 100), (3, 100), (2, 97)] {
+            let body = try Self.json("{\"works\":[],\"total\":\(total)}")
+            #expect(
+                isUnreadable(
+                    #expect(throws: Failure.self) { try ListAnswers.works(body, page: number, hasGaps: false) }))
+        }
+        #expect(throws: Failure.pastTheEnd) {
+            try ListAnswers.works(Self.json("{\"works\":[],\"total\":96}"), page: 3, hasGaps: false)
+        }
         #expect(isUnreadable(#expect(throws: Failure.self) { try page("{\"id\":\"5\"}", "1", 1) }))
         #expect(
             isUnreadable(#expect(throws: Failure.self) { try ListAnswers.works(.object([]), page: 1) }))
@@ -310,6 +378,7 @@ struct ListAnswerTests {
         let some = try page(
             "{\"userId\":\"3\",\"userName\":\"c\"},{\"userId\":1,\"userName\":\"a\"},{\"userName\":\"x\"},{\"userId\":\"3\"}",
             "25", 1)
+        #expect(some.unreadable == 1)
         #expect(some.authors.map(\.name) == ["c", "a"] && some.authors.map(\.id.rawValue) == [3, 1] && some.hasNext)
         #expect(try !page("{\"userId\":3}", "48", 2).hasNext)
         #expect(try page("", "0", 1) == ListingPage(authors: [], total: 0, hasNext: false))
