@@ -124,6 +124,8 @@ struct ListingState: Sendable {
     var paging: Paging<PageContent>
     /// The first work of the page that was appended last.
     var pageBegan: WorkID?
+    /// Whether that page leads to a further one.
+    var leads = false
     /// The time of the last request for the whole listing, in Unix seconds.
     var fetched: Int64
     var waiters: [UInt64: Waiter] = [:]
@@ -238,7 +240,10 @@ extension Listing {
             let first = state.table.entries.count
             let (next, hadEverything) = (state.paging.next, state.paging.hasEverything)
             switch judged(page, outcome, state) {
-            case .success(let content): state.paging.arrive(page, content, last: content.last)
+            case .success(let content):
+                // What a source concludes from a full page gives way to the page after it.
+                let goesOn = content.leads || content.goesOn && !state.paging.isOver
+                state.paging.arrive(page, content, last: content.last, goesOn: goesOn)
             case .failure(.pastTheEnd): state.paging.arrivePastTheEnd(page)
             case .failure(let error): state.paging.fail(page, error)
             }
@@ -256,7 +261,7 @@ extension Listing {
     }
 
     /// The outcome of the next page, or an error where the pages together cannot be the list: the page before once more in a list
-    /// whose end has other signs, and not one work on any page although the first answer named some.
+    /// whose end has other signs, no page where others follow, and not one work on any page although the first answer named some.
     private func judged(
         _ page: Int, _ outcome: Result<PageContent, Failure>, _ state: ListingState
     ) -> Result<PageContent, Failure> {
@@ -266,11 +271,19 @@ extension Listing {
         switch outcome {
         case .success(let content):
             if let first = content.works.first?.work.id {
-                let isRepeated = first == state.pageBegan && facts.order != .newestFirst
-                return isRepeated ? .failure(.unreadable("page \(page) is the one before once more")) : outcome
+                let endsOtherwise =
+                    facts.order != .newestFirst || state.paging.last != nil || content.total != nil
+                return first == state.pageBegan && endsOtherwise ? .failure(.repeated(page)) : outcome
             }
             isLast = isLast || content.last.map { $0 <= page } ?? false
-        case .failure(.pastTheEnd): isLast = true
+        case .failure(.pastTheEnd):
+            // A series counts works that this reader may not see.
+            let isFollowed =
+                facts.order != .lastFirst && state.paging.contents(after: page).contains { !$0.works.isEmpty }
+            // A first page alone may be all that there is, whatever it says.
+            let isLedTo = key.ranking != nil && page > 2 && (state.leads || page <= state.paging.last ?? 0)
+            if isFollowed || isLedTo { return .failure(.missing(page)) }
+            isLast = true
         case .failure: return outcome
         }
         return isLast && state.table.rowCount == 0 ? .failure(.withheld("none is shown")) : outcome
@@ -291,7 +304,7 @@ extension Listing {
 
     /// Appends the arrived pages that are next in order.
     ///
-    /// The page before once more is the end of a list in which works have one place.
+    /// The page before once more is the end of a list in which works have one place, and which has no other sign of its end.
     private func appendWhatCame(_ state: inout ListingState) -> [ListingRow] {
         var rows: [ListingRow] = []
         while let (page, content) = state.paging.takeNext() {
@@ -300,8 +313,11 @@ extension Listing {
                 state.paging.arrivePastTheEnd(page)
                 break
             }
-            state.pageBegan = first
-            if key.ranking == nil { state.table.widen(to: max(content.total ?? 0, content.works.first?.rank ?? 0)) }
+            (state.pageBegan, state.leads) = (first, content.leads)
+            if key.ranking == nil {
+                let most = state.paging.window.perPage * state.paging.window.lastPage
+                state.table.widen(to: max(min(content.total ?? 0, most), content.works.first?.rank ?? 0))
+            }
             rows += state.table.append(content.pictures, of: key, view: owner.view)
         }
         return rows
@@ -315,8 +331,11 @@ extension Listing {
     ///   - state: The state of the listing.
     /// - Returns: The change.
     func write(of rows: [ListingRow], replaces: Bool = false, in state: ListingState) -> ListingWrite {
+        // An end that contradicts the page before is not kept: the next mount asks for that page again.
+        let isEnd = state.paging.hasEverything && !(state.leads && state.paging.next <= state.paging.window.lastPage)
         let header = ListingHeader(
-            isComplete: state.paging.hasEverything, nextPage: state.paging.next, lastPage: state.paging.last,
+            isComplete: isEnd, nextPage: state.paging.next,
+            lastPage: isEnd || !state.paging.hasEverything ? state.paging.last : nil,
             entryCount: state.table.rowCount, fetched: state.fetched,
             remaining: pages.remaining(from: state.paging.next))
         return ListingWrite(

@@ -7,6 +7,10 @@ struct PageContent: Sendable {
     var pictures: [ListedPicture]
     /// The number of the last page, if this page contains it.
     var last: Int?
+    /// Whether the service has a further page.
+    var goesOn = false
+    /// Whether the service's word is that a further page exists, which has to be there.
+    var leads = false
     /// The number of entries of all pages, if this page contains it.
     var total: Int?
     /// The number of entries that could not be decoded.
@@ -28,6 +32,8 @@ struct FirstPages: Sendable {
     private(set) var last: Int?
     /// The number of entries of all pages, if the newest page contains it.
     private(set) var total: Int?
+    /// Whether the newest page leads to a further one.
+    private(set) var leads = false
     private var works: Set<WorkID> = []
     /// The most entries of one page.
     private var longest = 0
@@ -41,14 +47,18 @@ struct FirstPages: Sendable {
     mutating func readOn() async throws(Failure) -> Int {
         let content: PageContent
         do throws(Failure) { content = try await source.page(count + 1) } catch .pastTheEnd where count > 0 {
+            if leads, count > 1 { throw .missing(count + 1) }
             last = count
             return 0
         }
-        let isNew = content.pictures.contains { !works.contains($0.listed.work.id) }
+        let before = works.count
         works.formUnion(content.pictures.map(\.listed.work.id))
+        let isRepeated =
+            source.key.kind.facts.order == .newestFirst && !content.pictures.isEmpty && works.count == before
+        if isRepeated, last != nil || content.total != nil { throw .repeated(count + 1) }
         count += 1
-        (last, total) = (content.last, content.total)
-        if source.key.kind.facts.order == .newestFirst, !content.pictures.isEmpty, !isNew { last = count }
+        (last, total, leads) = (content.last, content.total, content.leads)
+        if isRepeated { last = count }
         longest = max(longest, content.pictures.count)
         pictures += content.pictures
         return content.unreadable
@@ -64,6 +74,14 @@ struct FirstPages: Sendable {
     func reaches(_ table: EntryTable) -> Bool {
         pictures.contains { table.position(of: $0.listed.work.id) != nil }
     }
+}
+
+extension Failure {
+    /// The page before comes once more in the place of a page.
+    static func repeated(_ page: Int) -> Failure { .unreadable("page \(page) is the one before once more") }
+
+    /// A page to which the one before leads, or after which others came, is missing.
+    static func missing(_ page: Int) -> Failure { .unreadable("page \(page) is missing, and the list goes on") }
 }
 
 typealias PageWindow = Paging<PageContent>.Window
@@ -172,10 +190,11 @@ struct ListingPages: Sendable {
         let told = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
         // Totals of searches and bookmarks also count works that no page has.
         let pages = day == nil ? page.lastPage ?? (key.listsNames ? told : nil) : told
-        let last = page.hasNext ? pages.map { max($0, number + 1) } : number
+        // A total that ends before a page which is there is wrong.
+        let last = page.hasNext ? pages.flatMap { $0 > number ? $0 : nil } : number
         return PageContent(
-            works: page.entries, pictures: pictures(of: page.entries), last: last, total: page.total,
-            unreadable: page.unreadable)
+            works: page.entries, pictures: pictures(of: page.entries), last: last, goesOn: page.hasNext,
+            leads: day != nil && page.hasNext && page.total != nil, total: page.total, unreadable: page.unreadable)
     }
 
     private func pictures(of works: [ListedWork]) -> [ListedPicture] {

@@ -21,6 +21,8 @@ struct Paging<Content: Sendable>: Sendable {
     private(set) var next: Int
     /// The last page, once known.
     private(set) var last: Int?
+    /// Whether a page was found to lie after the last one.
+    private(set) var isOver = false
     /// The pages under way.
     private(set) var asked: Set<Int> = []
     private var arrived: [Int: Content] = [:]
@@ -69,10 +71,14 @@ struct Paging<Content: Sendable>: Sendable {
     }
 
     /// Takes a page's content, and the last page's number if the page contains it.
-    mutating func arrive(_ page: Int, _ content: Content, last told: Int?) {
+    ///
+    /// A page that another one follows is not the last, whatever another page declared.
+    mutating func arrive(_ page: Int, _ content: Content, last told: Int?, goesOn: Bool = false) {
         asked.remove(page)
-        guard page >= next else { return }
+        // An earlier page may have been the last one since.
+        guard page >= next, page <= last ?? .max else { return }
         arrived[page] = content
+        if goesOn, let last, last <= page { self.last = nil }
         // A page with content is not past the end, whatever number it declares.
         if let told { end(at: max(told, page)) }
     }
@@ -80,6 +86,7 @@ struct Paging<Content: Sendable>: Sendable {
     /// Records that the page lies after the last one.
     mutating func arrivePastTheEnd(_ page: Int) {
         asked.remove(page)
+        isOver = true
         end(at: page - 1)
     }
 
@@ -88,6 +95,9 @@ struct Paging<Content: Sendable>: Sendable {
         asked.remove(page)
         if page == next { failure = error } else { failedEarly.insert(page) }
     }
+
+    /// The contents of pages after this one that have arrived.
+    func contents(after page: Int) -> [Content] { arrived.filter { $0.key > page }.map(\.value) }
 
     /// The content to append now, in order, with its page number; nil while the next page is missing.
     mutating func takeNext() -> (page: Int, content: Content)? {

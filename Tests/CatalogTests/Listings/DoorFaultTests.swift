@@ -100,6 +100,67 @@ import Testing
         await catalog.close()
     }
 
+    /// The page before once more is the end only of a list that has no other sign of one.
+    @Test(arguments: [ListingKind.search, .authorTag, .feed]) func aRepeatedPageIsNoEnd(kind: ListingKind) async throws
+    {
+        let key = key(kind)
+        let catalog = try bench.open()
+        func page(_ numbers: [Int64], total: Int?, last: Int?) -> Result<ListingPage, Failure> {
+            .success(
+                ListingPage(
+                    works: numbers.map { FakeSource.work($0, title: "T") }, total: total, hasNext: true, lastPage: last)
+            )
+        }
+        let end = self.page(key, [3])
+        for (total, last) in [(6, nil), (nil, 3)] as [(Int?, Int?)] {
+            let (first, second) = (page([9, 8], total: total, last: last), page([6, 5], total: total, last: last))
+            answer(key, first, first, end)
+            await #expect(throws: Failure.unreadable("page 2 is the one before once more")) {
+                _ = try await shown(key, catalog)
+            }
+            answer(key, first, second, end)
+            #expect(try await shown(key, catalog) == [3, 5, 6, 8, 9])
+            catalog.listings.forget(key)
+        }
+        let first = page([9, 8], total: nil, last: nil)
+        answer(key, first, first, end)
+        #expect(try await shown(key, catalog) == [8, 9])
+        await catalog.close()
+    }
+
+    /// A day that was stored so would lack ranks for good.
+    @Test(arguments: [true, false]) func aRankingIsNotOverWhereItLeadsOn(isCounted: Bool) async throws {
+        func page(_ number: Int, hasNext: Bool = true, total: Int? = 200) -> Result<ListingPage, Failure> {
+            let ranks = (number - 1) * 50 + 1...number * 50
+            let works = ranks.map {
+                ListedWork(rank: $0, previousRank: nil, work: FakeSource.work(Int64($0), title: "T"))
+            }
+            return .success(ListingPage(entries: works, day: Bench.day, total: total, hasNext: hasNext))
+        }
+        let catalog = try bench.open()
+        let total = isCounted ? 200 : 50
+        let (one, two, last) = (page(1, total: total), page(2, total: total), page(4, hasNext: false, total: total))
+        answer(Bench.key, one, two, .failure(.pastTheEnd), last)
+        for _ in 1...2 {
+            await #expect(throws: Failure.unreadable("page 3 is missing, and the list goes on")) {
+                _ = try await shown(Bench.key, catalog)
+            }
+        }
+        #expect(try await !catalog.listings.open(Bench.key).isComplete)
+        answer(Bench.key, one, two, page(3, total: total), last)
+        #expect(try await shown(Bench.key, catalog).count == 200)
+        #expect(try await catalog.listings.open(Bench.key).isComplete)
+        // Read anew, it keeps what it has.
+        answer(Bench.key, one, two, .failure(.pastTheEnd), last)
+        await #expect(throws: Failure.self) { try await catalog.listings.refresh(Bench.key) }
+        #expect(try await shown(Bench.key, catalog).count == 200)
+        // Its own word is the end, whatever it counts.
+        catalog.listings.forget(Bench.key)
+        answer(Bench.key, one, page(2, hasNext: false, total: total))
+        #expect(try await shown(Bench.key, catalog).count == 100)
+        await catalog.close()
+    }
+
     /// ENOENT would be taken for the end of the directory, and a copy's `--delete` for works that are gone.
     @Test func onlyAFirstPageCanBeAbsent() {
         let absent: [Failure] = [.absent, .notFound, .gone, .notPublished]
@@ -174,6 +235,10 @@ import Testing
             #expect(try await names() == [first, first.replacing("1-", with: "3-"), "1001-T.jpg"])
             catalog.listings.forget(key)
         }
+        // No service has so many.
+        answer(key, page([1], total: 1_000_000_000, hasNext: false))
+        let most = bench.source.description.entries(of: .pool) * ListingKind.pool.facts.most
+        #expect(try await names() == [String(repeating: "0", count: "\(most)".count - 1) + "1-T.jpg"])
         let series = self.key(.series)
         answer(series, page([1001], total: nil, hasNext: true), page([1], total: nil, hasNext: false))
         let listed = try await catalog.listings.open(series).entries(reaching: .max)

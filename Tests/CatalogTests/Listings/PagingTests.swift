@@ -100,6 +100,24 @@ import Testing
         #expect(paging.isComplete)
     }
 
+    @Test func aPageBehindTheLastThatComesLateIsNoneOfTheList() {
+        var paging = started(last: nil)
+        #expect(paging.ask(reaching: 50, known: 50) == [2, 3])
+        paging.arrive(2, "2", last: 2)
+        #expect(paging.takeNext()?.content == "2" && paging.isComplete)
+        paging.arrive(3, "3", last: 3)
+        #expect(paging.takeNext() == nil && paging.last == 2)
+    }
+
+    @Test func aPageThatAnotherOneFollowsIsNotTheLast() {
+        var paging = started(last: 2)
+        paging.arrive(2, "2", last: nil, goesOn: true)
+        #expect(paging.takeNext()?.content == "2" && !paging.isComplete)
+        #expect(paging.ask(reaching: 150, known: 100) == [3, 4])
+        paging.arrive(3, "3", last: 3)
+        #expect(paging.takeNext()?.content == "3" && paging.isComplete)
+    }
+
     @Test func aFailureIsToldOnceAndThePageAskedAgain() {
         var paging = started()
         _ = paging.ask(reaching: 0, known: 50)
