@@ -153,7 +153,15 @@ extension PixivSource {
         switch answer.status {
         case 404: throw RankingAnswer.nothing(page: page)
         case 401: throw .needsSignIn
-        case 200: return try RankingAnswer.page(of: answer.json, mode: mode, day: day, page: page)
+        case 200:
+            let told = try RankingAnswer.page(of: answer.json, mode: mode, day: day, page: page)
+            let days = Self.facts.days(of: mode)
+            // This machine's clock may be behind the service's.
+            let newest = days.newest(at: max(api.api.wallClock(), answer.sent ?? .min)).advanced(by: 1)
+            if day == nil, let day = told.day, !(days.first...max(days.first, newest)).contains(day) {
+                throw .unreadable("pixiv calls \(day) the newest day of a ranking, which it cannot be")
+            }
+            return told
         default:
             let message = Envelope.error(in: answer.json) ?? ""
             throw .unreadable(

@@ -23,6 +23,8 @@ struct WebAPI: Sendable {
         let json: JSON
         /// The reason as a sentence why an answer that should be JSON is none.
         let fault: String?
+        /// The time of the answer by the service's clock, in Unix seconds; nil if the service does not state it.
+        let sent: Int64?
         /// Whether the service knew the session of the request: it then names the user in every answer (PixivUtil2 10f8f5f).
         let isSignedIn: Bool
 
@@ -30,6 +32,7 @@ struct WebAPI: Sendable {
             status = response.head.status
             self.json = json
             self.fault = fault
+            sent = response.head.sent
             isSignedIn = response.head["x-userid"].map { !$0.isEmpty } ?? false
         }
     }

@@ -87,11 +87,11 @@ struct RankingRequestTests {
 
     @Test("every mode is asked by its name; without a day no date is sent", arguments: RankingMode.everyone)
     func modes(mode: RankingMode) async throws {
-        let service = FakeService(ranking(mode: mode.rawValue, page: 3, next: "false"))
+        let service = FakeService(ranking(mode: mode.rawValue, date: "20230501", page: 3, next: "false"))
         let source = service.source(apiURL: "http://127.0.0.1:8080")
         let page = try await source.page(of: .ranking(mode, nil), 3, deadline: deadline)
         #expect(service.urls == ["http://127.0.0.1:8080/ranking.php?format=json&mode=\(mode.rawValue)&p=3"])
-        #expect(page.day == day && !page.hasNext)
+        #expect(page.day == Day(year: 2023, month: 5, day: 1) && !page.hasNext)
         #expect(source.modes.contains(mode))
     }
 
@@ -139,6 +139,37 @@ struct RankingRequestTests {
                     try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                 }))
         #expect(service.requests.count == 1)
+    }
+
+    @Test("a ranking may have holes in its list")
+    func holes() async throws {
+        let body = ranking().replacing("[{", with: "{\"1\":{").replacing("}],\"mode\"", with: "}},\"mode\"")
+        let page = try await FakeService(body).source().page(of: .ranking(.daily, day), 1, deadline: deadline)
+        #expect(page.entries.map(\.work.id.rawValue) == [97_973_029])
+    }
+
+    @Test(
+        "a newest day before the first one or in the future is none; the service's clock counts where this one is behind"
+    )
+    func impossibleDays() async throws {
+        let now = Int64(Date().timeIntervalSince1970)
+        let newest = PixivSource.facts.days(of: .daily).newest(at: now)
+        for (day, date, isDay) in [
+            (newest, nil, true), (newest.advanced(by: 1), nil, true), (newest.advanced(by: 3), nil, false),
+            (Day(year: 2007, month: 9, day: 13), nil, true), (Day(year: 2007, month: 9, day: 12), nil, false),
+            (Day(year: 2099, month: 12, day: 31), nil, false),
+            (Day(year: 2090, month: 1, day: 1), "Mon, 02 Jan 2090 12:00:00 GMT", true),
+            (Day(year: 2090, month: 2, day: 1), "Mon, 02 Jan 2090 12:00:00 GMT", false),
+        ] as [(Day?, String?, Bool)] {
+            let day = try #require(day)
+            let service = FakeService(
+                headers: date.map { [("date", $0)] } ?? [], ranking(date: day.compact, next: "false"))
+            let source = service.source()
+            let error = await failure { () async throws(Failure) in
+                try await source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
+            }
+            #expect(isDay ? error == nil : isUnreadable(error), "\(day)")
+        }
     }
 
     @Test("an answer without a date is of the day asked for, and of none if none was")
