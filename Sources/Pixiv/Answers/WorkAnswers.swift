@@ -39,9 +39,10 @@ package enum WorkAnswers {
         return WorkDetails.Tag(name: name, translation: translation, romaji: told["romaji"].words)
     }
 
-    /// Decodes the frames in `/ajax/illust/<id>/ugoira_meta`; unreadable frames are left out.
+    /// Decodes the frames in `/ajax/illust/<id>/ugoira_meta`.
     ///
-    /// - Throws: `.unreadable` if there is no frame, more frames than any animation has, or no archive of this work.
+    /// - Throws: `.unreadable` if there is no frame, more frames than any animation has, one that cannot be used, or no archive of
+    ///   this work.
     package static func animation(_ body: JSON, of work: WorkID) throws(Failure) -> AnimationRecord {
         let archives = ["originalSrc", "src"].lazy.compactMap { body[$0].text.flatMap { ArchivePath(url: $0) } }
         guard let archive = archives.first(where: { $0.work == work }) else {
@@ -50,18 +51,36 @@ package enum WorkAnswers {
         guard body["frames"].elements.count <= PixivLimits.frames else {
             throw .unreadable("pixiv tells more than \(PixivLimits.frames) frames of work \(work.rawValue).")
         }
-        let frames = body["frames"].elements.compactMap { frame -> AnimationRecord.Frame? in
-            guard let file = frame["file"].text, isFrameName(file),
-                let delay = frame["delay"].number(in: 0...longestDelay)
-            else { return nil }
-            return AnimationRecord.Frame(file: file, delay: Int(delay))
+        let told = body["frames"].elements
+        let frames = told.compactMap { frame -> AnimationRecord.Frame? in
+            guard let file = frame["file"].text, isFrameName(file), let delay = delay(frame["delay"]) else {
+                return nil
+            }
+            return AnimationRecord.Frame(file: file, delay: delay)
+        }
+        // Without one of its frames it would be another animation.
+        guard frames.count == told.count else {
+            throw .unreadable("pixiv tells frames of work \(work.rawValue) that make no sense.")
         }
         if frames.isEmpty { throw .unreadable("pixiv tells no frames of work \(work.rawValue).") }
         return AnimationRecord(archive: archive.reference, frames: frames)
     }
 
-    /// The longest time that a frame is shown, in milliseconds; a longer time is an error of the record.
-    private static let longestDelay: Int64 = 600_000
+    /// The longest time that a frame is shown, in milliseconds, in place of any longer one.
+    private static let longestDelay: Double = 600_000
+
+    /// The whole milliseconds for which a frame is shown; nil for anything but a number.
+    private static func delay(_ told: JSON) -> Int? {
+        let number: Double? =
+            switch told {
+            case .integer(let number): Double(number)
+            case .real(let number): number
+            case .string(let text): Double(text)
+            default: nil
+            }
+        guard let number, !number.isNaN else { return nil }
+        return Int(min(max(number, 0), longestDelay).rounded())
+    }
 
     /// Whether a name has the form of `000000.jpg`: six digits, as in every archive seen.
     private static func isFrameName(_ name: String) -> Bool {

@@ -67,6 +67,32 @@ struct DetailsTests {
         #expect(isUnreadable(error))
     }
 
+    @Test("of an animation: times are rounded and bounded, and no frame is left out")
+    func frames() throws {
+        func frames(_ frames: String) throws -> [Int] {
+            let archive = "https://i.pximg.net/img-zip-ugoira/img/2019/04/29/16/09/38/9_ugoira1920x1080.zip"
+            let text = "{\"originalSrc\":\"\(archive)\",\"frames\":[\(frames)]}"
+            return try WorkAnswers.animation(JSONReader.read(Array(text.utf8)), of: WorkID(rawValue: 9)).frames.map(
+                \.delay)
+        }
+        func frame(_ delay: String, _ name: String = "000000.jpg") -> String {
+            "{\"file\":\"\(name)\",\"delay\":\(delay)}"
+        }
+        for (told, delay) in [
+            ("40", 40), ("\"40\"", 40), ("33.4", 33), ("\"33.5\"", 34), ("0", 0), ("-5", 0), ("700000", 600_000),
+            ("1e300", 600_000),
+        ] {
+            #expect(try frames(frame("60") + "," + frame(told)) == [60, delay], "\(told)")
+        }
+        for odd in [
+            frame("null"), frame("\"x\""), frame("[]"), frame("40", "frame5.jpg"), frame("40", "../000.jpg"), "null",
+            "5",
+        ] {
+            let error = #expect(throws: Failure.self) { try frames(frame("60") + "," + odd) }
+            #expect(isUnreadable(error), "\(odd)")
+        }
+    }
+
     @Test("of an author, short and full")
     func author() throws {
         let id = UserID(rawValue: 9_153_585)
