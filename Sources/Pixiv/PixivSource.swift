@@ -222,7 +222,9 @@ extension PixivSource {
     }
 
     package func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
-        try AuthorAnswers.originals(await body(of: work, "/pages", deadline), of: work).compactMap(\.originalReference)
+        try AuthorAnswers.originals(await body(of: work, "/pages", deadline), of: work).map {
+            $0?.originalReference ?? ""
+        }
     }
 
     package func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile {

@@ -146,8 +146,8 @@ struct ListingPages: Sendable {
     private var top: Int? { key.ranking == nil ? nil : means.context.view.top }
 
     var window: PageWindow {
-        // No work has more pages than one answer can hold.
-        if key.isWork { return PageWindow(perPage: 1000, pages: 1, lastPage: 1) }
+        // No work has more pages than one answer can hold; the second one has what the first one lacks.
+        if key.isWork { return PageWindow(perPage: 1000, pages: 1, lastPage: 2) }
         guard key.ranking != nil else { return PageWindow(key.kind, of: source.description) }
         var window = PageWindow.ranking(source.description.paging)
         // Ranks that the service leaves out keep their places: with fifty a page, rank N is on page N / 50, rounded up.
@@ -250,50 +250,73 @@ struct ListingPages: Sendable {
 // MARK: - Works
 
 extension ListingPages {
-    /// The single page of a work: the originals of its pages, and the archive of an animation.
+    /// The only page of a work: the originals of its pages, and the archive of an animation.
+    ///
+    /// Where the service has a record of the work, but none of these that can be used, a second page has what is missing, and fails
+    /// until it is there: the record can be read meanwhile, and nothing is missing without an error.
     private func workPage(_ number: Int) async throws(Failure) -> PageContent {
-        guard number == 1 else { throw .pastTheEnd }
+        guard number <= 2 else { throw .pastTheEnd }
         let deadline = deadline
         // A listed record of a work may itself be stale: a comparison requests the record again.
-        if !isComparison, let summary = await means.records.listedWork(key.work), summary.withheld == nil {
-            do throws(Failure) { return try await content(of: summary, deadline: deadline) } catch .notFound {
-                // A service may answer so for pages that it withholds; the record shows the reason.
-            }
+        if number == 1, !isComparison, let summary = await means.records.listedWork(key.work), summary.withheld == nil {
+            let found = try await pictures(of: summary, deadline: deadline)
+            // A service may answer so for pages that it withholds; the record shows the reason.
+            if found.failure == nil { return found.content }
         }
         let details = try await source.details(of: key.work, deadline: deadline)
-        let content = try await content(of: details.work, deadline: deadline)
+        let found = try await pictures(of: details.work, deadline: deadline)
+        if number > 1, let failure = found.failure { throw failure }
         // So `info.json` needs no request of its own.
-        means.records.keep(details, of: key.work, pages: content.pictures.compactMap(\.name))
-        return content
+        means.records.keep(details, of: key.work, pages: found.content.pictures.compactMap(\.name))
+        return found.content
     }
 
-    private func content(
+    /// The pictures of a work, and the failure for which some are missing.
+    private func pictures(
         of record: Work, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> PageContent {
+    ) async throws(Failure) -> (content: PageContent, failure: Failure?) {
         let listed = ListedWork(rank: nil, previousRank: nil, work: record)
         if let files = source.files(of: record) {
             let pictures = files.map { ListedPicture($0, of: listed, source) }
-            return PageContent(works: [listed], pictures: pictures, last: 1)
+            return (PageContent(works: [listed], pictures: pictures, last: 1), nil)
         }
         if let reason = record.withheld { throw .withheld(reason) }
         var pictures: [ListedPicture] = []
-        if record.kind == .animation {
-            // The first frame in full size; only the image host knows its format.
-            var first = try await means.originals.original(of: listed)
-            first.name = "p0.\(first.fileExtension)"
-            pictures.append(first)
-            let animation = try await source.animation(of: key.work, deadline: deadline)
-            means.records.keep(animation, of: key.work)
-            var archive = ListedPicture(
-                listed: listed, rendition: .archive, reference: animation.archive, fileExtension: "zip")
-            archive.name = "ugoira.zip"
-            pictures.append(archive)
-        } else {
+        do throws(Failure) {
+            try await add(to: &pictures, of: listed, deadline: deadline)
+        } catch {
+            guard error.isOfAnswer else { throw error }
+            return (PageContent(works: [], pictures: pictures, goesOn: true), error)
+        }
+        return (PageContent(works: [listed], pictures: pictures, last: 1), nil)
+    }
+
+    private func add(
+        to pictures: inout [ListedPicture], of listed: ListedWork, deadline: ContinuousClock.Instant
+    ) async throws(Failure) {
+        guard listed.work.kind == .animation else {
             let references = try await source.originals(of: key.work, deadline: deadline)
             pictures = try await means.originals.pages(references, of: listed)
             for (page, picture) in pictures.enumerated() { pictures[page].name = "p\(page).\(picture.fileExtension)" }
+            return
         }
-        return PageContent(works: [listed], pictures: pictures, last: 1)
+        // The first frame in full size; only the image host knows its format.
+        var first = try await means.originals.original(of: listed)
+        first.name = "p0.\(first.fileExtension)"
+        pictures.append(first)
+        let animation = try await source.animation(of: key.work, deadline: deadline)
+        means.records.keep(animation, of: key.work)
+        var archive = ListedPicture(
+            listed: listed, rendition: .archive, reference: animation.archive, fileExtension: "zip")
+        archive.name = "ugoira.zip"
+        pictures.append(archive)
+    }
+}
+
+extension Failure {
+    /// Whether the service answered, and had nothing that can be used.
+    fileprivate var isOfAnswer: Bool {
+        if case .unreadable = self { true } else { self == .notFound }
     }
 }
 

@@ -61,8 +61,12 @@ final class Originals: Sendable {
     }
 
     /// All pages of a work, from the references that the service returned.
+    ///
+    /// An empty reference is of a page without a usable address: the rendition stands in for it.
     func pages(_ references: [String], of listed: ListedWork) async throws(Failure) -> [ListedPicture] {
-        try await all(references.count) { [self] page in await outcome(of: references[page], page: page, listed) }
+        if references.contains("") { noteMissing(listed.work.id) }
+        return try await all(references.count) { [self] page in await outcome(of: references[page], page: page, listed)
+        }
     }
 
     // MARK: -

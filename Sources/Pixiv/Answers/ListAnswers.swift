@@ -320,18 +320,20 @@ package enum AuthorAnswers {
     /// - Parameters:
     ///   - body: The body of the answer.
     ///   - work: The requested work.
-    /// - Returns: One path of the folder `original` for each page, in page order.
-    /// - Throws: `.needsSignIn` if all URLs are null, as for works that only signed-in users may see.
-    package static func originals(_ body: JSON, of work: WorkID) throws(Failure) -> [PicturePath] {
+    /// - Returns: One path of the folder `original` for each page, in page order; nil for a page without a usable address.
+    /// - Throws: `.needsSignIn` if all URLs are null, as for works that only signed-in users may see; `.unreadable` if no page
+    ///   has a usable address.
+    package static func originals(_ body: JSON, of work: WorkID) throws(Failure) -> [PicturePath?] {
         let urls = body.elements.map { $0["urls"]["original"] }
         guard !urls.isEmpty else { throw .unreadable("pixiv tells no pages of work \(work.rawValue).") }
         if urls.allSatisfy(\.isNull) { throw .needsSignIn }
-        var paths: [PicturePath] = []
-        for (page, url) in urls.enumerated() {
-            guard let path = url.text.flatMap({ PicturePath(url: $0) }), path.folder == .original, path.work == work,
-                (path.page ?? 0) == page
-            else { throw .unreadable("pixiv tells no usable address of page \(page) of work \(work.rawValue).") }
-            paths.append(path)
+        let paths = urls.enumerated().map { page, url in
+            url.text.flatMap { PicturePath(url: $0) }.flatMap { path in
+                path.folder == .original && path.work == work && (path.page ?? 0) == page ? path : nil
+            }
+        }
+        guard paths.contains(where: { $0 != nil }) else {
+            throw .unreadable("pixiv tells no usable address of a page of work \(work.rawValue).")
         }
         return paths
     }

@@ -197,10 +197,17 @@ struct WorkDirectory: ListingDirectory {
         guard isMade || EntryName.mayBeInWork(name, extensions: tree.source.description.fileExtensions) else {
             return .absent(TreeLimits.frozen)
         }
-        if let listing = tree.catalog.listings.loaded(.work(work)) { return find(name, isMade, in: listing, tree) }
+        if let listing = tree.catalog.listings.loaded(.work(work)),
+            let found = find(name, isMade, in: listing, tree) ?? (listing.isComplete ? .missing : nil)
+        {
+            return found
+        }
         return .unknown { () async throws(Failure) in
-            guard let listing = try await tree.listing(.work(work)) else { return .absent(TreeLimits.changing) }
-            return find(name, isMade, in: listing, tree)
+            guard let listing = try await tree.listing(.work(work)) else { return .missing }
+            if let found = find(name, isMade, in: listing, tree) { return found }
+            // The service has a record of the work: its other files are missing only if it says so.
+            _ = try await listing.entries(reaching: .max)
+            return find(name, isMade, in: listing, tree) ?? .missing
         }
     }
 
@@ -220,13 +227,12 @@ struct WorkDirectory: ListingDirectory {
         }
     }
 
-    private func find(_ name: [UInt8], _ isMade: Bool, in listing: Listing, _ tree: Tree) -> LookupResult {
+    private func find(_ name: [UInt8], _ isMade: Bool, in listing: Listing, _ tree: Tree) -> LookupResult? {
         if isMade {
             let files = tree.files(of: work, isAnimation: listing.isAnimation)
-            let file = files.first { $0.name.utf8.elementsEqual(name) }
-            return file.map { .node(.file($0)) } ?? .absent(TreeLimits.changing)
+            return files.first { $0.name.utf8.elementsEqual(name) }.map { .node(.file($0)) }
         }
-        return listing.index(named: name).map { .node(.picture(listing, Int32($0))) } ?? .absent(TreeLimits.changing)
+        return listing.index(named: name).map { .node(.picture(listing, Int32($0))) }
     }
 
     func knowsExtras(in tree: Tree) -> Bool { tree.knowsBridge(of: work) }
@@ -236,6 +242,11 @@ struct WorkDirectory: ListingDirectory {
         let files: [NamedNode] = tree.files(of: work, isAnimation: listing.isAnimation).map { ($0.name, .file($0)) }
         return files + (tree.bridge(of: work).map { [($0.name, .link(.bridge(work, $0)))] } ?? [])
     }
+}
+
+extension LookupResult {
+    /// No file of a work.
+    fileprivate static let missing = Self.absent(TreeLimits.changing)
 }
 
 extension Listing {

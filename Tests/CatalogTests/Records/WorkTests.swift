@@ -153,6 +153,48 @@ import Testing
         await catalog.close()
     }
 
+    /// The service has a record of the work: that it shows no pages does not mean that there is none.
+    @Test func aWorkWhosePagesAreNotThereIsThere() async throws {
+        bench.source.set { $0.references = [:] }
+        let catalog = try open()
+        let listing = try await catalog.listings.open(key)
+        for _ in 1...2 {
+            await #expect(throws: Failure.notFound.ofPage(2)) { try await listing.entries(reaching: .max) }
+        }
+        #expect(!catalog.listings.isKnownAbsent(key) && !listing.isComplete && listing.entries.isEmpty)
+        #expect(try await catalog.records.details(of: work, pages: []).text.contains("Words"))
+        await catalog.close()
+        let restarted = try open()
+        bench.source.set { $0.references[work] = ["a.png"] }
+        let again = try await restarted.listings.open(key)
+        #expect(try await again.entries(reaching: .max).map(\.name) == ["p0.png"] && again.isComplete)
+        #expect(try await restarted.records.details(of: work, pages: []).text.contains("\"p0.png\"\n  ]"))
+        await restarted.close()
+    }
+
+    @Test func anAnimationWithoutItsFramesHasItsFirstOne() async throws {
+        animate()
+        let frames = bench.source.state.withLock { $0.animations }
+        bench.source.set { $0.animations = [:] }
+        let catalog = try open()
+        let listing = try await catalog.listings.open(key)
+        #expect(listing.entries.map(\.name) == ["p0.jpg"] && !listing.isComplete)
+        await #expect(throws: Failure.notFound.ofPage(2)) { try await listing.entries(reaching: .max) }
+        bench.source.set { $0.animations = frames }
+        #expect(try await listing.entries(reaching: .max).map(\.name) == ["p0.jpg", "ugoira.zip"])
+        await catalog.close()
+    }
+
+    @Test func aPageWithoutAnAddressIsThatOfTheRendition() async throws {
+        bench.source.set { $0.references[work] = ["a.png", "", "c.png"] }
+        let catalog = try open()
+        let listing = try await catalog.listings.open(key)
+        #expect(listing.entries.map(\.name) == ["p0.png", "p1.jpg", "p2.png"] && listing.isComplete)
+        #expect(listing.entries.map(\.picture.rendition) == [.original, .regular, .original])
+        #expect(listing.entries.map(\.picture.page) == [0, 1, 2] && bench.events == [.originalMissing(work)])
+        await catalog.close()
+    }
+
     @Test func aWithheldWorkIsThereWithItsReason() async throws {
         bench.source.set { state in
             var record = FakeSource.work(77, title: "B")

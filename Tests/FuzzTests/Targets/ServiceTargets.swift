@@ -38,8 +38,10 @@ extension FuzzTarget {
             for work in [id, WorkID(rawValue: recordedWork)] {
                 if let pages = try? AuthorAnswers.originals(body, of: work) {
                     try hold(pages.count == body.elements.count, "pages were lost or invented")
-                    try hold(pages.allSatisfy { $0.work == work }, "a page is another work's")
-                    for (page, path) in pages.enumerated() { try holdPath(path, page: page) }
+                    try hold(pages.allSatisfy { $0?.work ?? work == work }, "a page is another work's")
+                    for (page, path) in pages.enumerated() {
+                        if let path { try holdPath(path, page: page) }
+                    }
                 }
                 if let animation = try? WorkAnswers.animation(body, of: work) {
                     try hold(animation.frames.count <= body["frames"].elements.count, "frames were invented")

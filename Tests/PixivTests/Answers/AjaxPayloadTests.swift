@@ -156,7 +156,7 @@ struct AjaxPayloadTests {
         ])
     func pages(name: String, id: Int64, count: Int, fileExtension: String) throws {
         let (body, payload) = try body("ajax-illust-pages/\(name)")
-        let paths = try AuthorAnswers.originals(body, of: WorkID(rawValue: id))
+        let paths = try AuthorAnswers.originals(body, of: WorkID(rawValue: id)).compactMap(\.self)
         let told = try list(payload)
         #expect(paths.count == count && told.count == count)
         for (path, page) in zip(paths, told) {
