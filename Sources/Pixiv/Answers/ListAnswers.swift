@@ -104,7 +104,7 @@ package enum ListAnswers {
     /// A number without a record is of a work that this reader may not see. No single sign shows the end: a page may be empty, be
     /// called the last one, or be the page before once more (`ListingState.pageBegan`).
     ///
-    /// - Throws: `.pastTheEnd` for an empty page after the first.
+    /// - Throws: `.pastTheEnd` for an empty page after the first; `.withheld` if the service shows no work of the only page.
     package static func feed(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
         let numbers = body["page"]["ids"]
         guard numbers.isArray else {
@@ -118,6 +118,7 @@ package enum ListAnswers {
         let known = Dictionary(list.works.map { ($0.id.rawValue, $0) }) { first, _ in first }
         let works = numbers.elements.compactMap { $0.number.flatMap { known[$0] } }
         let isLast = numbers.elements.isEmpty || body["page"]["isLastPage"].flag == true
+        if page == 1, isLast, works.isEmpty, !numbers.elements.isEmpty { throw .withheld(Withheld.all) }
         return ListingPage(works: works, hasNext: !isLast, unreadable: list.unreadable)
     }
 

@@ -215,6 +215,7 @@ struct ListAnswerTests {
         #expect(throws: Failure.pastTheEnd) { try page("", "", "", 2) }
         // All of a page may be withheld, which says nothing about the next one.
         #expect(try page("5,6", "", "", 3).hasNext)
+        #expect(throws: Failure.withheld("none is shown")) { try page("5,6", "", ",\"isLastPage\":true") }
         for text in [
             "{}", "[]", "{\"page\":{\"current\":1}}",
             "{\"page\":{\"ids\":[5]},\"thumbnails\":{\"illust\":[{\"id\":5}]}}",
