@@ -175,7 +175,8 @@ extension BooruSource {
 
     /// The family of a post: the first of its ancestors, and that one's children, which records of posts name.
     ///
-    /// Children name a parent that the service no longer has, and are a family without it; so are those of a Flash file.
+    /// Children name a parent that the service no longer has, and are a family without it; so are those of a Flash file. A parent
+    /// that is named has children, whatever its record says.
     private func family(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> ListingPage {
         func field(_ name: String, of post: Record) -> JSON {
             post.fields.first { $0.name == name }?.value ?? .null
@@ -191,14 +192,20 @@ extension BooruSource {
                 break
             }
         }
-        guard field("has_children", of: eldest).flag == true else {
-            let alone = try details(eldest).work
-            if let reason = alone.withheld { throw .withheld(reason) }
-            return ListingPage(works: [alone])
+        let hasChildren = eldest.id == work ? field("has_children", of: eldest).flag : true
+        if hasChildren != false {
+            let page = try await works(["parent:\(eldest.id.rawValue)"], page: 1, deadline: deadline)
+            guard page.entries.isEmpty, page.unreadable == 0 else { return page }
+            if hasChildren == true {
+                // The list has the eldest as well, unless it is above the rating, or was removed.
+                guard let post = admitted(eldest.entry) else { throw .withheld(Withholding.rating) }
+                if let reason = post.work.withheld { throw .withheld(reason) }
+                throw .unreadable("\(description.title) shows no post of the family of post \(eldest.id.rawValue).")
+            }
         }
-        let page = try await works(["parent:\(eldest.id.rawValue)"], page: 1, deadline: deadline)
-        if page.entries.isEmpty, page.unreadable == 0 { throw .withheld(Withholding.rating) }
-        return page
+        let alone = try details(eldest).work
+        if let reason = alone.withheld { throw .withheld(reason) }
+        return ListingPage(works: [alone])
     }
 
     /// The pools that a query finds; of one whose posts are found by its number, the number.

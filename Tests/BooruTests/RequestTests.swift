@@ -101,6 +101,48 @@ import Testing
                 }))
     }
 
+    /// A parent that a post names has children, whatever its record says, and a record may say nothing.
+    @Test(arguments: [true, false]) func aFamilyWhoseParentNamesNoChildren(isDanbooru: Bool) async throws {
+        func post(_ id: Int, _ fields: [String: Any]) throws -> String {
+            try text(isDanbooru ? danbooruPost(id, fields) : [moebooruPost(id, fields)])
+        }
+        let both = try text(isDanbooru ? [danbooruPost(7), danbooruPost(5)] : [moebooruPost(7), moebooruPost(5)])
+        let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+        let child = try post(7, ["parent_id": 5, "has_children": false])
+        let silent: [String: Any] = ["parent_id": NSNull()]
+        let parent = silent.merging(["has_children": true]) { $1 }
+        for (id, answers, ids) in [
+            (7, [child, try post(5, silent.merging(["has_children": false]) { $1 }), both], [7, 5]),
+            (7, [child, try post(5, silent), both], [7, 5]), (5, [try post(5, silent), both], [7, 5]),
+            (5, [try post(5, silent), "[]"], [5]), (7, [child, try post(5, parent), "[]"], []),
+            (5, [try post(5, parent), "[]"], []),
+        ] as [(Int64, [String], [Int64])] {
+            let board = FakeBoard(
+                answers.map {
+                    .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8)))
+                })
+            let source = board.source(engine)
+            if ids.isEmpty {
+                let error = await failure { () async throws(Failure) in
+                    try await source.page(of: ListingKey(.family, id), 1, deadline: deadline)
+                }
+                #expect(isUnreadable(error), "the list has the parent at least")
+            } else {
+                let family = try await source.page(of: ListingKey(.family, id), 1, deadline: deadline)
+                #expect(family.works.map(\.id.rawValue) == ids)
+            }
+            #expect(board.urls.count == answers.count)
+        }
+        let daring = FakeBoard(
+            [try post(5, parent.merging(["rating": "e"]) { $1 }), "[]"].map {
+                .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8)))
+            })
+        #expect(
+            await failure { () async throws(Failure) in
+                try await daring.source(engine).page(of: ListingKey(.family, 5), 1, deadline: deadline)
+            } == .withheld("rating"))
+    }
+
     @Test func favouritesAreInTheOrderOfTheService() async throws {
         let key = try #require(ListingKey(text: "favorites/Some One"))
         let (board, other) = (FakeBoard(try page(2)), FakeBoard(try text([moebooruPost()])))
