@@ -56,7 +56,8 @@ extension BooruSource {
         let message = json.flatMap { $0["message"].words ?? $0["reason"].words } ?? ""
         let refusal = BooruRefusal(
             status: response.head.status, kind: json?["error"].words ?? "",
-            message: message.isEmpty ? "" : ForeignText.quoted(message), isOwn: json != nil)
+            message: message.isEmpty ? "" : ForeignText.quoted(message),
+            isOwn: json.map { json in ["success", "error", "reason"].contains { !json[$0].isNull } } ?? false)
         // A page in place of an answer: the service takes the program for a browser, or does not recognize it.
         if refusal.status == 403, !refusal.isOwn {
             return .unreadable(

@@ -88,6 +88,8 @@ package struct BooruPool: Hashable, Sendable {
     package var name = ""
     /// The posts in the pool's order, an entry that is no number as 0; nil where the record has no list.
     package var posts: [WorkID]?
+    /// The number of posts that the record states.
+    package var count: Int?
 
     package init(id: Int64) { self.id = id }
 
@@ -96,6 +98,7 @@ package struct BooruPool: Hashable, Sendable {
         guard let id = record["id"].number, id > 0 else { return nil }
         self.id = id
         name = record["name"].text ?? ""
+        count = record["post_count"].count
         guard record["post_ids"].isArray else { return }
         posts = record["post_ids"].elements.map { WorkID(rawValue: $0.number ?? 0) }
     }
@@ -128,7 +131,7 @@ package struct BooruRefusal: Sendable {
     package let kind: String
     /// The service's message, quoted; empty for none.
     package let message: String
-    /// Whether the answer is JSON, and so comes from the service itself.
+    /// Whether the answer is JSON in the form of the service's errors, and so comes from the service itself.
     package let isOwn: Bool
 
     /// The message after a colon, `: “the words”`, or nothing.

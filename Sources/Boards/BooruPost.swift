@@ -106,6 +106,8 @@ package enum Withholding {
     package static let elsewhere = "elsewhere"
     /// The size or the digest is missing: the bytes cannot be verified.
     package static let unproven = "unproven"
+    /// No post of a list can be shown.
+    package static let all = "none can be shown"
     /// The service states no reason.
     package static let restricted = "restricted"
 }

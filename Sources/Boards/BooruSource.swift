@@ -128,9 +128,10 @@ extension BooruSource {
         let shown = entries.enumerated().compactMap { place, entry in
             admitted(entry).map { ListedWork(rank: before + place + 1, previousRank: nil, work: $0.work) }
         }
-        return ListingPage(
-            entries: shown, day: day, hasNext: hasNext(entries, page: page),
-            unreadable: entries.count { $0 == .unreadable })
+        let (hasNext, unreadable) = (hasNext(entries, page: page), entries.count { $0 == .unreadable })
+        // The day is there, and has Flash files alone.
+        if page == 1, shown.isEmpty, unreadable == 0, !hasNext { throw .withheld(Withholding.all) }
+        return ListingPage(entries: shown, day: day, hasNext: hasNext, unreadable: unreadable)
     }
 
     private func searchPage(
@@ -253,10 +254,10 @@ extension BooruSource {
         }
         let before = (page - 1) * engine.postsPerPage
         let named = pool.posts.map { Array($0.dropFirst(before).prefix(engine.postsPerPage)) }
-        if named?.isEmpty == true { throw page > 1 ? .pastTheEnd : .notFound }
+        if named?.isEmpty == true { throw page > 1 ? .pastTheEnd : none(of: pool) }
         let term = named.map { "id:" + $0.map { "\($0.rawValue)" }.joined(separator: ",") } ?? "pool:\(pool.id)"
         let entries = try await list([term], page: named == nil ? page : 1, isRated: false, deadline: deadline).entries
-        if named == nil, entries.isEmpty { throw page > 1 ? .pastTheEnd : .notFound }
+        if named == nil, entries.isEmpty { throw page > 1 ? .pastTheEnd : none(of: pool) }
         let places = named ?? entries.map { $0.post?.id ?? WorkID(rawValue: 0) }
         let numbers = Dictionary(zip(places, (before + 1)...)) { first, _ in first }
         let shown = entries.compactMap(admitted).compactMap { post in
@@ -268,6 +269,12 @@ extension BooruSource {
         return ListingPage(
             entries: shown.sorted { ($0.rank ?? 0) < ($1.rank ?? 0) }, total: pool.posts?.count, hasNext: hasNext,
             unreadable: unreadable)
+    }
+
+    /// The failure of a pool without posts: it is absent if the service does not count any.
+    private func none(of pool: BooruPool) -> Failure {
+        guard let count = pool.count, count > 0 else { return .notFound }
+        return .unreadable("\(description.title) counts \(count) posts of pool \(pool.id), and shows none.")
     }
 
     package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {

@@ -109,7 +109,10 @@ struct WebAPI: Sendable {
             return Answer(response, fault: fault)
         }
         do {
-            return Answer(response, try JSONReader.read(response.body))
+            let answer = Answer(response, try JSONReader.read(response.body))
+            // All of the service's own have the member; something in front of it may answer 404 to everything.
+            guard answer.status == 404, answer.json["error"].isNull else { return answer }
+            return Answer(response, fault: "pixiv answered 404 with JSON of another form; asking again may help.")
         } catch {
             return Answer(response, fault: "pixiv's answer is \(error.cause).")
         }

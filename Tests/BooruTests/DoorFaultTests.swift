@@ -68,6 +68,7 @@ struct Door: Sendable, CustomTestStringConvertible {
     /// Answers that are no list and no word of the service that there is none.
     private static let faults: [(status: Int, body: String)] =
         [400, 401, 403, 404, 410, 418, 421, 422, 429, 451, 500, 502, 503].map { ($0, page) }
+        + [404, 410, 451].map { ($0, "{\"detail\":\"Not Found\"}") }
         + [400, 401, 403, 418, 422, 429, 500, 503].map { ($0, refusal) }
         + [400, 403, 404, 410, 429, 451, 503].map { ($0, "") }
         + [

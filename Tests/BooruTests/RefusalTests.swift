@@ -106,9 +106,26 @@ import Testing
         }
     }
 
+    /// A day with posts is published, though it may have none that can be shown.
+    @Test func aDayOfFlashFilesIsThere() async throws {
+        func page(_ count: Int) async throws -> Result<ListingPage, Failure> {
+            let flash = (1...count).map { danbooruPost($0, ["file_ext": "swf"]) }
+            let source = FakeBoard(try text(flash)).source()
+            do throws(Failure) {
+                return .success(try await source.page(of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline))
+            } catch { return .failure(error) }
+        }
+        #expect(try await page(2) == .failure(.withheld("none can be shown")))
+        let full = try await page(200).get()
+        #expect(full.entries.isEmpty && full.hasNext)
+    }
+
     @Test func onlyTheServiceItselfSaysThatSomethingIsNot() async {
         #expect(isUnreadable(await ask(FakeBoard(status: 404, "<html>portal"))))
-        #expect(await ask(FakeBoard(status: 451, "{}")) == .notFound)
+        #expect(await ask(FakeBoard(status: 451, "{\"success\":false}")) == .notFound)
+        for status in [404, 410, 451] {
+            #expect(isUnreadable(await ask(FakeBoard(status: status, "{\"detail\":\"no\"}"))))
+        }
         #expect(isUnreadable(await ask(FakeBoard(status: 400, ""), yandere)))
     }
 

@@ -223,6 +223,22 @@ import Testing
                     try await none.source().page(of: key, 1, deadline: deadline)
                 } == .notFound)
         }
+        // Of a pool that counts posts, no post is no pool that is not there.
+        let counted = [
+            (FakeBoard(try text(["id": 3, "post_ids": [], "post_count": 24])).source(), "pools/3"),
+            (
+                FakeBoard(try text([["id": 3, "name": "some_book", "post_count": 5]]), "[]").source(yandere),
+                "pools/some book"
+            ),
+        ]
+        for (source, name) in counted {
+            let key = try #require(ListingKey(text: name))
+            #expect(
+                isUnreadable(
+                    await failure { () async throws(Failure) in
+                        try await source.page(of: key, 1, deadline: deadline)
+                    }), "\(name)")
+        }
         // What is hidden is not what there is not; what makes no sense is neither.
         let hidden = FakeBoard(try text(pools[1]), try text([danbooruPost(4, ["rating": "e"])]), "{\"pool\":1}")
         let number = try #require(ListingKey(text: "pools/3"))

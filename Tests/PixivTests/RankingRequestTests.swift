@@ -96,7 +96,7 @@ struct RankingRequestTests {
     }
 
     @Test(
-        "a 404 is the end behind page 1 and an unpublished day on page 1", arguments: ["", "{\"error\":\"範囲外\"}", "{}"])
+        "a 404 is the end behind page 1 and an unpublished day on page 1", arguments: ["", "{\"error\":\"範囲外\"}"])
     func outside(body: String) async {
         for (page, expected) in [(1, Failure.notPublished), (2, .pastTheEnd), (11, .pastTheEnd)] {
             let source = FakeService(status: 404, body).source()
@@ -110,7 +110,8 @@ struct RankingRequestTests {
     @Test(
         "answers with status 200 that have no ranking in them",
         arguments: [
-            (ranking(contents: ""), 1, Failure.notPublished), (ranking(page: 2, contents: ""), 2, .pastTheEnd),
+            (ranking(next: "false", contents: "", total: 0), 1, Failure.notPublished),
+            (ranking(page: 2, contents: "", total: 50), 2, .pastTheEnd),
             (ranking(date: "20220430"), 1, .notPublished),
             ("{\"error\":\"ランキング集計の範囲外です\"}", 1, .notPublished),
             ("{\"error\":\"ランキング集計の範囲外です\"}", 2, .pastTheEnd),
@@ -128,7 +129,7 @@ struct RankingRequestTests {
         arguments: [
             "{}", "{\"contents\":null}", "{\"contents\":{}}", "{\"error\":true,\"message\":\"x\",\"body\":[]}",
             "{\"error\":\"other\"}", ranking(mode: "weekly"), ranking(page: 2), ranking(contents: "{},{},{\"rank\":1}"),
-            ranking(contents: "null"),
+            ranking(contents: "null"), ranking(contents: ""), ranking(next: "2", contents: "", total: 0),
         ])
     func senseless(body: String) async {
         let service = FakeService(body)
@@ -207,11 +208,15 @@ struct RankingRequestTests {
 
     @Test("a 404 of something that is not the service makes nothing not exist")
     func strangersNotFound() async {
-        let source = FakeService(status: 404, "<html>", "<html>").source()
-        #expect(
-            isUnreadable(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .ranking(.daily, day), 2, deadline: deadline)
-                }))
+        for words in ["<html>", "{}", "{\"detail\":\"Not Found\"}"] {
+            let source = FakeService(status: 404, words, words, words, words).source()
+            for page in [1, 2] {
+                #expect(
+                    isUnreadable(
+                        await failure { () async throws(Failure) in
+                            try await source.page(of: .ranking(.daily, day), page, deadline: deadline)
+                        }), "\(words)")
+            }
+        }
     }
 }

@@ -183,7 +183,7 @@ struct ListingPages: Sendable {
         guard day == nil || page.day == day else { throw .notPublished }
         if page.entries.isEmpty {
             guard page.unreadable == 0 else { throw .unreadable("no entry of page \(number) could be understood") }
-            if day != nil { throw number == 1 ? .notPublished : .pastTheEnd }
+            if day != nil, !page.hasNext { throw number == 1 ? .notPublished : .pastTheEnd }
             let facts = key.kind.facts
             if facts.mayBeAbsent, !facts.mayBeEmpty, number == 1, !page.hasNext { throw .absent }
         }

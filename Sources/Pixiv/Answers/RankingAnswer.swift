@@ -28,7 +28,14 @@ package enum RankingAnswer {
             throw PixivSource.facts.needsSignIn(mode)
                 ? .needsSignIn : .unreadable("pixiv answered with another ranking than \(mode.rawValue).")
         }
-        guard let first = contents.first else { throw nothing(page: page) }
+        let total = root["rank_total"].number(in: 0...PixivLimits.ranks.upperBound).map { Int($0) }
+        guard let first = contents.first else {
+            let before = (page - 1) * PixivLimits.entriesPerPage
+            guard total ?? 0 <= before, root["next"].number ?? 0 <= Int64(page) else {
+                throw .unreadable("pixiv shows no entries of a ranking where it counts some; asking again later helps.")
+            }
+            throw nothing(page: page)
+        }
         guard let served = root["date"].text.flatMap({ Day(compact: $0) }) ?? day else {
             throw .unreadable("pixiv's ranking does not tell its day; pixiv may have changed it.")
         }
@@ -43,7 +50,6 @@ package enum RankingAnswer {
             throw .unreadable(
                 "None of \(contents.count) entries could be understood; they begin with \(ForeignText.quoted(names)).")
         }
-        let total = root["rank_total"].number(in: 0...PixivLimits.ranks.upperBound).map { Int($0) }
         return ListingPage(
             entries: entries, day: served, total: total,
             hasNext: hasNext(root["next"], page: page, total: total), unreadable: unreadable)
