@@ -49,7 +49,12 @@ import Testing
         #expect(try moebooru(["file_ext": "swf"]) == .unplayable)
         #expect(try moebooru(["file_ext": Missing(), "file_url": "https://yande.re/image/1/1.swf"]) == .unplayable)
         #expect(try danbooru(["file_ext": "exe"]) == .unreadable)
-        #expect(try danbooru(["file_ext": Missing()]) == .unreadable)
+        // The address has the format as well.
+        for missing in [NSNull(), Missing()] as [Any] {
+            #expect(try danbooru(["file_ext": missing]).post?.files?.original.fileExtension == "jpg")
+        }
+        #expect(try danbooru(["file_ext": Missing(), "file_url": "https://cdn.donmai.us/1/1.swf"]) == .unplayable)
+        #expect(try danbooru(["file_ext": Missing(), "file_url": "https://cdn.donmai.us/1/1"]) == .unreadable)
         #expect(try danbooru(["id": Missing()]) == .unreadable)
         #expect(try danbooru(["id": -1]) == .unreadable)
         #expect(try moebooru(["id": NSNull()]) == .unreadable)

@@ -6,7 +6,9 @@ package enum DanbooruPost {
     /// Decodes a post of `/posts.json` or `/posts/<id>.json`, also from the years in which it had fewer fields.
     package static func entry(_ record: JSON, hosts: PictureHosts) -> PostEntry {
         guard let id = record["id"].number, id > 0 else { return .unreadable }
-        let fileExtension = record["file_ext"].text.flatMap { PostFormat.plain($0) }
+        let address = record["file_url"].words
+        let told = record["file_ext"].text.flatMap { PostFormat.plain($0) }
+        let fileExtension = told ?? address.flatMap { PostFormat.ofAddress($0) }
         if fileExtension == PostFormat.flash { return .unplayable }
         var post = BooruPost(id: WorkID(rawValue: id))
         let asset = record["media_asset"]
@@ -24,7 +26,7 @@ package enum DanbooruPost {
         // The service's rules require the tag on posts made with AI.
         post.isAI = post.tags.contains("ai-generated")
         return post.entry(
-            original: record["file_url"].words, size: record["file_size"].number, hosts: hosts,
+            original: address, size: record["file_size"].number, hosts: hosts,
             withheld: withholding(of: record)
         ) { files(of: record, original: $0, hosts: hosts) }
     }

@@ -288,11 +288,11 @@ enum TagName {
 package enum AuthorAnswers {
     /// Decodes the numbers in `/ajax/user/<id>/profile/all`: illustrations and manga, newest first.
     ///
-    /// Each of the two is an object with the numbers as names, in no order, or `[]` if there are none.
+    /// Each of the two is an object with the numbers as names, in no order, or `[]` or `false` if there are none.
     package static func allWorks(_ body: JSON) throws(Failure) -> [WorkID] {
         let lists = [body["illusts"], body["manga"]]
         let ids = Set(lists.flatMap(\.members).compactMap { Int64($0.name) }.filter { $0 > 0 })
-        guard !ids.isEmpty || lists.allSatisfy({ $0.isNull || $0 == .array([]) || $0 == .object([]) }),
+        guard !ids.isEmpty || lists.allSatisfy({ [.null, .array([]), .object([]), .bool(false)].contains($0) }),
             lists.contains(where: { !$0.isNull })
         else {
             throw .unreadable("pixiv's list of an author's works has neither illustrations nor manga.")

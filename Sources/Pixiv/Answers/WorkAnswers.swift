@@ -131,9 +131,11 @@ package enum WorkDecoding {
     package static func full(_ body: JSON) -> Work? {
         var fields = Fields(brief: body)
         let urls = body["urls"]
-        fields.url = urls["regular"].text ?? urls["original"].text ?? urls["small"].text ?? urls["thumb"].text
-        // A reader without permission to see a work gets its record with all URLs null.
-        if fields.url == nil, !urls.members.isEmpty {
+        let addresses = ["regular", "original", "small", "thumb"].compactMap { urls[$0].text }
+        fields.url = addresses.first { PicturePath(url: $0)?.work.rawValue == fields.id } ?? addresses.first
+        // A reader without permission to see a work gets its record with all URLs null, or none of them.
+        let hasNone = urls == .array([]) || body.members.contains { $0.name == "urls" && $0.value.isNull }
+        if fields.url == nil, hasNone || !urls.members.isEmpty {
             fields.maskReason =
                 fields.maskReason ?? (body["isLoginOnly"].flag == true ? Withheld.loginOnly : Withheld.unnamed)
         }

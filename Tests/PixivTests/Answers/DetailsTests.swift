@@ -136,6 +136,18 @@ struct DetailsTests {
             "\"uploadDate\":\"2018-03-14T09:00:00+00:00\"", urls: "{\"regular\":null,\"original\":null}")
         #expect(withheld.work.withheld == "withheld" && withheld.work.picture.isEmpty)
         #expect(withheld.work.uploaded == 1_521_018_000)
+        for none in ["[]", "null"] {
+            let work = try details("\"isLoginOnly\":true", urls: none).work
+            #expect(work.withheld == "login_only" && work.picture.isEmpty, "\(none)")
+        }
+        // One address of another form is no reason to do without the others.
+        let other =
+            "{\"regular\":\"https://i.pximg.net/new/9.webp\","
+            + "\"original\":\"https://i.pximg.net/img-original/img/2022/04/30/00/00/15/9_p0.png\"}"
+        #expect(try details("\"aiType\":1", urls: other).work.picture == "2022/04/30/00/00/15/9_p0")
+        #expect(throws: Failure.self) {
+            try details("\"x\":1", urls: "{\"regular\":\"https://i.pximg.net/new/9.webp\"}")
+        }
         let hidden = "{\"regular\":null,\"original\":null}"
         #expect(try details("\"isLoginOnly\":true", urls: hidden).work.withheld == "login_only")
         #expect(try details("\"isLoginOnly\":true").work.withheld == nil)
