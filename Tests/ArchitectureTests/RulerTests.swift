@@ -87,6 +87,7 @@ import Testing
                 + "in the configuration"
         ),
         (43, "lists: an answer counts for whom it was asked, a list read in part goes on; caches on servers of files"),
+        (136, "answers: pages, totals, days and frames that contradict themselves are errors, odd forms are read"),
     ]
 
     /// The same for what is no part of the product.
