@@ -107,20 +107,20 @@ extension Command {
         }
     }
 
-    /// Reads a picture, or every picture of a directory, so that the mount stores it; a failure does not stop the others.
+    /// Reads a picture, or every picture of a directory, unless the mount has stored it; a failure does not stop the others.
     ///
     /// - Returns: The pinned ones.
     private static func download(_ path: String) -> Set<String> {
         let reader = FetchReader(mount: path, target: nil)
         guard let names = try? LocalFiles.names(in: path) else {
-            _ = try? reader.read(path)
+            _ = try? reader.store(path)
             return Set([pinnedPicture(at: path)].compactMap(\.self))
         }
         var pinned: Set<String> = []
         let isTerminal = isatty(2) == 1
         for (index, name) in names.sorted().enumerated() {
             if isTerminal { Files.write(Array("\rdownloaded \(index) of \(names.count)".utf8), to: 2) }
-            _ = try? reader.read("\(path)/\(name)")
+            _ = try? reader.store("\(path)/\(name)")
             if let picture = pinnedPicture(at: "\(path)/\(name)") { pinned.insert(picture) }
         }
         if isTerminal { Files.write(Array("\r\u{1B}[K".utf8), to: 2) }
@@ -161,7 +161,8 @@ extension MountCommand {
     /// The result as a sentence for the terminal.
     func outcome(_ tally: ActTally) -> String {
         let missing =
-            tally.failed > 0 ? ", \(tally.failed) could not be downloaded now; `rankfs status` tells why" : ""
+            tally.failed > 0
+            ? ", \(tally.failed) are not stored, for lack of room or of an answer; `rankfs status` shows both" : ""
         let (done, noun) =
             switch self {
             case .pin, .lacking: ("pinned", "picture")

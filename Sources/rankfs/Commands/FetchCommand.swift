@@ -61,7 +61,7 @@ extension Command {
         estimate.lines(tokens: status?.real("network.tokens") ?? 0, rate: rate).forEach(display.tell)
         guard !arguments.flags.contains("--dry-run") else {
             tell(estimate.losses, display)
-            try end(failed: estimate.losses.count, display)
+            try end(failed: estimate.losses.count, mayPass: true, display)
             return FetchTally.Group()
         }
         let reader = FetchReader(mount: mount, target: folder, isOffline: status?.flag("network.offline") == true)
@@ -75,7 +75,7 @@ extension Command {
         tell(tally.losses, display)
         tally.newsLines.forEach(display.tell)
         display.tell(tally.closingLine(seconds: run.seconds))
-        try end(failed: tally.losses.count + tally.untried, display)
+        try end(failed: tally.losses.count + tally.untried, mayPass: tally.mayPass && !reader.isOffline, display)
         withExtendedLifetime(signals) {}
         return tally.total
     }
@@ -154,9 +154,10 @@ extension Command {
         if losses.count > mostNamed { display.tell("and \(losses.count - mostNamed) more") }
     }
 
-    private static func end(failed: Int, _ display: FetchDisplay) throws(ProgramError) {
+    private static func end(failed: Int, mayPass: Bool, _ display: FetchDisplay) throws(ProgramError) {
         display.end()
         guard failed > 0 else { return }
-        throw .incomplete("\(failed.counted("path")) could not be fetched; the same command tries again.")
+        let remedy = mayPass ? "; the same command tries again." : ", for the reasons above."
+        throw .incomplete("\(failed.counted("path")) could not be fetched\(remedy)")
     }
 }

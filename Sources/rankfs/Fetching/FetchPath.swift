@@ -41,7 +41,8 @@ enum FetchPath {
             }
             return try checked(place, shown)
         }
-        guard !argument.isAbsolutePath else {
+        // `.` and what begins with it name the working directory.
+        guard !argument.isAbsolutePath, argument.pathNames.first?.hasPrefix(".") != true else {
             throw .usage("\(shown) is not in a mount of rankfs; `rankfs status` lists those there are.")
         }
         guard mounts.count == 1 else {

@@ -101,6 +101,8 @@ struct FetchTally: Sendable {
     private(set) var newsCount = 0
     /// Works that were not tried after other works had failed.
     private(set) var untried = 0
+    /// Whether a work failed for a reason that may pass.
+    private(set) var mayPass = false
     private(set) var listings = 0
     private(set) var filesKnown = 0
 
@@ -155,6 +157,9 @@ struct FetchTally: Sendable {
         let named = news.map { "new: \(LogText.escaped($0, limit: LogText.longestLine))" }
         return named + (newsCount > news.count ? ["and \(newsCount - news.count) more"] : [])
     }
+
+    /// Records a failure that may pass.
+    mutating func failedForNow() { mayPass = true }
 
     /// Records a number of works that are not tried.
     mutating func abandoned(_ works: Int) {

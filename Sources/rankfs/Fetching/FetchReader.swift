@@ -49,7 +49,7 @@ final class FetchReader: Sendable {
     /// Nil if files are only read.
     private let target: ExportFolder?
     /// Whether the mount lists only what is stored.
-    private let isOffline: Bool
+    let isOffline: Bool
     private let received = Atomic<Int64>(0)
 
     init(mount: String, target: ExportFolder?, isOffline: Bool = false) {
@@ -119,8 +119,7 @@ final class FetchReader: Sendable {
         do throws(SystemError) {
             let status = try LocalFiles.status(of: path)
             if let target { return try export(work, status, to: target) }
-            if LocalFiles.attribute("user.rankfs.state", of: path) == "stored" { return .skipped }
-            return .fetched(try read(path), replaced: false)
+            return try store(path).map { .fetched($0, replaced: false) } ?? .skipped
         } catch {
             return outcome(of: error)
         }
@@ -177,17 +176,16 @@ final class FetchReader: Sendable {
 
     /// Reads a file from its beginning to its end, so that the mount stores it.
     ///
-    /// - Parameters:
-    ///   - path: The absolute path.
-    ///   - each: Called with each piece; returns whether to go on.
-    /// - Returns: The number of bytes read.
+    /// - Parameter path: The absolute path.
+    /// - Returns: The number of bytes read; nil if the file is stored already.
     /// - Throws: The error of a call, and EIO for a length that differs from the status of the file.
-    func read(_ path: String, each: ([UInt8]) -> Bool = { _ in true }) throws(SystemError) -> Int64 {
+    func store(_ path: String) throws(SystemError) -> Int64? {
+        guard LocalFiles.attribute("user.rankfs.state", of: path) != "stored" else { return nil }
         let descriptor = try open(path)
         defer { close(descriptor) }
         // The mount does not see reads of pages that the kernel still caches, so a dropped picture would not be stored again.
         posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
-        return try read(descriptor, each: each)
+        return try read(descriptor) { _ in true }
     }
 
     /// Reads to the end; a length that differs from the status of the file is a failure, whatever the cause.

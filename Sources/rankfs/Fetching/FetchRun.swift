@@ -76,6 +76,8 @@ final class FetchRun: Sendable {
         while true {
             let outcome = work.isListing ? reader.list(work) : reader.fetch(work)
             guard case .failed = outcome else { return outcome }
+            // Without a network nothing passes.
+            guard !reader.isOffline else { return outcome }
             let closedUntil = MountedStatus.document(of: reader.mount)?.opensAgain
             let now = WallClock.now()
             guard let pause = attempts.pause(closedUntil: closedUntil, now: now) else { return outcome }
@@ -259,6 +261,7 @@ struct FetchPlan: Sendable {
             let isDay = if case .day = TreePath(work.path) { true } else { false }
             return lost(work, "there is nothing\(isDay ? "; the day may not be published yet" : " of that name")")
         case .failed(let failure):
+            tally.failedForNow()
             return lost(work, failure.code == EBUSY ? "another rankfs is writing it" : failure.text)
         case .stopped(let error):
             stop = stop ?? error

@@ -73,7 +73,7 @@ extension MountSuite {
                     }
                     #expect(failure.errno == EHOSTUNREACH)
                 }
-                for (words, said) in [("pin", "could not be downloaded now"), ("fetch", "not all of it is stored")] {
+                for (words, said) in [("pin", "are not stored"), ("fetch", "not all of it is stored")] {
                     let partial = try workplace.run("\(Workplace.programs)/rankfs", words, mount.day())
                     #expect(partial.status == 1 && (partial.output + partial.errors).contains(said), "\(partial)")
                 }

@@ -50,8 +50,8 @@ extension MountSuite {
                 let lacking = readable.count { state($0) != "stored" }
                 #expect(lacking > 0 && all.status == 1, "\(all)")
                 #expect(
-                    all.output == "pinned \(readable.count) pictures, \(lacking) could not be downloaded now; "
-                        + "`rankfs status` tells why\n")
+                    all.output == "pinned \(readable.count) pictures, \(lacking) are not stored, "
+                        + "for lack of room or of an answer; `rankfs status` shows both\n")
                 let asked = origin.apiRequests.count
                 #expect(try rankfs("unpin", mount.path).output == "released \(readable.count) pictures\n")
                 #expect(try rankfs("unpin", mount.path).output == "released 0 pictures\n")

@@ -16,13 +16,13 @@ extension MountSuite {
                 try origin.spoil([#"{"action":"status","status":500,"path":"\#(service.pictures)"}"#], in: workplace)
                 let one = try rankfs("pin", "\(mount.day())/\(readable[0])")
                 #expect(
-                    one.status == 1 && one.output.hasPrefix("pinned 1 picture, 1 could not"),
+                    one.status == 1 && one.output.hasPrefix("pinned 1 picture, 1 are not"),
                     "\(one.status) \(one.output)\(one.errors)")
                 let failed = try rankfs("pin", mount.day())
                 #expect(failed.status == 1)
                 #expect(
-                    failed.output == "pinned 4 pictures, \(readable.count) could not be downloaded now; "
-                        + "`rankfs status` tells why\n")
+                    failed.output == "pinned 4 pictures, \(readable.count) are not stored, "
+                        + "for lack of room or of an answer; `rankfs status` shows both\n")
                 try origin.spoil([], in: workplace)
                 let done = try rankfs("pin", mount.day())
                 #expect(done.status == 0 && done.output == "pinned 4 pictures\n", "\(done.output)\(done.errors)")

@@ -144,6 +144,12 @@ import Testing
         #expect(try path("nothing", in: day) == "ranking/daily/2024-05-10/nothing")
     }
 
+    @Test(arguments: [".", "./ranking", "..", "../m"]) func dotsNameTheWorkingDirectoryAndNoMountElsewhere(path: String)
+    {
+        let error = #expect(throws: ProgramError.self) { try place(path, in: "/home/u/x") }
+        #expect(error?.status == .usage && error?.message.contains("is not in a mount") == true)
+    }
+
     @Test func withoutAWorkingDirectoryPathsStartFromTheMount() throws {
         let place = try FetchPath.place(of: "ranking", in: nil, mounts: ["/m"]) { $0 }
         #expect(place.mount == "/m" && place.path == "ranking")
