@@ -37,11 +37,10 @@ extension Command {
             }
             request.mountPoint = directory + standardMountPoint.dropFirst(1)
         }
-        // A cache_dir of the configuration, and a tier, are meant for the service's pictures.
-        let given = Set(request.options.assignments.map(\.name))
-        let ownCache = given.contains("cache_dir") ? nil : home.cacheDirectory(named: "\(request.source.rawValue)-tour")
+        // A cache_dir of the configuration is meant for the service's pictures.
+        let isGiven = request.options.assignments.contains { $0.name == "cache_dir" }
+        let ownCache = isGiven ? nil : home.cacheDirectory(named: "\(request.source.rawValue)-tour")
         if let ownCache { settings.cacheDirectory = ownCache }
-        if !given.contains("tier") { settings.tier = nil }
         let made = try makeFolder(request.mountPoint)
         // A relative path would not lead back to the folder.
         let folder = LocalFiles.canonicalParent(of: request.mountPoint) ?? request.mountPoint

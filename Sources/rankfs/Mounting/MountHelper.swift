@@ -21,8 +21,11 @@ struct HelperArguments: Hashable, Sendable {
         guard isCommand, let list = arguments.dropFirst(3).first else { return !isCommand }
         // mount.fuse3(8) always states whether devices and setuid are allowed; a user would at most forbid them.
         let words = Set(list.split(separator: ","))
-        if words.contains("dev") || words.contains("suid") { return true }
-        return !takingOptions.contains(arguments[0]) && words.contains("nodev") && words.contains("nosuid")
+        guard words.contains("dev") || words.contains("nodev"), words.contains("suid") || words.contains("nosuid")
+        else {
+            return false
+        }
+        return !takingOptions.contains(arguments[0]) || words.contains("dev") || words.contains("suid")
     }
 
     /// Commands after which a user may write a path and `-o`; commands that only print something are excluded.

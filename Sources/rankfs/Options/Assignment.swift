@@ -107,38 +107,32 @@ extension Assignment {
     /// Bytes of a configuration file; larger ones are mistakes.
     static let longestFile = 64 << 10
 
-    /// The assignments of a configuration file: `key = value` lines, `#` comments, blank lines; a `#` begins a comment at the start of a line or after a blank, and a value that
-    /// begins and ends with `"` loses both.
-    ///
-    /// - Throws: All wrong lines, one sentence a line, each with its line number.
-    static func all(in text: String, path: String) throws(ProgramError) -> [Assignment] {
-        var assignments: [Assignment] = []
-        var mistakes: [String] = []
+    /// The assignments of a configuration file, `key = value` lines, and for each wrong line a sentence with its number; blank lines count
+    /// for nothing, a `#` begins a comment at the start of a line or after a blank, and a value that begins and ends with `"` loses both.
+    static func all(in text: String, path: String) -> [Result<Assignment, ProgramError>] {
         // Some editors begin a file with a byte order mark.
         let plain = String(text.unicodeScalars.drop { $0 == "\u{FEFF}" })
         let lines = plain.split(omittingEmptySubsequences: false) { $0.isNewline }
-        for (index, line) in lines.enumerated() {
-            let place = OptionPlace.file(path: path, line: index + 1)
+        return lines.enumerated().compactMap { index, line in
             let content = trimmed(withoutComment(line))
-            if content.isEmpty { continue }
-            let name = trimmed(content.prefix { $0 != "=" })
-            guard content.contains("="), !name.isEmpty else {
-                mistakes.append(place.prefix + "expected `key = value`.")
-                continue
+            guard !content.isEmpty else { return nil }
+            return Result { () throws(ProgramError) in
+                try assignment(content, at: .file(path: path, line: index + 1))
             }
-            guard OptionTable.definition(named: String(name)) != nil else {
-                mistakes.append(place.prefix + OptionTable.complaint(unknown: String(name)))
-                continue
-            }
-            let value = withoutQuotes(trimmed(content.drop { $0 != "=" }.dropFirst()))
-            if value.unicodeScalars.first == "\"", value.unicodeScalars.count(where: { $0 == "\"" }) % 2 == 1 {
-                mistakes.append(place.prefix + "the quote does not end; a # after a blank begins a comment.")
-                continue
-            }
-            assignments.append(Assignment(name: String(name), value: String(value), place: place))
         }
-        guard mistakes.isEmpty else { throw .configuration(mistakes.joined(separator: "\n")) }
-        return assignments
+    }
+
+    /// The assignment of a line that is neither blank nor a comment.
+    private static func assignment(_ content: Substring, at place: OptionPlace) throws(ProgramError) -> Assignment {
+        func mistake(_ sentence: String) -> ProgramError { .configuration(place.prefix + sentence) }
+        let name = String(trimmed(content.prefix { $0 != "=" }))
+        guard content.contains("="), !name.isEmpty else { throw mistake("expected `key = value`.") }
+        guard OptionTable.definition(named: name) != nil else { throw mistake(OptionTable.complaint(unknown: name)) }
+        let value = withoutQuotes(trimmed(content.drop { $0 != "=" }.dropFirst()))
+        if value.unicodeScalars.first == "\"", value.unicodeScalars.count(where: { $0 == "\"" }) % 2 == 1 {
+            throw mistake("the quote does not end; a # after a blank begins a comment.")
+        }
+        return Assignment(name: name, value: String(value), place: place)
     }
 
     private static func withoutComment(_ line: Substring) -> Substring {

@@ -325,7 +325,8 @@ enum OptionTable {
             help: "whether no request may leave, so that only what is stored is there: on or off",
             words: onOff, of: \.isOffline),
         OptionDefinition(
-            "proxy", "URL", standard: "none", help: "a proxy, http:// or socks5h://; the environment is not asked",
+            "proxy", "URL", standard: "none",
+            help: "a proxy: http, https, socks5h, socks5, socks4a or socks4; the environment is not asked",
             mayHoldSecret: true, of: \.proxy
         ) { text throws(Failure) in
             text == "none"

@@ -14,29 +14,32 @@ struct SettingsLoader: Sendable {
     /// The directory that relative paths of the command line and the environment start from; nil if they may not be relative.
     var directory: String?
     var home: String?
+    /// Whether the embedded source is mounted, which needs no network: only the command line names one, or a tier.
+    var isDemo = false
 
     /// The settings, and warnings about variables with almost the name of an option.
     func load() throws(ProgramError) -> (settings: Settings, warnings: [String]) {
         var settings = Settings()
-        if let file {
-            try apply(try Assignment.all(in: file.text, path: file.path), to: &settings)
-        }
+        if let file { try apply(Assignment.all(in: file.text, path: file.path), to: &settings) }
         let (assignments, warnings) = environmentAssignments()
-        for assignment in assignments + commandLine {
-            try assignment.apply(to: &settings, context: (directory, home))
+        for assignment in assignments { try assignment.apply(to: &settings, context: (directory, home)) }
+        if isDemo {
+            (settings.apiURL, settings.imageURL, settings.proxy, settings.tier) = (nil, nil, nil, nil)
+            settings.isOffline = false
         }
+        for assignment in commandLine { try assignment.apply(to: &settings, context: (directory, home)) }
         return (settings, warnings)
     }
 
     /// Applies a file's lines and collects the mistakes of all of them.
-    private func apply(_ assignments: [Assignment], to settings: inout Settings) throws(ProgramError) {
+    private func apply(
+        _ lines: [Result<Assignment, ProgramError>], to settings: inout Settings
+    ) throws(ProgramError) {
         var mistakes: [String] = []
-        for assignment in assignments {
-            do {
-                try assignment.apply(to: &settings, context: (nil, home))
-            } catch {
-                mistakes.append(error.message)
-            }
+        for line in lines {
+            do throws(ProgramError) {
+                try line.get().apply(to: &settings, context: (nil, home))
+            } catch { mistakes.append(error.message) }
         }
         guard mistakes.isEmpty else { throw .configuration(mistakes.joined(separator: "\n")) }
     }
@@ -69,7 +72,7 @@ extension SettingsLoader {
         let loader = SettingsLoader(
             file: try configurationFile(of: home), environment: home.variables,
             commandLine: request.options.assignments, directory: LocalFiles.workingDirectory(),
-            home: home.directory)
+            home: home.directory, isDemo: request.source.isDemo)
         let (settings, warnings) = try loader.load()
         return (settings, warnings, home)
     }

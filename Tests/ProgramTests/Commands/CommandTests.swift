@@ -179,7 +179,9 @@ func help(_ name: String?) -> String? { name.map { Command.help(on: $0) } ?? Com
         for command in ["mount", "demo", "unmount", "login", "logout", "status", "fetch", "pin", "cache", "doctor"] {
             #expect(HelperArguments.isGiven([command, "/m", "-o", "dev,suid"]), "\(command)")
             #expect(HelperArguments.isGiven([command, "/m", "-o", "top=3,nosuid,dev"]), "\(command)")
-            #expect(!HelperArguments.isGiven([command, "/m", "-o", "top=3"]), "\(command)")
+            for list in ["top=3", "dev", "suid", "nodev"] {
+                #expect(!HelperArguments.isGiven([command, "/m", "-o", list]), "\(command) \(list)")
+            }
             #expect(!HelperArguments.isGiven([command, "/m", "-o"]), "\(command)")
             let takesOptions = command == "mount" || command == "demo"
             #expect(HelperArguments.isGiven([command, "/m", "-o", "nodev,nosuid"]) != takesOptions, "\(command)")

@@ -118,6 +118,21 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(settings.preload == 5)
     }
 
+    @Test func aDemoNeedsNoNetworkWhateverIsConfigured() throws {
+        let file = "proxy = http://h:1\noffline = on\napi_url = http://h:2\ntier = s3://pool\ntop = 3\n"
+        func demo(_ words: [String] = []) throws -> Settings {
+            try SettingsLoader(
+                file: ("rankfs.conf", file), environment: ["RANKFS_IMAGE_URL": "http://h:3"],
+                commandLine: onCommandLine(words), directory: "/w", home: "/home/u", isDemo: true
+            ).load().settings
+        }
+        let settings = try demo()
+        #expect(settings.proxy == nil && settings.apiURL == nil && settings.imageURL == nil && settings.tier == nil)
+        #expect(!settings.isOffline && settings.top == 3)
+        #expect(try demo(["-o", "offline=on,tier=s3://own"]).isOffline)
+        #expect(try demo(["-o", "tier=s3://own"]).tier?.bucket == "own")
+    }
+
     @Test func relativePathsBelongToWhoWroteThem() throws {
         #expect(try load(onCommandLine(["-o", "cache_dir=c"])).settings.cacheDirectory == "/w/c")
         #expect(try load(file: "cache_dir = ~/c").settings.cacheDirectory == "/home/u/c")
@@ -126,12 +141,13 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
 
     @Test func everyWrongLineOfAFileIsTold() throws {
         let failure = try #require(
-            error { _ = try load(file: "cach_size = 3M\nnonsense\n= 3\ntop = 2\nnothing_like_it = yes\n") })
+            error { _ = try load(file: "cach_size = 3M\nnonsense\n= 3\ntop = x\nnothing_like_it = yes\n") })
         #expect(failure.status == .configuration)
         #expect(
             failure.message.split(separator: "\n") == [
                 "rankfs.conf:1: option cach_size is unknown; did you mean cache_size?",
                 "rankfs.conf:2: expected `key = value`.", "rankfs.conf:3: expected `key = value`.",
+                "rankfs.conf:4: top \"x\" is not understood: give a whole number from 1 to 5000.",
                 "rankfs.conf:5: option nothing_like_it is unknown; `rankfs help mount` lists all.",
             ])
     }
