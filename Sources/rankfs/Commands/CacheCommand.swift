@@ -49,13 +49,17 @@ extension Command {
         if action != "info", let obstacle = CachePlace.obstacle(in: place.directory) {
             throw .unavailable("the cache directory \(obstacle)")
         }
-        var mistakes = 0
+        let mistakes: Int
         do throws(Failure) {
-            switch action {
-            case "info": try printInfo(place, settings, shown)
-            case "verify": mistakes = try verify(place, shown)
-            case "prune": try prune(place, settings, shown)
-            default: try clear(place, shown)
+            mistakes = try place.waitingForEnd(unless: { MountedStatus.holder(of: place.directory) != nil }) {
+                () throws(Failure) in
+                switch action {
+                case "info": try printInfo(place, settings, shown)
+                case "verify": return try verify(place, shown)
+                case "prune": try prune(place, settings, shown)
+                default: try clear(place, shown)
+                }
+                return 0
             }
         } catch .busy {
             throw .unavailable(busy(shown, MountedStatus.holder(of: place.directory)))

@@ -101,6 +101,30 @@ struct CachePlace: Hashable, Sendable {
         return true
     }
 
+    /// Six seconds in all: the five that a stopping daemon may keep the lock, and one more.
+    private static let busyAttempts = 60
+    /// Microseconds.
+    private static let busyPause: UInt32 = 100_000
+
+    /// The result of an action that needs the cache's lock, repeated for a while where another process holds it, which may be ending.
+    ///
+    /// - Parameters:
+    ///   - isServing: Whether the process that holds the lock is known to go on.
+    ///   - action: The action.
+    /// - Returns: The action's result.
+    /// - Throws: The action's error.
+    func waitingForEnd<Value>(
+        unless isServing: () -> Bool = { false }, _ action: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        for _ in 1..<Self.busyAttempts {
+            do throws(Failure) { return try action() } catch {
+                guard case .busy = error, !isServing() else { throw error }
+                usleep(Self.busyPause)
+            }
+        }
+        return try action()
+    }
+
     /// Makes the directories and checks that they can be written.
     ///
     /// - Returns: This place; a place in memory if the disk has no room for it.

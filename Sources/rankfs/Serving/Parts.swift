@@ -219,33 +219,20 @@ final class Parts: Sendable {
         configuration.mayPreload = mayPreload
         configuration.tier = tier
         configuration.placeholder = source.description.access.placeholder
-        // A stopping daemon keeps the lock for up to 5 s: a new mount waits for it instead of failing.
-        var attempt = 0
-        while true {
-            attempt += 1
-            do throws(Failure) {
-                return try ImageCache(configuration, host: host) { event in
+        do throws(Failure) {
+            return try place.waitingForEnd { () throws(Failure) in
+                try ImageCache(configuration, host: host) { event in
                     if case .directoryRemade = event { place.claim() }
                     log.record(event)
                 }
-            } catch {
-                switch error {
-                case .busy where attempt < busyAttempts: usleep(busyPause)
-                case .busy:
-                    throw .unavailable(
-                        "another rankfs uses the cache directory \(LogText.escaped(place.directory)); "
-                            + "unmount that one, end its process (`lslocks` names it) or set cache_dir to another directory."
-                    )
-                default: throw .cannotCreate(error.cause)
-                }
             }
+        } catch {
+            guard case .busy = error else { throw .cannotCreate(error.cause) }
+            throw .unavailable(
+                "another rankfs uses the cache directory \(LogText.escaped(place.directory)); "
+                    + "unmount that one, end its process (`lslocks` names it) or set cache_dir to another directory.")
         }
     }
-
-    /// Six seconds in all: the five that a stopping daemon may take, and one more.
-    private static let busyAttempts = 60
-    /// Microseconds.
-    private static let busyPause: UInt32 = 100_000
 
     private static func openCatalog(
         _ settings: Settings, directory: String, network: Duration, source: any RankingSource, host: ImageHost,
