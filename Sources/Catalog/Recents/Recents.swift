@@ -14,8 +14,8 @@ package final class Recents: Sendable {
     private let listings: Listings
     private let records: Records
     private let recent: Mutex<[RecentPicture]>
-    /// The known works of recent pictures, by path.
-    private let seen = Mutex<[String: SeenWork]>([:])
+    /// The known works of recent pictures, by path, and the viewer who may see them.
+    private let seen = Mutex<(works: [String: SeenWork], viewer: SignIn?)>(([:], nil))
 
     /// - Parameters:
     ///   - context: The shared parts of the catalog.
@@ -72,7 +72,8 @@ package final class Recents: Sendable {
     ///
     /// From memory and the database; sends no request to the service. Works that are no longer in a stored listing are missing.
     package func seenWorks() async -> [SeenWork] {
-        let (paths, remembered) = (pictures.map(\.path), seen.withLock { $0 })
+        let viewer = context.source.signIn
+        let (paths, remembered) = (pictures.map(\.path), seen.withLock { $0.viewer == viewer ? $0.works : [:] })
         var seen: [String: SeenWork] = [:]
         for path in paths {
             if let found = remembered[path] {
@@ -82,7 +83,7 @@ package final class Recents: Sendable {
                 seen[path] = (work, await records.listedWork(work)?.author)
             }
         }
-        self.seen.withLock { [seen] in $0 = seen }
+        self.seen.withLock { [seen] in $0 = (seen, viewer) }
         return paths.compactMap { seen[$0] }
     }
 }

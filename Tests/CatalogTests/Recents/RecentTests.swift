@@ -92,6 +92,22 @@ import Testing
         await catalog.close()
     }
 
+    @Test func whatTheAccountSawIsNotSeenSignedOut() async throws {
+        let user = UserID(rawValue: 7)
+        bench.source.set {
+            $0.signIn = .signedIn(user)
+            $0.bookmarks = [5]
+        }
+        let catalog = try bench.open()
+        let key = try #require(ListingKey(of: TreePath("bookmarks"), user: user))
+        let entry = try #require(try await catalog.listings.open(key).entries(reaching: .max).first)
+        catalog.recents.note("bookmarks/\(entry.name)")
+        #expect(await catalog.recents.seenWorks().map(\.work) == [entry.picture.work])
+        bench.source.set { $0.signIn = .signedOut }
+        #expect(await catalog.recents.seenWorks().isEmpty)
+        await catalog.close()
+    }
+
     @Test func aPictureIsFoundWhereItIsListed() async throws {
         bench.source.set { $0.entries = 3 }
         let first = try bench.open()
