@@ -44,22 +44,6 @@ import Testing
         #expect(await fetch(server, target).status == 404)
     }
 
-    @Test func everyPictureOfTheRecordedDayIsDrawn() throws {
-        let recordings = try RecordedWorks(directory: Self.directory, Universe(seed: 1))
-        let day = try #require(JSON(try payload("web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json")))
-        let entries = try #require(day["contents"]).children
-        #expect(entries.count == 49)
-        for entry in entries {
-            let thumb = try #require(entry["url"]?.string).dropFirst("https://i.pximg.net".count)
-            let regular = String(thumb.dropFirst("/c/240x480".count))
-            for path in [String(thumb), regular] {
-                let picture = try #require(recordings.picture(at: path))
-                #expect(picture.modified == entry["illust_upload_timestamp"]?.number)
-                #expect(max(picture.pixels.width, picture.pixels.height) <= 1200)
-            }
-        }
-    }
-
     @Test func shortRecordsAreTheRecordedOnes() async throws {
         let server = try start()
         defer { server.stop() }

@@ -2,7 +2,6 @@ import Dispatch
 import Foundation
 import Glibc
 import Rankings
-import Synchronization
 import Testing
 
 @testable import Origin
@@ -14,20 +13,6 @@ let noon: Int64 = 1_714_618_800
 func payload(_ path: String) throws -> [UInt8] {
     let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     return Array(try Data(contentsOf: tests.appending(path: "PixivTests/Payloads/\(path)")))
-}
-
-/// A directory that is removed with its last reference.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "/rankfs-origin-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
 }
 
 /// What came back, taken apart just enough.

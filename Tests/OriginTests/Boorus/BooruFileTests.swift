@@ -115,33 +115,6 @@ import Testing
         #expect(Booru.yandere.get("/image/\(digest)/x.jpg").status == 404)
         #expect(Booru.yandere.get("/data/preview/00/00/\(digest).jpg").status == 404)
     }
-
-    @Test func rangesAndVersions() throws {
-        let record = try Booru.danbooru.json("/posts/\(Landmarks.id("breakable", .danbooru)).json")
-        let path = try record.path("file_url")
-        let whole = Booru.danbooru.get(path)
-        let bytes = whole.bytes
-        let tag = try #require(whole["ETag"])
-        let part = Booru.danbooru.get(path, ["range": "bytes=1000-1999", "if-range": tag])
-        #expect(part.status == 206 && part["Content-Range"] == "bytes 1000-1999/\(bytes.count)")
-        #expect(part.bytes == Array(bytes[1000..<2000]))
-        #expect(Booru.danbooru.get(path, ["range": "bytes=0-9", "if-range": "\"other\""]).status == 200)
-        #expect(Booru.danbooru.get(path, ["range": "bytes=\(bytes.count)-"]).status == 416)
-        #expect(Booru.danbooru.get(path, method: "HEAD").length == bytes.count)
-    }
-
-    @Test func digestsOfBeforeARestartAreFound() throws {
-        // An early day, so that there are few to look through.
-        let booru = try Booru(.konachan)
-        booru.now = Service.konachan.begin(of: Service.konachan.firstDay.advanced(by: 30))
-        let records = try booru.json("/post.json?tags=date:2008-01-20&limit=3").children
-        let again = try Booru(.konachan)
-        again.now = booru.now
-        for record in records where record["file_url"] != nil {
-            #expect(again.get(try record.path("file_url")).status == 200)
-        }
-        #expect(again.get("/image/00000000000000000000000000000000/x.jpg").status == 404)
-    }
 }
 
 extension [UInt8] {

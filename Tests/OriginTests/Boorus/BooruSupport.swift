@@ -1,16 +1,13 @@
 import System
 import Foundation
 import Rankings
-import Synchronization
 import Testing
 
 @testable import Origin
 
-/// A board without sockets, with a clock that stands.
+/// A board without sockets, whose clock stands.
 struct Booru {
-    let universe: Universe
     private let service: OriginService
-    private let clock: Clock
     var userAgent: String? = "rankfs-tests/1.0"
 
     /// Shared: each draws its pictures once.
@@ -32,23 +29,10 @@ struct Booru {
     }
 
     init(_ service: Service, _ change: (inout OriginConfiguration) -> Void = { _ in }) throws {
-        let clock = Clock()
-        self.clock = clock
-        var configuration = OriginConfiguration(now: { clock.seconds.load(ordering: .relaxed) })
+        var configuration = OriginConfiguration(now: { noon })
         configuration.service = service
         change(&configuration)
-        universe = Universe(configuration)
         self.service = try OriginService(configuration)
-    }
-
-    /// Unix seconds.
-    var now: Int64 {
-        get { clock.seconds.load(ordering: .relaxed) }
-        nonmutating set { clock.seconds.store(newValue, ordering: .relaxed) }
-    }
-
-    private final class Clock: Sendable {
-        let seconds = Atomic(noon)
     }
 
     func get(_ target: String, method: String = "GET", _ headers: [String: String] = [:]) -> Response {
@@ -57,14 +41,14 @@ struct Booru {
         return service.answer(Request(method: method, target: target, headers: headers))
     }
 
-    func json(_ target: String, host: String? = nil) throws -> JSON {
-        let answer = get(target, host.map { ["host": $0] } ?? [:])
+    func json(_ target: String) throws -> JSON {
+        let answer = get(target)
         #expect(answer.status == 200, "\(target)")
         return try answer.json()
     }
 
-    func ids(_ target: String, host: String? = nil) throws -> [Int64] {
-        try json(target, host: host).children.map { try #require($0["id"]?.number) }
+    func ids(_ target: String) throws -> [Int64] {
+        try json(target).children.map { try #require($0["id"]?.number) }
     }
 }
 

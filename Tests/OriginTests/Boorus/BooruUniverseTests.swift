@@ -3,49 +3,8 @@ import Testing
 
 @testable import Origin
 
-/// Posts follow from the seed and their numbers.
+/// Days and posts of boards on which other tests rely.
 @Suite(.timeLimit(.minutes(1))) struct BooruUniverseTests {
-    @Test(arguments: [Service.danbooru, .yandere, .konachan]) func numbersAndPlaces(
-        site: Service
-    ) throws {
-        let universe = Universe(seed: 1, site)
-        let day = site.day(at: noon).advanced(by: -3)
-        let posts = universe.posts(on: day, now: noon)
-        #expect(posts.map(\.id) == posts.map(\.id).sorted())
-        #expect(posts.map(\.created) == posts.map(\.created).sorted())
-        let begin = site.begin(of: day) * 1000
-        let end = site.begin(of: day.advanced(by: 1)) * 1000
-        for post in posts {
-            #expect(Slot(id: post.id, site) == post.slot)
-            #expect((begin..<end).contains(post.created))
-        }
-        #expect(Slot(id: 0, site) == nil && Slot(id: .max, site) == nil)
-        #expect(universe.post(Int64(site.stride), now: noon) == nil, "a number between two days")
-        #expect(universe.post(posts[0].id, now: site.begin(of: day) - 1) == nil, "before it was uploaded")
-    }
-
-    @Test func theSameSeedGivesTheSame() throws {
-        func text(_ seed: UInt64) throws -> [UInt8] {
-            let booru = try Booru(.yandere) { $0.seed = seed }
-            return booru.get("/post.json?tags=date:2024-04-29&limit=5").bytes
-        }
-        #expect(try text(7) == text(7))
-        #expect(try text(7) != text(8))
-    }
-
-    @Test func aDayIsAFewPagesForEverybody() {
-        let universe = Universe(seed: 1, .danbooru)
-        let newest = Service.danbooru.day(at: noon).advanced(by: -1)
-        for back in 0..<10 {
-            let general = universe.posts(on: newest.advanced(by: -back), now: noon).filter { $0.rating == .general }
-            #expect(general.count >= 200)
-        }
-        #expect(Set(universe.posts(on: newest, now: noon).map(\.rating)) == Set(Post.Rating.allCases))
-        #expect(universe.posts(on: newest.advanced(by: 3), now: noon).isEmpty)
-        let today = universe.posts(on: newest.advanced(by: 1), now: noon)
-        #expect(!today.isEmpty && today.allSatisfy { $0.created <= noon * 1000 }, "a day grows while it lasts")
-    }
-
     /// From the tables of `zdump -v America/New_York`.
     @Test func clocksOfNewYork() throws {
         let changes: [(before: Int64, offset: Int64, after: Int64)] = [
