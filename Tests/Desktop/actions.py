@@ -12,9 +12,8 @@ Needs: xvfb openbox xdotool imagemagick at-spi2-core python3-pyatspi dbus gvfs l
 python3-nautilus nemo-python python3-caja thunarx-python.
 """
 
-import json
+import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -25,8 +24,10 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "Tests/Wire"))
 import parts  # noqa: E402
 import services  # noqa: E402
+from lab import adopt_orphans  # noqa: E402
 from notedesk import Desk  # noqa: E402
 from parts import wait_for  # noqa: E402
+from service import WatchedOrigin  # noqa: E402
 
 PROGRAMS = {
     "nautilus": ("GNOME", ["nautilus", "--new-window"]),
@@ -54,29 +55,28 @@ class Manager:
     def __init__(self, desk, name):
         self.desk, self.name = desk, name
         desktop, self.command = PROGRAMS[name]
-        desk.env["XDG_CURRENT_DESKTOP"] = desktop
-        desk.env |= {"KDE_FULL_SESSION": "true", "KDE_SESSION_VERSION": "5"} if desktop == "KDE" else {}
+        desk.be_at_home(desktop)
 
     def open(self, path):
         """Starts the program in a folder and waits until the folder has come to rest."""
-        self.process = self.desk.start(self.name, [*self.command, path])
+        self.process = self.desk.start(*self.command, path)
         wait_for(lambda: self.desk.titled(self.name, os.path.basename(path)), f"{self.name} in {path}", 60)
         self.window = self.desk.titled(self.name, os.path.basename(path))[0]
-        self.desk.run("xdotool", "windowsize", self.window, "1240", "740", "windowmove", self.window, "20", "30")
+        self.desk.do("xdotool", "windowsize", self.window, "1240", "740", "windowmove", self.window, "20", "30")
         time.sleep(3)
         self.desk.rest()
 
     def select(self, name):
         """Marks an entry by the beginning of its name."""
-        self.desk.run("xdotool", "windowactivate", "--sync", self.window)
+        self.desk.do("xdotool", "windowactivate", "--sync", self.window)
         self.desk.key("Escape")
         if self.name == "dolphin":
-            self.desk.run("xdotool", "type", "--delay", "60", name)
+            self.desk.do("xdotool", "type", "--delay", "60", name)
         else:
             self.desk.key("ctrl+s")
             time.sleep(1)
             self.desk.rest(1.0, 20)
-            self.desk.run("xdotool", "type", "--delay", "20", name + "*")
+            self.desk.do("xdotool", "type", "--delay", "20", name + "*")
             time.sleep(0.5)
             self.desk.key("Return")
         time.sleep(1)
@@ -105,9 +105,9 @@ class Manager:
     def close(self):
         self.desk.key("Escape", "Escape")
         for window in self.desk.windows(self.name):
-            self.desk.run("xdotool", "windowquit", window)
+            self.desk.do("xdotool", "windowquit", window)
         if self.name in ("nautilus", "nemo", "caja", "thunar"):
-            self.desk.run(self.name, "--quit", seconds=5)
+            self.desk.do(self.name, "--quit", seconds=5)
         parts.end(self.process)
 
 
@@ -139,7 +139,7 @@ class Trial:
             for window in set(self.desk.windows(self.name)) - {manager.window}:
                 if action in ("author", "pages"):
                     self.desk.picture(f"{self.name}-{action}")
-                    self.desk.run("xdotool", "windowquit", window)
+                    self.desk.do("xdotool", "windowquit", window)
         if self.name != "thunar" and manager.process.poll() is not None:
             row["menu"] = f"no: the program ended with {manager.process.poll()}"
         manager.close()
@@ -151,7 +151,7 @@ class Trial:
 
     def effect(self, action, path):
         """A question whether the action has been done, which says how that is seen."""
-        notices, calls, marks = len(self.desk.notices()), len(self.desk.called()), len(self.origin.get_log())
+        notices, calls, marks = len(self.desk.notices()), len(self.desk.called()), self.origin.mark()
         work = os.getxattr(path, "user.rankfs.work").decode() if os.path.isfile(path) else ""
         authors, author = author_of(path)
 
@@ -176,7 +176,7 @@ class Trial:
 
         def asked():
             page = self.service.page(self.service.day, 1)
-            paths = [entry["path"] for entry in self.origin.get_log()[marks:] if page in entry["path"]]
+            paths = [entry["path"] for entry in self.origin.since(marks) if page in entry["path"]]
             said = self.desk.notices()[notices:]
             return paths and any("refreshed" in notice for notice in said) and f"asked again; {said[-1]}"
 
@@ -229,7 +229,7 @@ class Trial:
             self.desk.key("Menu")
             time.sleep(3)
             self.desk.picture(self.name + "-elsewhere")
-            answers = [self.desk.run(
+            answers = [self.desk.do(
                 "gdbus", "call", "--session", "--dest", "org.rankfs.Menus", "--object-path", "/org/rankfs/Menus", "--method",
                 "org.rankfs.Menus." + method, f"['file://{plain}/001-copy.jpg']").strip() for method in ("Works", "Own")]
             shown = answers != ["(false,)", "(false,)"]
@@ -274,13 +274,12 @@ def entry(desk, origin):
 
     def run(action, is_done, text):
         calls, notices = len(desk.called()), len(desk.notices())
-        desk.run("timeout", "60", desk.prefix + "/libexec/rankfs/rankfs-desktop", action)
+        desk.do("timeout", "60", desk.prefix + "/libexec/rankfs/rankfs-desktop", action)
         found = is_done(desk.called()[calls:], desk.notices()[notices:])
         lines.append(f"{action}: {text if found else 'no: %s' % desk.notices()[notices:]}")
 
     def is_mounted():
-        with open("/proc/self/mountinfo") as table:
-            return any(line.split()[4] == folder for line in table)
+        return os.path.ismount(folder)
 
     try:
         run("open", lambda calls, _: is_mounted() and calls == [["xdg-open", folder]], "mounted Pictures/Rankings and opened it")
@@ -302,49 +301,39 @@ def entry(desk, origin):
     return lines
 
 
-def main(words):
-    out = os.path.join(ROOT, "build/desktop")
-    if words[:1] == ["--out"]:
-        out, words = os.path.abspath(words[1]), words[2:]
-    service = services.PIXIV
-    if words[:1] == ["--service"]:
-        service, words = services.ALL[words[1]], words[2:]
-    os.makedirs(out, exist_ok=True)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=os.path.abspath, default=os.path.join(ROOT, "build/desktop"))
+    services.add_option(parser)
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="entry, " + ", ".join(PROGRAMS))
+    options = parser.parse_args()
+    service, words = options.services[0], options.programs
+    os.makedirs(options.out, exist_ok=True)
+    adopt_orphans()
     rows, said = {}, []
-    with parts.Place() as place:
-        desk, origin = Desk(place, out), Log(place, service=service)
+    with parts.Place() as place, Desk(place, WatchedOrigin(place, service=service, latency=0), options.out) as desk:
+        origin = desk.origin
         # The entry mounts without a question for a service.
         if "entry" in words or not words and service is services.PIXIV:
             said = entry(desk, origin)
             print("\n".join(said), flush=True)
-            words = [word for word in words if word != "entry"] or ([] if not words else ["none"])
-        mount = os.path.join(desk.home, "Rankings")
-        os.makedirs(mount, exist_ok=True)
-        place.start("rankfs", [f"{parts.PROGRAMS}/rankfs", "mount", "-f", service.name, mount, "-o",
-                               f"api_url={origin.url},image_url={origin.url},rate=1000"], env=desk.env)
-        place.ends.callback(lambda: subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL, check=False))
-        wait_for(lambda: os.path.isdir(mount + "/ranking"), "the mount")
-        os.listdir(f"{mount}/ranking/{service.mode}/{service.day}")
+        if words != ["entry"]:
+            desk.mount()
+            os.listdir(desk.day(service.day))
         for name in (name for name in PROGRAMS if not words or name in words):
-            rows[name] = Trial(desk, origin, mount, name).run()
+            rows[name] = Trial(desk, origin, desk.mount_path, name).run()
             print(f"{name}: " + "\n    ".join(f"{key}: {value}" for key, value in rows[name].items()), flush=True)
     columns = ["menu", *LABELS, "folder", "elsewhere"]
     lines = ["| program | " + " | ".join(columns) + " |", "| --- " * (len(columns) + 1) + "|"]
     lines += [f"| {name} | " + " | ".join(row[column] for column in columns) + " |" for name, row in rows.items()]
-    with open(os.path.join(out, "actions.md"), "w") as file:
+    with open(os.path.join(options.out, "actions.md"), "w") as file:
         file.write("\n".join([*said, "", *lines]) + "\n")
     print("\n".join(lines))
-    bad = any(": no" in line for line in said) or any(any(value.startswith("no:") or value == "no" or value.endswith("; no") for value in row.values()) or row["elsewhere"] != "nothing" for row in rows.values())
+    bad = any(": no" in line for line in said) or any(
+        row["elsewhere"] != "nothing" or any(value.startswith("no:") or value == "no" or value.endswith("; no") for value in row.values())
+        for row in rows.values())
     return 1 if bad else 0
 
 
-class Log(parts.Origin):
-    """An origin whose log is read."""
-
-    def get_log(self):
-        with open(self.log) as file:
-            return [json.loads(line) for line in file.read().splitlines() if line.endswith("}")]
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -82,7 +82,7 @@ class Lab:
         self.before = set(children_of(os.getpid()))
         self.env = {
             "HOME": self.home, "USER": "root", "LOGNAME": "root", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8",
-            "XDG_RUNTIME_DIR": self.place.path(self.name, "run"), "XDG_CURRENT_DESKTOP": self.desktop,
+            "XDG_RUNTIME_DIR": self.place.path(self.name, "run"),
             "XDG_CONFIG_HOME": f"{self.home}/.config", "XDG_CACHE_HOME": f"{self.home}/.cache",
             "XDG_DATA_HOME": f"{self.home}/.local/share", "XDG_STATE_HOME": f"{self.home}/.local/state",
             "GSETTINGS_BACKEND": "memory", "QT_ACCESSIBILITY": "1", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
@@ -90,14 +90,13 @@ class Lab:
             # Drawn by OpenGL without a graphics card, GTK 4's spinner alone takes all of a program's time.
             "GSK_RENDERER": "cairo",
         }
-        if self.desktop == "KDE":
-            self.env |= {"KDE_FULL_SESSION": "true", "KDE_SESSION_VERSION": "5"}
+        self.be_at_home(self.desktop)
         try:
             self._display()
             self._bus()
             self._start("openbox", ["openbox"])
             wait_for(lambda: self.run(["wmctrl", "-m"]).returncode == 0, "the window manager")
-            self.mount()
+            self.furnish()
         except BaseException:
             self.__exit__()
             raise
@@ -106,6 +105,16 @@ class Lab:
     def __exit__(self, *_):
         self.unmount()
         end_all([pid for pid in children_of(os.getpid()) if pid not in self.before])
+
+    def be_at_home(self, desktop):
+        """Programs find themselves in a desktop."""
+        self.env["XDG_CURRENT_DESKTOP"] = desktop
+        if desktop == "KDE":
+            self.env |= {"KDE_FULL_SESSION": "true", "KDE_SESSION_VERSION": "5"}
+
+    def furnish(self):
+        """Prepares the lab before the first program starts."""
+        self.mount()
 
     # MARK: programs
 

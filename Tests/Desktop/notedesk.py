@@ -1,16 +1,15 @@
-"""A desk of its own for the actions: an X server, a bus with a notification server, programs that only note how they are called."""
+"""A lab for the actions: the files installed for a desktop, a notification server, programs that only note how they are called."""
 
 import json
 import os
 import subprocess
-import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "Tests/Wire"))
-import parts  # noqa: E402
-from parts import wait_for  # noqa: E402
+import parts
+from lab import Lab
+from windows import Windows
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # Notes each call: the name by which it was called, and what it was given.
 STUB = """#!/bin/sh
@@ -69,46 +68,29 @@ print(json.dumps(found))
 """
 
 
-class Desk:
-    """An X server, a window manager, a session bus, an empty home and a mount in it."""
+class Desk(Lab):
+    """A lab that does not mount by itself, with notifications and a browser that are noted."""
 
-    def __init__(self, place, out):
-        self.place, self.out = place, out
-        self.home, self.prefix = place.path("home"), place.path("prefix")
-        self.runtime, self.stubs = place.path("run"), place.path("stubs")
-        for folder in (self.home, self.runtime, self.stubs, self.home + "/.cache", self.prefix + "/bin"):
-            os.makedirs(folder, mode=0o700)
-        self.calls = place.path("calls")
-        self._install()
-        self.env = {
-            "HOME": self.home, "XDG_RUNTIME_DIR": self.runtime, "LANG": "C.UTF-8",
-            "PATH": self.stubs + ":/usr/bin:/bin:/usr/sbin:/sbin", "XDG_DATA_DIRS": self.prefix + "/share:/usr/local/share:/usr/share",
-            "XDG_CONFIG_HOME": self.home + "/.config", "XDG_CACHE_HOME": self.home + "/.cache",
-            "XDG_DATA_HOME": self.home + "/.local/share", "XDG_STATE_HOME": self.home + "/.local/state",
-            "GSETTINGS_BACKEND": "memory", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "GDK_BACKEND": "x11",
-            "QT_QPA_PLATFORM": "xcb", "LIBGL_ALWAYS_SOFTWARE": "1",
-            # Drawn by software, each frame of GTK 4 takes so long that nothing else is done.
-            "GSK_RENDERER": "cairo",
-        }
-        self._display()
-        address = f"unix:path={self.runtime}/bus"
-        self.start("dbus", ["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--address={address}"])
-        wait_for(lambda: os.path.exists(self.runtime + "/bus"), "the session bus")
-        self.env["DBUS_SESSION_BUS_ADDRESS"] = address
-        self.start("notifier", ["/usr/bin/python3", "-c", NOTIFIER])
-        self.start("openbox", ["openbox"])
+    def __init__(self, place, origin, out):
+        super().__init__(place, origin, "rate=1000")
+        self.out, self.screen = out, Windows(self)
+        self.prefix, self.stubs, self.calls = (place.path(self.name, name) for name in ("prefix", "stubs", "calls"))
+        # What asks for a folder: the answer is always this one.
+        self.saved = os.path.join(self.home, "saved")
 
-    def _install(self):
-        """What `make install` puts in place for the desktop; and stubs for what would leave this desk."""
+    def furnish(self):
+        """Installs the desktop's files, stubs for programs that would leave this desk, and a server of notifications."""
+        for folder in (self.stubs, self.prefix + "/bin"):
+            os.makedirs(folder)
         own = [f"{name.upper()}DIR={self.home}/.local/share/{name}-python/extensions" for name in ("nemo", "caja")]
         subprocess.run(["make", "-s", "install-desktop", f"PREFIX={self.prefix}", *own], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         os.symlink(os.path.abspath(parts.PROGRAMS) + "/rankfs", self.prefix + "/bin/rankfs")
+        open(self.calls, "w").close()
         self.stub("xdg-open")
-        # What asks for a folder: the answer is always this one.
-        self.saved = os.path.join(self.home, "saved")
         for dialog in ("zenity", "kdialog"):
             self.stub(dialog, f"echo '{self.saved}'")
-        open(self.calls, "w").close()
+        self.env |= {"PATH": self.stubs + ":" + self.env["PATH"], "XDG_DATA_DIRS": self.prefix + "/share:/usr/local/share:/usr/share"}
+        self._start("notifier", ["/usr/bin/python3", "-c", NOTIFIER])
 
     def stub(self, name, more=""):
         path = os.path.join(self.stubs, name)
@@ -116,71 +98,42 @@ class Desk:
             file.write(STUB % {"log": self.calls} + more + "\n")
         os.chmod(path, 0o755)
 
-    def start(self, name, words, **more):
-        self.place.ends.callback(self._end_all)
-        return self.place.start(name, words, env=self.env, start_new_session=True, **more)
-
-    def _end_all(self):
-        """What programs left behind: all that has this desk's home in its environment, by its id."""
-        mark = ("HOME=" + self.home).encode()
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    if mark in file.read().split(b"\0"):
-                        os.kill(int(pid), 15)
-            except OSError:
-                continue
-
-    def run(self, *words, seconds=30):
-        environment = dict(os.environ, **self.env)
-        try:
-            return subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, timeout=seconds).stdout.decode(errors="replace")
-        except subprocess.TimeoutExpired:
-            return ""
-
-    def _display(self):
-        read, write = os.pipe()
-        self.start("Xvfb", ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"],
-                   pass_fds=(write,))
-        os.close(write)
-        with open(read) as file:
-            number = file.readline().strip()
-        if not number:
-            raise SystemExit("Xvfb did not start: " + self.place.errors("Xvfb"))
-        self.env["DISPLAY"] = ":" + number
+    def do(self, *words, seconds=30):
+        """The output of a program that ends by itself."""
+        return self.run(words, seconds).stdout.decode(errors="replace")
 
     # MARK: keyboard and screen
 
     def key(self, *names):
-        self.run("xdotool", "key", "--clearmodifiers", "--delay", "60", *names)
+        self.screen.key(*names)
 
     def picture(self, name):
-        self.run("import", "-window", "root", os.path.join(self.out, name + ".png"))
+        self.screen.picture(os.path.join(self.out, name + ".png"))
 
     def rest(self, seconds=2.0, limit=120.0):
         """Waits until nothing has changed on the screen for some seconds, as people do."""
         end, last, since = time.monotonic() + limit, None, time.monotonic()
         while time.monotonic() < end and (last is None or time.monotonic() - since < seconds):
-            now = subprocess.run(["import", "-window", "root", "rgb:-"], env=dict(os.environ, **self.env), capture_output=True).stdout
+            now = self.run(["import", "-window", "root", "rgb:-"]).stdout
             if now != last:
                 last, since = now, time.monotonic()
             time.sleep(0.4)
 
     def menus(self, program):
-        answer = self.run("/usr/bin/python3", "-c", MENUS, program)
+        answer = self.do("/usr/bin/python3", "-c", MENUS, program)
         return json.loads(answer) if answer.startswith("[") else []
 
     def windows(self, kind):
-        return self.run("xdotool", "search", "--onlyvisible", "--class", kind).split()
+        return self.do("xdotool", "search", "--onlyvisible", "--class", kind).split()
 
     def titled(self, kind, title):
         """Windows of a program whose title begins with a text."""
         return [window for window in self.windows(kind)
-                if self.run("xdotool", "getwindowname", window).startswith(title)]
+                if self.do("xdotool", "getwindowname", window).startswith(title)]
 
     def notices(self):
-        return self.place.output("notifier").splitlines()
+        with open(self.log("notifier.out")) as file:
+            return file.read().splitlines()
 
     def called(self):
         with open(self.calls) as file:
