@@ -13,8 +13,8 @@
 #   make gate     the figures of five runs beside those kept for this kind of machine (GATE="--keep" keeps them; half an hour)
 #   make wire     the short scripts of Tests/Wire: copies, dead connections, a resolver that hangs, limits of use
 #   make render   damaged previews, WebP files and archives of animations, RENDER_SECONDS=60 of them, and what decodes them killed
-#   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30), for SERVICE=all three sources
-#   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
+#   make faults   every kind of fault, order, wire and seed (FaultTests; SEEDS=30), for SERVICE=all three sources or one
+#   make soak     make model, and a daemon that slept for ASLEEP=600 s
 #   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …"), for SERVICE=all
 #   make picture  the picture of README.md, from a file manager at the demo's pictures
 #   make server   Samba, NFS, WebDAV, SFTP and DLNA over a mount, and what photo servers cost (Tests/Server/README.md; SERVER="samba …")
@@ -96,9 +96,9 @@ tsan: build
 clients: setup-test build
 	Tests/Clients/run
 
-# Each prints its figures and fails if one is not as promised. RUNS, MINUTES, ASLEEP, RENDER_SECONDS, SEEDS and SEED change their bounds.
+# Each prints its figures and fails if one is not as promised. RUNS, ASLEEP, RENDER_SECONDS, SEEDS and SEED change their bounds.
 wire: setup-test build
-	@status=0; for script in copies silence resolver limited descriptors; do \
+	@status=0; for script in copies silence resolver limited; do \
 	    timeout -k 10 1500 Tests/Wire/$$script.py || status=1; \
 	done; exit $$status
 
@@ -106,10 +106,11 @@ render: setup-test build
 	timeout -k 10 $$(( $${RENDER_SECONDS:-60} + 300 )) Tests/Wire/render.py
 
 faults: setup-test build
-	timeout -k 10 21600 Tests/Wire/matrix.py --service $(SERVICE)
+	swift build --build-tests
+	FAULT_SEEDS=$${SEEDS:-30} FAULT_SERVICE=$(SERVICE) TEST_PROGRAMS=$(CURDIR)/$(BUILD) \
+	    timeout -k 10 21600 swift test --skip-build --filter 'MountSuite/(FaultTests|WireTests)'
 
-soak: setup-test build
-	timeout -k 10 $$(( $${MINUTES:-10} * 60 + 600 )) Tests/Wire/crowd.py
+soak: model
 	ASLEEP=$${ASLEEP:-600} timeout -k 10 $$(( $${ASLEEP:-600} * 2 + 900 )) Tests/Wire/silence.py
 
 # DESKTOP names scenarios and options of Tests/Desktop/run; a run of all takes about two hours for each service.

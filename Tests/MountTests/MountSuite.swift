@@ -3,7 +3,7 @@ import Testing
 
 /// Real mounts of the built program, one after the other: each has its own origin, cache and directory.
 @Suite(
-    .serialized, .timeLimit(.minutes(ModelAmount.isLong ? 240 : 5)),
+    .serialized, .timeLimit(.minutes(ModelAmount.isLong || Sweep.isLong ? 240 : 5)),
     .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/fuse"), "needs /dev/fuse"))
 struct MountSuite {}
 
@@ -17,5 +17,17 @@ func withWorkplace(_ body: @escaping @Sendable (Workplace) throws -> Void) async
         let logs = workplace.children.map(\.errorText).joined(separator: "\n").suffix(4000)
         try await onThread { workplace.close() }
         throw Failure("\(error)\nwhat the programs said:\n\(logs)")
+    }
+}
+
+/// Runs a test's body with a service's origin and a mount of it.
+func withMount(
+    _ service: Service = .pixiv, origin originOptions: [String] = [], wire: Wire = .tls, signedIn user: Int? = nil,
+    options: [String] = [], _ body: @escaping @Sendable (Workplace, OriginProcess, Mount) throws -> Void
+) async throws {
+    try await withWorkplace { workplace in
+        let origin = try OriginProcess(workplace, originOptions, wire: wire, service: service)
+        let account = try user.map { try workplace.signedIn($0) } ?? []
+        try body(workplace, origin, try Mount(workplace, of: origin, options: account + options))
     }
 }

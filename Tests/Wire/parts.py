@@ -4,7 +4,6 @@ Programs come from PROGRAMS, or .build/release. Everything is started in a folde
 by its handle; nothing else on the machine is touched.
 """
 
-import atexit
 import contextlib
 import errno
 import json
@@ -24,7 +23,6 @@ from services import PIXIV
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.environ.get("PROGRAMS") or os.path.join(HERE, "../../.build/release")
-DAY = PIXIV.day
 
 
 def number(name, default):
@@ -47,7 +45,13 @@ def free_port():
 
 
 class Place:
-    """A folder with all that was started in it; leaving it ends everything, the youngest first."""
+    """A folder with all that was started in it; leaving it ends everything, the youngest first.
+
+    The certificate in it is also for `names`.
+    """
+
+    def __init__(self, names=()):
+        self.names = names
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="rankfs-wire-")
@@ -91,7 +95,8 @@ class Place:
         openssl("authority")
         openssl("leaf", "-CA", self.path("authority.pem"), "-CAkey", self.path("authority.key"), "-addext",
                 "basicConstraints=critical,CA:FALSE", "-addext",
-                "subjectAltName=IP:127.0.0.1,IP:10.213.77.1,DNS:localhost,DNS:api.test,DNS:images.test")
+                "subjectAltName=IP:127.0.0.1,IP:10.213.77.1" + "".join(
+                    f",DNS:{name}" for name in ("localhost", "api.test", "images.test", *self.names)))
         self.authority, self.leaf, self.key = map(self.path, ("authority.pem", "leaf.pem", "leaf.key"))
 
 
@@ -112,14 +117,13 @@ class Origin:
 
     count = 0
 
-    def __init__(self, place, *options, service=PIXIV, prefix=(), port=0):
+    def __init__(self, place, *options, service=PIXIV):
         Origin.count += 1
         name = f"origin-{Origin.count}"
         self.log = place.path(name + ".log")
         self.place, self.service = place, service
         self.process = place.start(
-            name, [f"{PROGRAMS}/rankfs-origin", "--service", service.name, "--port", str(port), "--log", self.log, *options],
-            prefix)
+            name, [f"{PROGRAMS}/rankfs-origin", "--service", service.name, "--port", "0", "--log", self.log, *options])
         wait_for(lambda: "listening on" in place.output(name) or self.process.poll() is not None, "the origin")
         found = re.search(r"listening on (http://\S+)", place.output(name))
         if not found:
@@ -157,14 +161,14 @@ class Front:
 
     count = 0
 
-    def __init__(self, place, upstream, *, tls=True, buffering=True, http2=True, address="127.0.0.1", prefix=(), more=""):
+    def __init__(self, place, upstream, *, tls=True, buffering=True, address="127.0.0.1", prefix=()):
         Front.count += 1
         self.folder = place.path(f"front-{Front.count}")
         os.mkdir(self.folder)
         for _ in range(10):
             self.port = free_port()
             with open(f"{self.folder}/nginx.conf", "w") as file:
-                file.write(self._configuration(place, upstream, tls, buffering, http2, address, more))
+                file.write(self._configuration(place, upstream, tls, buffering, address))
             self.process = place.start(
                 os.path.basename(self.folder), ["/usr/sbin/nginx", "-p", self.folder, "-c", "nginx.conf", "-e", "error.log"],
                 prefix)
@@ -180,10 +184,7 @@ class Front:
         with contextlib.suppress(OSError):
             return os.path.getsize(f"{self.folder}/pid") > 0
 
-    def reload(self):
-        self.process.send_signal(signal.SIGHUP)
-
-    def _configuration(self, place, upstream, tls, buffering, http2, address, more):
+    def _configuration(self, place, upstream, tls, buffering, address):
         certificate = f"ssl_certificate {place.leaf}; ssl_certificate_key {place.key};" if tls else ""
         return f"""
             daemon off; pid pid; error_log error.log; worker_processes 1; events {{ worker_connections 4096; }}
@@ -191,8 +192,7 @@ class Front:
                 access_log off;
                 client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
                 server {{
-                    listen {address}:{self.port}{' ssl' if tls else ''}{' http2' if tls and http2 else ''}; {certificate}
-                    {more}
+                    listen {address}:{self.port}{' ssl' if tls else ''}{' http2' if tls else ''}; {certificate}
                     location / {{
                         proxy_pass {upstream}; proxy_http_version 1.1; proxy_next_upstream off;
                         proxy_buffering {'on' if buffering else 'off'}; proxy_max_temp_file_size 0;
@@ -201,37 +201,6 @@ class Front:
                 }}
             }}
             """
-
-
-class Scripted:
-    """h2origin.py before an origin."""
-
-    count = 0
-
-    def __init__(self, place, upstream):
-        Scripted.count += 1
-        name = f"scripted-{Scripted.count}"
-        self.process = place.start(
-            name, ["/usr/bin/python3", f"{HERE}/h2origin.py", "--certificate", place.leaf, "--key", place.key, "--upstream",
-                   upstream], stdin=subprocess.PIPE)
-        wait_for(lambda: place.output(name).endswith("}\n") or self.process.poll() is not None, "h2origin.py")
-        if self.process.poll() is not None:
-            raise SystemExit(place.errors(name))
-        ports = json.loads(place.output(name))
-        self.url = f"https://127.0.0.1:{ports['port']}"
-        self.control = f"http://127.0.0.1:{ports['control']}/_wire"
-        self.options = [f"ca_file={place.authority}"]
-
-    def tell(self, *rules):
-        """Rules and commands, as h2origin.py says."""
-        request = urllib.request.Request(self.control, data=json.dumps(rules, ensure_ascii=False).encode(), method="POST")
-        return json.load(urllib.request.urlopen(request, timeout=30))
-
-    def spoil(self, rules):
-        self.tell({"kind": "heal"}, *rules)
-
-    def seen(self):
-        return json.load(urllib.request.urlopen(self.control, timeout=30))
 
 
 class Relay:
@@ -287,15 +256,13 @@ class Mount:
 
     count = 0
 
-    def __init__(self, place, front, *options, cache=None, owner=0, prefix=(), env=None, url=None, service=PIXIV,
-                 programs=PROGRAMS):
+    def __init__(self, place, front, *options, cache=None, owner=0, prefix=(), env=None, url=None, service=PIXIV):
         Mount.count += 1
         self.service = service
         self.name = f"mount-{Mount.count}"
         self.place = place
         self.path = place.path(self.name)
         self.cache = cache or place.path(self.name + ".cache")
-        self.prefix = list(prefix)
         os.mkdir(self.path)
         if owner:
             os.makedirs(self.cache, exist_ok=True)
@@ -304,7 +271,7 @@ class Mount:
         url = url or front.url
         words = [f"api_url={url}", f"image_url={url}", *front.options, f"cache_dir={self.cache}", "rate=1000", *options]
         self.process = place.start(
-            self.name, [f"{programs}/rankfs", "mount", "-f", service.name, self.path, "-o", ",".join(words)], prefix,
+            self.name, [f"{PROGRAMS}/rankfs", "mount", "-f", service.name, self.path, "-o", ",".join(words)], prefix,
             env=dict(env or {}, XDG_CACHE_HOME=place.path("xdg")))
         place.ends.callback(self.detach)
         wait_for(lambda: self.is_mounted() or self.process.poll() is not None, "the mount")
@@ -353,27 +320,6 @@ def read_whole(path, size):
     return bytes(data)
 
 
-def read_backwards(path, size):
-    step, pieces = 65536, []
-    with open_file(path) as file:
-        for start in range(max(0, size - 1) // step * step, -1, -step):
-            # A read that is cut short says nothing yet: an error may be what comes next.
-            piece, wanted = b"", min(step, size - start)
-            while len(piece) < wanted and (part := os.pread(file, wanted - len(piece), start + len(piece))):
-                piece += part
-            pieces.append(piece)
-    return b"".join(reversed(pieces))
-
-
-def read_tail(path, size):
-    """The last 1,000 bytes, by the size that the file says it has."""
-    with open_file(path) as file:
-        data, start = bytearray(), max(0, os.fstat(file).st_size - 1000)
-        while part := os.pread(file, 4096, start + len(data)):
-            data += part
-    return bytes(data)
-
-
 @contextlib.contextmanager
 def open_file(path):
     file = os.open(path, os.O_RDONLY)
@@ -381,21 +327,6 @@ def open_file(path):
         yield file
     finally:
         os.close(file)
-
-
-ORDERS = {"whole": read_whole, "backwards": read_backwards, "tail": read_tail}
-
-
-def outcome(order, path, expected):
-    """right, wrong, short, or the name of an errno."""
-    try:
-        data = ORDERS[order](path, len(expected))
-    except OSError as error:
-        return errno.errorcode.get(error.errno, str(error.errno))
-    wanted = expected[-1000:] if order == "tail" else expected
-    if data == wanted:
-        return "right"
-    return "short" if expected.find(data) >= 0 else "wrong"
 
 
 def together(works, seconds):

@@ -19,14 +19,10 @@ class Service:
     name, mode = "", "day"
     # Another ranking, of which any day can be asked for.
     other_mode = "month"
-    # Days from one directory of that ranking to the next, and the first one that is of any use.
-    step, first = 1, datetime.date(2023, 1, 1)
+    # Days from one directory of that ranking to the next.
+    step = 1
     # The directory that scripts use when any would do.
     day = "2024-05-01"
-    # Whether listings tell sizes and digests, so that no request is for a size alone and no wrong byte passes.
-    is_proven = False
-    # A page of a day's ranking that is neither the first nor the last.
-    middle = 3
     # Entries of each day that a program copies where days without a withheld picture are needed: of more, none would be without.
     copied = 100
     # How many others on one screen a picture may look like: the origin draws each of pixiv's by itself.
@@ -35,8 +31,6 @@ class Service:
     different = 60
     # API requests that a walk may cost in its first minute and in each later one.
     walk = (90, 50)
-    # Statuses by which the API says that it is asked too often, besides 429: it is left alone for minutes then.
-    limits = frozenset()
     # Requests by path: of the API, of previews, of pictures.
     api, previews, pictures = re.compile(""), re.compile(""), re.compile("")
     # Directories of authors, one of them with many works, and what the API is asked for those: its group tells the author.
@@ -76,22 +70,12 @@ class Service:
         newest = self.newest(datetime.datetime.now(datetime.timezone.utc))
         return [(newest - datetime.timedelta(days=self.step * (skip + index))).isoformat() for index in range(count)]
 
-    def past(self):
-        """Days that have long been over, each another one."""
-        day = self.first
-        while day < datetime.date(2024, 3, 1):
-            yield day.isoformat()
-            day += datetime.timedelta(days=self.step)
-
 
 class Entry:
-    """An entry of a ranking: its rank, and the path of the picture that the mount shows; None if it is withheld.
+    """An entry of a ranking: its rank, and the path of the picture that the mount shows; None if it is withheld."""
 
-    `size` is None where the listing does not tell it.
-    """
-
-    def __init__(self, rank, path, size=None):
-        self.rank, self.path, self.size = rank, path, size
+    def __init__(self, rank, path):
+        self.rank, self.path = rank, path
 
 
 class Pixiv(Service):
@@ -132,7 +116,6 @@ class Pixiv(Service):
 class Board(Service):
     """An image board: originals, of which the listing tells size and digest."""
 
-    is_proven = True
     # All posts are of some thirty drawings.
     alike, different = 7, 15
     authors, author = "artists", "busy_artist"
@@ -168,7 +151,7 @@ class Board(Service):
 
     def entry(self, rank, post):
         path = urllib.parse.urlsplit(post["file_url"]).path if post.get("file_url") else None
-        return Entry(rank, path, post.get("file_size"))
+        return Entry(rank, path)
 
     def newest(self, now):
         """A day is complete at midnight where the board is; weeks begin on Mondays."""
@@ -181,7 +164,7 @@ class Danbooru(Board):
     doors = ("pools/Book_of_2024-04-30", "favgroups/6917", "hot", "favorites/someone", "family/10622977")
     # About one in a hundred is withheld from everybody without an account.
     copied = 20
-    per_page, middle, lists, rating, zone = 200, 2, "/posts.json", "g", "America/New_York"
+    per_page, lists, rating, zone = 200, "/posts.json", "g", "America/New_York"
     previews = re.compile(r"/(180x180|360x360|720x720)/")
     pictures = re.compile(r"/(original|sample)/")
     author_asked = re.compile(r"/posts\.json\?tags=([^&+:]+)\+rating:")
@@ -190,9 +173,8 @@ class Danbooru(Board):
 
 
 class Yandere(Board):
-    name, mode, step, first = "yandere", "week", 7, datetime.date(2019, 1, 7)
+    name, mode, step = "yandere", "week", 7
     day = "2024-04-29"
-    limits = frozenset({503})
     doors = ("pools/Book_of_2024-04-30", "favorites/someone", "family/829697")
     previews = re.compile(r"/data/preview/")
     pictures = re.compile(r"/(image|sample|jpeg)/")

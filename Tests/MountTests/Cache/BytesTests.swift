@@ -20,23 +20,18 @@ extension MountSuite {
 
         @Test(arguments: ways)
         func everyByteIsTheOrigins(order: String, wire: Wire, service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire, service: service)
-                let mount = try Mount(workplace, of: origin)
-                let all = try Array(zip(mount.names(mount.day()), origin.ranking()))
-                let readable = all.filter { !$0.1.isWithheld }.prefix(
-                    service.isProven ? Self.entries / 3 : Self.entries)
-                for (name, entry) in readable {
-                    let path = "\(mount.day())/\(name)"
+            try await withMount(service, wire: wire) { workplace, origin, mount in
+                let readable = try mount.pictures(service.isProven ? Self.entries / 3 : Self.entries, of: origin)
+                for (path, entry) in readable {
                     let fetched = try origin.fetch(entry.picture)
                     switch order {
-                    case "backwards": #expect(try readBackwards(path) == fetched, "\(name)")
-                    case "mapped": #expect(try readMapped(path) == fetched, "\(name)")
+                    case "backwards": #expect(try readBackwards(path) == fetched, "\(path)")
+                    case "mapped": #expect(try readMapped(path) == fetched, "\(path)")
                     case "together":
                         #expect(
                             try readTogether(path, in: workplace)
                                 == Array(repeating: sum(fetched, in: workplace), count: 16))
-                    default: #expect(try read(path).get() == fetched, "\(name)")
+                    default: #expect(try read(path).get() == fetched, "\(path)")
                     }
                 }
                 for (_, entry) in readable {

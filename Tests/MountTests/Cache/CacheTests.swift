@@ -7,25 +7,21 @@ extension MountSuite {
     @Suite struct CacheTests {
         @Test(arguments: Service.kinds)
         func theBudgetHoldsAndOpenFilesSurviveEviction(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["cache_size=16M", "cache_free=0"])
-                let entries = try origin.ranking()
+            try await withMount(service, options: ["cache_size=16M", "cache_free=0"]) { workplace, origin, mount in
                 // Of boards, whose originals are larger, fewer are more than the budget.
                 let count = service.isProven ? 40 : 70
-                let readable = Array(
-                    zip(try mount.names(mount.day()), entries).filter { !$0.1.isWithheld }.prefix(count))
-                let kept = "\(mount.day())/\(readable[0].0)"
+                let readable = try mount.pictures(count, of: origin).map(\.path)
+                let kept = readable[0]
                 let file = open(kept, O_RDONLY)
                 defer { close(file) }
                 var byte: UInt8 = 0
                 #expect(pread(file, &byte, 1, 0) == 1)
                 let first = try read(kept).get()
-                for (name, _) in readable.dropFirst() {
-                    _ = try read("\(mount.day())/\(name)").get()
+                for path in readable.dropFirst() {
+                    _ = try read(path).get()
                     #expect(try pictureBytes(mount.cache) <= (16 << 20) + 2 * Int64(first.count) + 2_000_000)
                 }
-                #expect(poll { isIdle(mount) })
+                #expect(poll { mount.isIdle })
                 var buffer = [UInt8](repeating: 0, count: first.count)
                 // The page cache must not answer for the daemon.
                 posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
@@ -42,9 +38,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func theCacheIsMarkedForBackups(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let name = try #require(try mount.names(mount.day()).first)
                 _ = try read("\(mount.day())/\(name)").get()
                 let tag = try String(contentsOfFile: "\(mount.cache)/CACHEDIR.TAG", encoding: .utf8)

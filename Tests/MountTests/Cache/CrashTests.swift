@@ -11,16 +11,13 @@ extension MountSuite {
                 let origin = try OriginProcess(
                     workplace, ["--rate", "400000", "--no-chunked"], wire: wire, service: service)
                 var mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
-                let names = try mount.names(mount.day())
-                let entries = try origin.ranking()
-                let lengths = try origin.lengths(
-                    of: entries.prefix(40).filter { !$0.isWithheld }, in: workplace)
+                let pictures = try mount.pictures(40, of: origin)
+                let lengths = try origin.lengths(of: pictures.map(\.entry), in: workplace)
                 let length = { (entry: OriginEntry) in lengths[entry.picture] ?? 0 }
                 // One that lasts two seconds or so.
-                let chosen = try #require(
-                    zip(names, entries).filter { !$1.isWithheld && length($1) > 500_000 }
-                        .min { abs(length($0.1) - 800_000) < abs(length($1.1) - 800_000) })
-                let path = "\(mount.day())/\(chosen.0)"
+                let (path, entry) = try #require(
+                    pictures.filter { length($0.entry) > 500_000 }
+                        .min { abs(length($0.entry) - 800_000) < abs(length($1.entry) - 800_000) })
                 let reader = try workplace.start("/bin/cat", [path])
                 // The kill must come in mid-download, after the state was kept (every 256 KiB), or this shows nothing.
                 #expect(poll { received(mount) > 300_000 })
@@ -28,8 +25,8 @@ extension MountSuite {
                 #expect(reader.wait()?.status != 0)
 
                 mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
-                #expect(try read(path).get() == origin.fetch(chosen.1.picture))
-                let asked = origin.downloads.filter { $0.path == chosen.1.picture && $0.range != nil }
+                #expect(try read(path).get() == origin.fetch(entry.picture))
+                let asked = origin.downloads.filter { $0.path == entry.picture && $0.range != nil }
                 #expect(
                     asked.contains { $0.status == 206 && $0.range?.hasPrefix("bytes=0-") == false }, "resumed by Range")
             }
@@ -50,9 +47,7 @@ extension MountSuite {
         }
 
         private func received(_ mount: Mount) -> Int64 {
-            guard let cache = (try? mount.status())?["cache"] as? [String: Any],
-                let downloads = cache["downloads"] as? [[String: Any]]
-            else { return 0 }
+            let downloads = (try? mount.figures("cache"))?["downloads"] as? [[String: Any]] ?? []
             return downloads.compactMap { ($0["received"] as? NSNumber)?.int64Value }.max() ?? 0
         }
     }

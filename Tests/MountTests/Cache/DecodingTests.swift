@@ -19,9 +19,7 @@ extension MountSuite {
         }
 
         @Test(arguments: [SIGKILL, SIGSEGV]) func whatEndsItIsAnErrorOfThatFile(signal: Int32) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 #expect(renderers(mount).isEmpty, "nothing was to be decoded")
                 let film = "\(mount.path)/works/\(Works.animation)/ugoira.webp"
                 // Laid out by a process that answers and idles; encoded by one for that alone.
@@ -55,9 +53,7 @@ extension MountSuite {
         }
 
         @Test func itEndsWithAMountThatIsKilled() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 let film = "\(mount.path)/works/\(Works.animation)/ugoira.webp"
                 let reader = try workplace.start("/usr/bin/timeout", ["60", "cat", film])
                 let isReady = poll(upTo: 30) { renderers(mount).contains(where: Self.isConfined) }
@@ -72,13 +68,32 @@ extension MountSuite {
             }
         }
 
+        /// A copy of the program, with nothing beside it.
+        private func lonelyProgram(_ workplace: Workplace) throws -> String {
+            let program = workplace.directory.appending(path: "rankfs").path
+            try FileManager.default.copyItem(atPath: Workplace.rankfs, toPath: program)
+            return program
+        }
+
+        /// A mount by a copy of the program; the folder of an animation in it.
+        private func mount(
+            by program: String, _ workplace: Workplace, _ origin: OriginProcess, _ options: String = ""
+        ) throws -> (child: Child, work: String) {
+            let folder = try workplace.folder("mount")
+            workplace.willMount(at: folder)
+            let cache = workplace.directory.appending(path: "cache").path
+            let given = "\(origin.mountOptions),cache_dir=\(cache),rate=1000\(options)"
+            let child = try workplace.start(program, ["mount", "-f", "pixiv", folder, "-o", given])
+            #expect(poll { Workplace.isMounted(folder) }, "\(child.errorText)")
+            return (child, "\(folder)/works/\(Works.animation)")
+        }
+
         /// A program in the place of `rankfs-render` that the kernel does not confine.
         @Test(arguments: [("confined", true), ("unconfined", false), ("off", false)])
         func whereNothingConfinesItNothingIsDecoded(_ decoding: String, _ isTold: Bool) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let program = workplace.directory.appending(path: "rankfs").path
-                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
+                let program = try lonelyProgram(workplace)
                 let script = """
                     #!/usr/bin/python3 -IS
                     import socket, struct
@@ -89,17 +104,7 @@ extension MountSuite {
                 let renderer = workplace.directory.appending(path: "rankfs-render").path
                 try Data(script.utf8).write(to: URL(filePath: renderer))
                 chmod(renderer, 0o755)
-                let folder = try workplace.folder("mount")
-                let cache = workplace.directory.appending(path: "cache").path
-                workplace.willMount(at: folder)
-                let child = try workplace.start(
-                    program,
-                    [
-                        "mount", "-f", "pixiv", folder, "-o",
-                        "\(origin.mountOptions),cache_dir=\(cache),rate=1000,decoding=\(decoding)",
-                    ])
-                #expect(poll { Workplace.isMounted(folder) }, "\(child.errorText)")
-                let work = "\(folder)/works/\(Works.animation)"
+                let (child, work) = try mount(by: program, workplace, origin, ",decoding=\(decoding)")
                 for _ in 0..<2 { #expect(throws: (any Error).self) { try read("\(work)/ugoira.mkv").get() } }
                 let word = decoding == "off" ? "decoding=off" : isTold ? "decoding=unconfined" : "ended at it"
                 #expect(poll { child.errorText.contains(word) }, "\(child.errorText)")
@@ -113,23 +118,12 @@ extension MountSuite {
 
         @Test func withoutItEverythingElseWorks() async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let program = workplace.directory.appending(path: "rankfs").path
-                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
-                let folder = try workplace.folder("mount")
-                let cache = workplace.directory.appending(path: "cache").path
-                workplace.willMount(at: folder)
-                let child = try workplace.start(
-                    program,
-                    ["mount", "-f", "pixiv", folder, "-o", "\(origin.mountOptions),cache_dir=\(cache),rate=1000"])
-                #expect(poll { Workplace.isMounted(folder) }, "\(child.errorText)")
-                let work = "\(folder)/works/\(Works.animation)"
+                let program = try lonelyProgram(workplace)
+                let (child, work) = try mount(by: program, workplace, OriginProcess(workplace))
                 #expect(try read("\(work)/p0.jpg").get().starts(with: [0xff, 0xd8]))
                 #expect(try read("\(work)/ugoira.zip").get().starts(with: Array("PK".utf8)))
                 #expect(throws: (any Error).self) { try read("\(work)/ugoira.mkv").get() }
-                let isLogged = poll {
-                    child.errorText.contains("the program rankfs-render is missing; looked for ")
-                }
+                let isLogged = poll { child.errorText.contains("the program rankfs-render is missing; looked for ") }
                 #expect(isLogged, "\(child.errorText)")
                 let demo = try workplace.run(program, "demo", try workplace.folder("tour"))
                 #expect(
@@ -140,7 +134,7 @@ extension MountSuite {
         /// What decodes, draws and serves is in other programs.
         @Test func theServingProgramHasNoDecoder() async throws {
             try await withWorkplace { workplace in
-                let output = try workplace.run("readelf", "-d", "\(Workplace.programs)/rankfs")
+                let output = try workplace.run("readelf", "-d", Workplace.rankfs)
                 #expect(output.status == 0 && output.output.contains("libfuse3"))
                 for library in ["jpeg", "webp", "png", "cairo", "microhttpd"] {
                     #expect(!output.output.contains(library), "\(library)")
@@ -152,8 +146,7 @@ extension MountSuite {
         @Test(.enabled(if: geteuid() == 0, "only root may be another user"))
         func nobodyElseLooksIntoIt() async throws {
             try await withWorkplace { workplace in
-                let program = workplace.directory.appending(path: "rankfs").path
-                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
+                let program = try lonelyProgram(workplace)
                 let pipe = workplace.directory.appending(path: "cookies.txt").path
                 #expect(mkfifo(pipe, 0o666) == 0 && chmod(pipe, 0o666) == 0)
                 let home = try workplace.folder("home")

@@ -28,18 +28,12 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, service: service)
                 // Stands for the file system in memory that every user has.
                 let memory = try workplace.folder("run")
-                var environment = ProcessInfo.processInfo.environment
-                environment["XDG_RUNTIME_DIR"] = memory
+                let variables = ["XDG_RUNTIME_DIR": memory]
                 let options = ["prefetch=0", "cache_dir=\(disk)/cache", "cache_free=0"]
-                var mount = try Mount(workplace, of: origin, options: options, environment: environment)
-                let listed = try Array(zip(mount.names(mount.day()), origin.ranking()))
-                #expect(listed.count > 40)
-                let pictures = try listed.filter { !$0.1.isWithheld }.prefix(3).map { name, entry in
-                    (name: name, bytes: try origin.fetch(entry.picture))
-                }
-                for picture in pictures + pictures {
-                    #expect(try read("\(mount.day())/\(picture.name)").get() == picture.bytes)
-                }
+                var mount = try Mount(workplace, of: origin, options: options, variables: variables)
+                #expect(try mount.names(mount.day()).count > 40)
+                let pictures = try Self.pictures(3, of: origin, in: mount)
+                for picture in pictures + pictures { #expect(try read(picture.path).get() == picture.bytes) }
                 let isInMemory = poll { mount.child.errorText.contains("kept in memory, in \(memory)") }
                 #expect(isInMemory == (lack == .inodes))
                 #expect(try FileManager.default.contentsOfDirectory(atPath: memory).isEmpty == !isInMemory)
@@ -49,7 +43,8 @@ extension MountSuite {
                 try FileManager.default.removeItem(at: ballast)
                 #expect(try workplace.run("mount", "-o", "remount,size=64m,nr_inodes=10k", disk).status == 0)
                 mount = try Mount(workplace, of: origin, options: options, named: "again")
-                #expect(try read("\(mount.day())/\(pictures[0].name)").get() == pictures[0].bytes)
+                let first = pictures[0].path.replacing("/mount/", with: "/again/")
+                #expect(try read(first).get() == pictures[0].bytes)
                 #expect(access("\(disk)/cache/catalog/catalog.sqlite", F_OK) == 0)
                 #expect(mount.unmount())
             }
@@ -70,10 +65,10 @@ extension MountSuite {
         }
 
         /// Of the pictures that are open at once, those are closed which nobody reads, and opened again.
-        @Test(arguments: Service.kinds)
-        func moreOpenPicturesThanDescriptorsAreRight(service: Service) async throws {
+        @Test(arguments: [(Wire.tls, Service.pixiv), (.plain, .pixiv), (.tls, .yandere)])
+        func moreOpenPicturesThanDescriptorsAreRight(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+                let origin = try OriginProcess(workplace, wire: wire, service: service)
                 let mount = try Mount(workplace, of: origin, before: ["/usr/bin/prlimit", "--nofile=96:96"])
                 let pictures = try Self.pictures(100, of: origin, in: mount)
                 #expect(pictures.count > 20)
@@ -95,6 +90,7 @@ extension MountSuite {
                     }
                 }
                 #expect(try Self.descriptors(of: mount).count < 96)
+                #expect(!mount.child.errorText.contains("network"))
                 #expect(mount.unmount())
             }
         }
@@ -102,9 +98,7 @@ extension MountSuite {
         /// No file or connection can be opened but for one that was closed: that is said, and all is well once there are descriptors again.
         @Test(.enabled(if: geteuid() == 0, "dropping the kernel's cache needs root"), arguments: Service.kinds)
         func withoutDescriptorsReadsAreRightOrFail(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
                 let pictures = try Self.pictures(4, of: origin, in: mount)
                 for picture in pictures.dropLast() { #expect(try read(picture.path).get() == picture.bytes) }
                 try Data("1".utf8).write(to: URL(filePath: "/proc/sys/vm/drop_caches"))
@@ -140,8 +134,7 @@ extension MountSuite {
         private static func pictures(
             _ count: Int, of origin: OriginProcess, in mount: Mount
         ) throws -> [(path: String, bytes: Data)] {
-            try zip(mount.names(mount.day()), origin.ranking()).filter { !$0.1.isWithheld }.prefix(count)
-                .map { (path: "\(mount.day())/\($0)", bytes: try origin.fetch($1.picture)) }
+            try mount.pictures(count, of: origin).map { ($0, try origin.fetch($1.picture)) }
         }
     }
 }

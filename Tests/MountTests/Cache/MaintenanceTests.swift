@@ -11,13 +11,13 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, service: service)
                 var mount = try Mount(workplace, of: origin, options: ["top=12", "prefetch=0"])
                 let cache = { (action: String, options: String) in
-                    try workplace.run(
-                        "\(Workplace.programs)/rankfs", "cache", action, service.rawValue, "-o",
+                    try workplace.rankfs(
+                        "cache", action, service.rawValue, "-o",
                         "cache_dir=\(mount.cache)\(options)")
                 }
                 let names = try mount.names(mount.day())
                 for name in names { _ = read("\(mount.day())/\(name)") }
-                #expect(poll { isIdle(mount) })
+                #expect(poll { mount.isIdle })
                 for action in ["verify", "prune", "clear"] {
                     let refused = try cache(action, "")
                     #expect(refused.status == 69 && refused.errors.contains(mount.path), "\(refused.errors)")
@@ -27,7 +27,7 @@ extension MountSuite {
                 let readOnly = "mount --bind $0 $0 && mount -o remount,bind,ro $0 && $1 cache verify $2 -o cache_dir=$0"
                 let refused = try workplace.run(
                     "/usr/bin/unshare", "-m", "--propagation", "private", "sh", "-c", readOnly, mount.cache,
-                    "\(Workplace.programs)/rankfs", service.rawValue)
+                    Workplace.rankfs, service.rawValue)
                 #expect(refused.status != 0 && refused.errors.contains("Read-only file system"), "\(refused)")
                 let pictures = try workplace.run("find", "\(mount.cache)/v2", "-name", "*_p*_*.*.*", "-type", "f")
                 #expect(pictures.lines.count > 5)

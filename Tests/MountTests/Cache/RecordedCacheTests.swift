@@ -63,9 +63,7 @@ extension MountSuite {
         }
 
         @Test func aCatalogueOfALaterVersionIsLeftAsItIs() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 let names = try mount.names(mount.day())
                 #expect(mount.unmount())
                 let database = "\(mount.cache)/catalog/catalog.sqlite"

@@ -7,33 +7,6 @@ extension MountSuite {
         /// Pictures that are read of a day.
         static let pictures = 6
 
-        /// A machine: a mount with a cache of its own.
-        func machine(
-            _ name: String, _ workplace: Workplace, _ origin: OriginProcess, _ store: SharedStore, prefix: String,
-            options: [String] = [], ahead: Int = 0
-        ) throws -> Mount {
-            let cache = workplace.directory.appending(path: "cache-\(name)").path
-            return try Mount(
-                workplace, of: origin,
-                options: ["cache_dir=\(cache)"] + store.options(workplace, prefix: prefix) + options, named: name,
-                environment: ahead == 0 ? nil : try wrongClock(ahead, workplace))
-        }
-
-        /// The variables of a process whose clock is ahead by so many seconds (`Tests/Fleet/clock.c`); time passes for it as for others.
-        private func wrongClock(_ ahead: Int, _ workplace: Workplace) throws -> [String: String] {
-            let library = workplace.directory.appending(path: "clock.so").path
-            if !FileManager.default.fileExists(atPath: library) {
-                let source = OrderedScript.root.appending(path: "Tests/Fleet/clock.c").path
-                let built = try workplace.run("clang", "-shared", "-fPIC", "-O1", "-o", library, source)
-                guard built.status == 0 else { throw Failure("clock.c: \(built.errors)") }
-            }
-            var variables = ProcessInfo.processInfo.environment
-            variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
-            variables["LD_PRELOAD"] = library
-            variables["CLOCK_AHEAD"] = "\(ahead)"
-            return variables
-        }
-
         /// The sizes of a whole day, and the bytes of its first pictures.
         func read(_ mount: Mount) throws -> [String: Data] {
             let day = mount.day()
@@ -67,75 +40,43 @@ extension MountSuite {
 
         /// Ends a machine that has read a day; another one with its options reads the same and asks the service for nothing.
         func handOver(
-            _ seen: [String: Data], from first: Mount, _ workplace: Workplace, _ origin: OriginProcess,
-            _ store: SharedStore, prefix: String, options: [String]
+            _ seen: [String: Data], from first: Mount, _ store: StorePart, options: [String]
         ) throws -> Mount {
             try settle(first, uploads: Self.pictures)
             #expect(first.unmount())
-            let before = asked(origin).count
-            let second = try machine("second", workplace, origin, store, prefix: prefix, options: options)
+            let before = asked(store.origin).count
+            let second = try store.machine("second", options: options)
             #expect(try read(second) == seen)
-            #expect(asked(origin).count == before)
+            #expect(asked(store.origin).count == before)
             return second
         }
 
         /// What the origin was asked that is no connection made ahead.
         func asked(_ origin: OriginProcess) -> [LoggedRequest] { origin.requests.filter { !$0.isConnection } }
 
-        func prefix() -> String { "t\(UUID().uuidString.lowercased())" }
-
-        @Test(arguments: [3600, -3600])
-        func aClockThatIsWrongChangesNothing(_ ahead: Int) async throws {
-            try await withWorkplace { workplace in
-                // A certificate made now would not be valid yet for a clock that is behind.
-                let (origin, store) = (try OriginProcess(workplace, wire: .plain), try SharedStore.running())
-                let prefix = prefix()
-                let plain = ["prefetch=0"]
-                let first = try machine(
-                    "first", workplace, origin, store, prefix: prefix, options: plain, ahead: ahead)
-                let seen = try read(first)
-                try settle(first, uploads: Self.pictures)
-                #expect(try tier(first)["state"] as? String == "up")
-                let before = asked(origin).count
-                let second = try machine("second", workplace, origin, store, prefix: prefix, options: plain)
-                #expect(try read(second) == seen)
-                let third = try machine(
-                    "third", workplace, origin, store, prefix: prefix, options: plain, ahead: ahead)
-                #expect(try read(third) == seen)
-                #expect(asked(origin).count == before)
-                // Its clock is the one that it was given.
-                let told = try #require(try third.status()["time"] as? Int)
-                #expect(abs(told - time(nil)) > 3000)
-            }
-        }
-
         @Test(arguments: [Service.pixiv, .danbooru])
         func whatOneMachineHasTheOtherDoesNotAskFor(_ service: Service) async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace, service: service), try SharedStore.running())
-                let prefix = prefix()
+            try await withStore(service: service) { workplace, origin, store in
                 // What the one did not come to preload the other would ask for.
                 let plain = ["prefetch=0"]
-                let first = try machine("first", workplace, origin, store, prefix: prefix, options: plain)
+                let first = try store.machine("first", options: plain)
                 let second = try handOver(
-                    try read(first), from: first, workplace, origin, store, prefix: prefix, options: plain)
+                    try read(first), from: first, store, options: plain)
                 #expect(try number("hits", second) >= Self.pictures)
                 #expect(try number("answers_asked", second) == 0)
             }
         }
 
         @Test func previewsOfADayAreAskedForOnce() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-                let prefix = prefix()
+            try await withStore { workplace, origin, store in
                 var before = 0
                 for name in ["first", "second"] {
-                    let mount = try machine(name, workplace, origin, store, prefix: prefix, options: ["top=6"])
+                    let mount = try store.machine(name, options: ["top=6"])
                     _ = try mount.names(mount.day())
-                    let seen = try workplace.run("python3", "-c", Self.thumbnails, mount.day())
+                    let seen = try Thumbnails.shared(mount.day(), workplace)
                     #expect(seen.status == 0, "\(seen.errors)")
                     let withheld = try origin.ranking().prefix(Self.pictures).count { $0.isWithheld }
-                    #expect(seen.output == "\(Self.pictures - withheld)")
+                    #expect(seen.lines == ["\(Self.pictures - withheld)"])
                     let previews = origin.downloads.count { $0.path.contains(Service.pixiv.previews) }
                     #expect(before == 0 ? previews > 0 : previews == before)
                     before = previews
@@ -145,27 +86,15 @@ extension MountSuite {
             }
         }
 
-        /// Prints how many pictures of a directory have a thumbnail in it.
-        private static let thumbnails = """
-            import hashlib, os, sys, urllib.parse
-            day, count = sys.argv[1], 0
-            for name in os.listdir(day):
-                address = urllib.parse.quote(name, safe="/!$&'()*+,:=@~-._;")
-                path = "%s/.sh_thumbnails/normal/%s.png" % (day, hashlib.md5(address.encode()).hexdigest())
-                if os.path.exists(path): count += len(open(path, "rb").read()) > 0
-            print(count, end="")
-            """
-
         /// By how many seconds the clocks of machines are ahead.
         @Test(arguments: [[0, 0, 0, 0], [0, 3600, -3600]])
         func machinesAtOnceAskOnce(_ clocks: [Int]) async throws {
-            try await withWorkplace { workplace in
-                let wire = clocks.contains { $0 < 0 } ? Wire.plain : .tls
-                let (origin, store) = (try OriginProcess(workplace, wire: wire), try SharedStore.running())
-                let prefix = prefix()
+            // A certificate made now would not be valid yet for a clock that is slow.
+            let wire = clocks.contains { $0 < 0 } ? Wire.plain : .tls
+            try await withStore(wire: wire) { workplace, origin, store in
                 let machines = try clocks.enumerated().map { number, ahead in
-                    try machine(
-                        "machine\(number)", workplace, origin, store, prefix: prefix, options: ["prefetch=0"],
+                    try store.machine(
+                        "machine\(number)", options: ["prefetch=0"],
                         ahead: ahead)
                 }
                 let group = DispatchGroup()
@@ -180,7 +109,19 @@ extension MountSuite {
                 #expect(group.wait(timeout: .now() + 120) == .success)
                 let all = try found.all.map { try $0.get() }
                 #expect(all.count == clocks.count && Set(all).count == 1)
-                for mount in machines { try settle(mount) }
+                for (mount, ahead) in zip(machines, clocks) {
+                    try settle(mount)
+                    // Its clock is the one that it was given.
+                    let told = try #require(try mount.status()["time"] as? Int)
+                    #expect(abs(told - time(nil) - ahead) < 600)
+                }
+                let uploads = { machines.reduce(0) { $0 + ((try? self.number("uploads", $1)) ?? 0) } }
+                #expect(poll(upTo: 60) { uploads() >= Self.pictures })
+                // One that comes later has all from the store, whatever its clock says.
+                let before = asked(origin).count
+                let late = try store.machine("late", options: ["prefetch=0"], ahead: clocks.max() ?? 0)
+                #expect(try read(late) == all[0])
+                #expect(asked(origin).count == before)
                 let requests = asked(origin)
                 let pages = requests.filter { $0.path.hasPrefix("/ranking.php") }.map(\.path)
                 #expect(Set(pages).count == pages.count, "\(pages)")
@@ -202,21 +143,14 @@ extension MountSuite {
         ]
 
         @Test func aPauseThatTheServiceWantsIsOneOfAll() async throws {
-            try await withWorkplace { workplace in
-                let script = workplace.directory.appending(path: "faults").path
-                let rule =
-                    #"{"action":"status","status":429,"retry_after":"6","path":"\#(Service.pixiv.lists)","count":1}"#
-                try (rule + "\n").write(toFile: script, atomically: true, encoding: .utf8)
-                let (origin, store) = (
-                    try OriginProcess(workplace, ["--faults", script]), try SharedStore.running()
-                )
-                let prefix = prefix()
-                let first = try machine("first", workplace, origin, store, prefix: prefix)
+            let pause = FaultKind.status(429, retryAfter: "6").rule(Service.pixiv.lists, count: 1)
+            try await withStore(faults: [pause]) { workplace, origin, store in
+                let first = try store.machine("first")
                 let refused = try workplace.run("ls", first.day())
                 #expect(refused.status != 0)
                 // The lease, its end, and the pause.
                 #expect(poll(upTo: 20) { (try? number("writes", first)) ?? 0 >= 3 })
-                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                let second = try store.machine("second")
                 #expect(try second.names(second.day()).count > 40)
                 let asked = origin.apiRequests
                 let next = try #require(asked.dropFirst().first)
@@ -228,15 +162,12 @@ extension MountSuite {
 
         @Test(arguments: faults)
         func whateverTheStoreDoesTheServiceAnswers(_ fault: String, _ match: String) async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-                defer { try? store.fail(nil) }
-                let prefix = prefix()
-                let first = try machine("first", workplace, origin, store, prefix: prefix)
+            try await withStore { workplace, origin, store in
+                let first = try store.machine("first")
                 let seen = try read(first)
                 try settle(first, uploads: Self.pictures)
                 try store.fail(fault, match)
-                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                let second = try store.machine("second")
                 #expect(try read(second) == seen)
                 // Whoever never had a tier sees the same.
                 try store.fail(nil)
@@ -245,11 +176,9 @@ extension MountSuite {
         }
 
         @Test func aStoreThatStopsAndComesBackIsForgiven() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-                let prefix = prefix()
+            try await withStore { workplace, origin, store in
                 try store.stop()
-                let first = try machine("first", workplace, origin, store, prefix: prefix)
+                let first = try store.machine("first")
                 let seen = try read(first)
                 #expect(try tier(first)["state"] as? String == "resting")
                 #expect(try first.status()["recent"].map { "\($0)" }?.contains("the service is asked instead") == true)
@@ -257,14 +186,14 @@ extension MountSuite {
                 #expect(first.unmount())
                 try store.start()
                 // What was downloaded meanwhile is brought by the next run.
-                let next = try machine("first", workplace, origin, store, prefix: prefix)
+                let next = try store.machine("first")
                 try settle(next)
                 #expect(try number("uploads", next) >= Self.pictures)
                 #expect(next.unmount())
                 // Sizes were not told to anybody; a byte of a picture tells some of them.
                 let downloads = { self.asked(origin).filter { $0.method == "GET" && $0.isPicture && $0.bytes != 1 } }
                 let before = downloads()
-                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                let second = try store.machine("second")
                 #expect(try read(second) == seen)
                 let again = Set(downloads().dropFirst(before.count).map(\.path))
                 #expect(again.isDisjoint(with: before.map(\.path)), "\(again)")
@@ -272,10 +201,8 @@ extension MountSuite {
         }
 
         @Test func aMachineThatIsKilledHoldsNobodyUp() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-                let prefix = prefix()
-                let first = try machine("first", workplace, origin, store, prefix: prefix)
+            try await withStore { workplace, origin, store in
+                let first = try store.machine("first")
                 let names = try first.readable(first.day())
                 let picture = try #require(names.first)
                 origin.freeze()
@@ -284,7 +211,7 @@ extension MountSuite {
                 first.killHard()
                 _ = reader.wait(upTo: 10)
                 origin.thaw()
-                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                let second = try store.machine("second")
                 let data = try MountTests.read("\(second.day())/\(picture)").get()
                 #expect(try status(of: "\(second.day())/\(picture)").st_size == data.count)
                 #expect(try #require(read(second)[picture]) == data)
@@ -292,42 +219,35 @@ extension MountSuite {
         }
 
         @Test func damagedObjectsAreFoundReplacedAndReported() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-                defer { try? store.fail(nil) }
-                let prefix = prefix()
-                let rankfs = "\(Workplace.programs)/rankfs"
-                let options = try store.options(workplace, prefix: prefix).joined(separator: ",")
-                let first = try machine("first", workplace, origin, store, prefix: prefix)
+            try await withStore { workplace, origin, store in
+                let options = try store.options().joined(separator: ",")
+                let first = try store.machine("first")
                 let seen = try read(first)
                 try settle(first, uploads: Self.pictures)
                 // It would go on bringing what it preloads.
                 #expect(first.unmount())
-                let info = try workplace.run(rankfs, "tier", "info", "-o", options)
+                let info = try workplace.rankfs("tier", "info", "-o", options)
                 #expect(info.status == 0 && info.output.contains("pictures"), "\(info.output)\(info.errors)")
-                #expect(try workplace.run(rankfs, "tier", "verify", "-o", options).status == 0)
+                #expect(try workplace.rankfs("tier", "verify", "-o", options).status == 0)
 
                 try store.fail("flip", "GET .*pictures")
-                let verified = try workplace.run(rankfs, "tier", "verify", "-o", options)
+                let verified = try workplace.rankfs("tier", "verify", "-o", options)
                 #expect(verified.status == 1)
                 #expect(verified.output.contains("its bytes are not those that were written"), "\(verified.output)")
                 try store.fail(nil)
-                #expect(try workplace.run(rankfs, "tier", "info", "-o", options).output.contains(": 0 pictures"))
+                #expect(try workplace.rankfs("tier", "info", "-o", options).output.contains(": 0 pictures"))
 
-                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                let second = try store.machine("second")
                 #expect(try read(second) == seen)
                 try settle(second, uploads: Self.pictures)
-                #expect(try workplace.run(rankfs, "tier", "verify", "-o", options).status == 0)
+                #expect(try workplace.rankfs("tier", "verify", "-o", options).status == 0)
             }
         }
 
         @Test func withASecretNothingOfAStrangerIsShown() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-                let prefix = prefix()
+            try await withStore { workplace, origin, store in
                 // Whoever may write to the bucket.
-                let stranger = try machine(
-                    "stranger", workplace, origin, store, prefix: prefix, options: ["prefetch=0"])
+                let stranger = try store.machine("stranger", options: ["prefetch=0"])
                 let seen = try read(stranger)
                 try settle(stranger, uploads: Self.pictures)
                 let asked = try number("answers_asked", stranger)
@@ -336,60 +256,54 @@ extension MountSuite {
                 try Data("a secret of 128 bits and more\n".utf8).write(to: URL(filePath: secret))
                 chmod(secret, 0o600)
                 let options = ["prefetch=0", "tier_secret=\(secret)"]
-                let first = try machine("first", workplace, origin, store, prefix: prefix, options: options)
+                let first = try store.machine("first", options: options)
                 #expect(try read(first) == seen)
                 #expect(try number("answers_asked", first) == asked)
                 #expect(try number("hits", first) == 0)
                 #expect(try number("unproven", first) == Self.pictures)
                 #expect(try number("wrong", first) == 0)
                 let second = try handOver(
-                    seen, from: first, workplace, origin, store, prefix: prefix, options: options)
+                    seen, from: first, store, options: options)
                 #expect(try number("unproven", second) == 0)
             }
         }
 
         @Test func aDayIsFilledForOthers() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace, service: .danbooru), try SharedStore.running())
-                let prefix = prefix()
-                let first = try machine("first", workplace, origin, store, prefix: prefix, options: ["top=8"])
-                let rankfs = "\(Workplace.programs)/rankfs"
-                let warm = try workplace.run(rankfs, "tier", "warm", first.day())
+            try await withStore(service: .danbooru) { workplace, origin, store in
+                let first = try store.machine("first", options: ["top=8"])
+                let warm = try workplace.rankfs("tier", "warm", first.day())
                 #expect(warm.status == 0 && !warm.output.contains("not looked for"), "\(warm.output)\(warm.errors)")
                 #expect(try number("uploads", first) >= first.readable(first.day()).count)
                 // It is stored here now, and nobody knows of the tier.
-                let again = try workplace.run(rankfs, "tier", "warm", first.day())
+                let again = try workplace.rankfs("tier", "warm", first.day())
                 #expect(again.output.contains("not looked for there"), "\(again.output)\(again.errors)")
                 #expect(first.unmount())
                 let before = asked(origin).count
-                let second = try machine("second", workplace, origin, store, prefix: prefix, options: ["top=8"])
+                let second = try store.machine("second", options: ["top=8"])
                 for name in try second.readable(second.day()) {
                     _ = try MountTests.read("\(second.day())/\(name)").get()
                 }
                 #expect(asked(origin).count == before)
                 let alone = try Mount(workplace, of: origin, named: "alone")
-                let refused = try workplace.run(rankfs, "tier", "warm", alone.day())
+                let refused = try workplace.rankfs("tier", "warm", alone.day())
                 #expect(refused.status == 64 && refused.errors.contains("tier="), "\(refused.errors)")
             }
         }
 
         @Test func whatIsForgottenIsAskedOfTheServiceAnew() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-                let prefix = prefix()
-                let rankfs = "\(Workplace.programs)/rankfs"
-                let first = try machine("first", workplace, origin, store, prefix: prefix, options: ["prefetch=0"])
+            try await withStore { workplace, origin, store in
+                let first = try store.machine("first", options: ["prefetch=0"])
                 let seen = try read(first)
                 try settle(first, uploads: Self.pictures)
                 let name = try #require(seen.keys.first)
                 let path = "\(first.day())/\(name)"
                 let before = asked(origin).count
-                let forgotten = try workplace.run(rankfs, "tier", "forget", path)
+                let forgotten = try workplace.rankfs("tier", "forget", path)
                 #expect(forgotten.status == 0, "\(forgotten.errors)")
                 #expect(forgotten.output == "removed from the tier: 1 picture, 0 documents\n")
                 // It is neither there nor here.
                 #expect(
-                    try workplace.run(rankfs, "tier", "forget", path).output.hasPrefix(
+                    try workplace.rankfs("tier", "forget", path).output.hasPrefix(
                         "removed from the tier: 0 pictures"))
                 #expect(try MountTests.read(path).get() == seen[name])
                 let requests = asked(origin).dropFirst(before)
@@ -398,32 +312,29 @@ extension MountSuite {
 
                 let pages = { self.asked(origin).count { $0.path.hasPrefix("/ranking.php") } }
                 let known = pages()
-                let day = try workplace.run(rankfs, "tier", "forget", first.day())
+                let day = try workplace.rankfs("tier", "forget", first.day())
                 #expect(day.output == "removed from the tier: 0 pictures, 1 document\n", "\(day.output)\(day.errors)")
                 #expect(pages() > known)
                 #expect(try read(first) == seen)
                 let alone = try Mount(workplace, of: origin, named: "alone")
-                let refused = try workplace.run(rankfs, "tier", "forget", alone.day())
+                let refused = try workplace.rankfs("tier", "forget", alone.day())
                 #expect(refused.status == 64 && refused.errors.contains("tier="), "\(refused.errors)")
             }
         }
 
         @Test func theSecretIsNowhere() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-                let prefix = prefix()
+            try await withStore { workplace, origin, store in
                 let log = workplace.directory.appending(path: "log").path
-                let mount = try machine(
-                    "first", workplace, origin, store, prefix: prefix, options: ["log=debug", "log_file=\(log)"])
+                let mount = try store.machine("first", options: ["log=debug", "log_file=\(log)"])
                 _ = try read(mount)
                 try settle(mount)
                 let pid = mount.child.pid
                 let table = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
                 let line = try String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)
-                let told = try workplace.run("\(Workplace.programs)/rankfs", "status", mount.path, "--json")
-                let doctor = try workplace.run(
-                    "\(Workplace.programs)/rankfs", "doctor", "-o",
-                    (store.options(workplace, prefix: prefix) + [origin.mountOptions]).joined(separator: ","))
+                let told = try workplace.rankfs("status", mount.path, "--json")
+                let doctor = try workplace.rankfs(
+                    "doctor", "-o",
+                    (store.options() + [origin.mountOptions]).joined(separator: ","))
                 #expect(doctor.output.contains("shared tier"), "\(doctor.output)")
                 let texts = [
                     table, line, told.output, doctor.output, doctor.errors, mount.child.errorText,
@@ -435,8 +346,7 @@ extension MountSuite {
         }
 
         @Test func mistakesInTheOptionsAreSentences() async throws {
-            try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+            try await withStore { workplace, origin, store in
                 let folder = try workplace.folder("mount")
                 for (options, status, word) in [
                     ("tier=pool", 64, "s3://BUCKET"), ("tier=s3://Pool", 64, "s3://BUCKET"),
@@ -448,7 +358,7 @@ extension MountSuite {
                     #expect(refused.status == Int32(status), "\(options): \(refused.status) \(refused.errors)")
                     #expect(refused.errors.contains(word), "\(options): \(refused.errors)")
                 }
-                let keys = try #require(store.options(workplace, prefix: "x").last).dropFirst("tier_keys=".count)
+                let keys = try #require(store.options().last).dropFirst("tier_keys=".count)
                 try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: String(keys))
                 let exposed = try workplace.mount(origin, on: folder, "tier=s3://pool,tier_keys=\(keys)")
                 #expect(exposed.status == 78 && exposed.errors.contains("chmod 600"), "\(exposed.errors)")

@@ -24,11 +24,8 @@ extension MountSuite.FleetTests {
     }
 
     @Test func whatIsOnesOwnDoesNotReachTheStore() async throws {
-        try await withWorkplace { workplace in
-            let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-            let prefix = prefix()
-            let mount = try machine(
-                "first", workplace, origin, store, prefix: prefix, options: signedIn(1000, workplace))
+        try await withStore { workplace, origin, store in
+            let mount = try store.machine("first", options: signedIn(1000, workplace))
             try readOwn(mount, workplace)
             #expect(try !readRestricted(mount).isEmpty)
             let author = "\(mount.path)/users/1001"
@@ -37,28 +34,26 @@ extension MountSuite.FleetTests {
             // Of rankings that everybody sees one is shown more than others.
             _ = try read(mount)
             // Not asked either: a name tells something, too.
-            #expect(try store.count(".*\(prefix)") == 0)
+            #expect(try store.count(".*\(store.prefix)") == 0)
             #expect(try number("waiting", mount) == 0)
         }
     }
 
     @Test func whatNeedsSigningInIsSharedWithOnesOwnMachines() async throws {
-        try await withWorkplace { workplace in
-            let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
-            let prefix = prefix()
+        try await withStore { workplace, origin, store in
             let options = { (user: Int) in try signedIn(user, workplace) + ["tier_private=on"] }
-            let first = try machine("first", workplace, origin, store, prefix: prefix, options: options(1000))
+            let first = try store.machine("first", options: options(1000))
             try readOwn(first, workplace)
             // The picture is; the lists are not.
             try settle(first, uploads: 1)
-            #expect(try store.count(".*\(prefix)/.*documents/") == 0)
+            #expect(try store.count(".*\(store.prefix)/.*documents/") == 0)
             let bytes = try readRestricted(first)
             let author = try mountedAuthor(first)
             try settle(first, uploads: 2)
             #expect(first.unmount())
 
             let before = asked(origin).count
-            let second = try machine("second", workplace, origin, store, prefix: prefix, options: options(1000))
+            let second = try store.machine("second", options: options(1000))
             #expect(try readRestricted(second) == bytes)
             #expect(try mountedAuthor(second) == author)
             #expect(asked(origin).dropFirst(before).map(\.path) == [])
@@ -67,12 +62,12 @@ extension MountSuite.FleetTests {
             #expect(own.contains { $0.contains("bookmark") } && own.contains { $0.contains("following") }, "\(own)")
 
             let others = asked(origin).count
-            let third = try machine("third", workplace, origin, store, prefix: prefix, options: options(1001))
+            let third = try store.machine("third", options: options(1001))
             #expect(try readRestricted(third) == bytes)
             let paths = asked(origin).dropFirst(others).map(\.path)
             #expect(paths.contains { $0.contains("mode=daily_r18") }, "\(paths)")
-            #expect(try store.count("PUT .*\(prefix)/documents/.*-user-1000/days/daily_r18/") > 0)
-            #expect(try store.count(".*\(prefix)/documents/(?!.*-user-).*daily_r18") == 0)
+            #expect(try store.count("PUT .*\(store.prefix)/documents/.*-user-1000/days/daily_r18/") > 0)
+            #expect(try store.count(".*\(store.prefix)/documents/(?!.*-user-).*daily_r18") == 0)
         }
     }
 

@@ -73,10 +73,9 @@ extension MountSuite {
                 try write(lines("AK2"), to: keys)
                 try bring(1, mount)
                 #expect(try count("PUT .*home/pictures.* 200$") == 2)
-                let rankfs = "\(Workplace.programs)/rankfs"
                 let options = "tier=s3://pool/home,tier_url=http://127.0.0.1:\(port),tier_keys=\(keys)"
-                #expect(try workplace.run(rankfs, "tier", "verify", "-o", options).status == 0)
-                let other = try workplace.run(rankfs, "tier", "info", "-o", options + ",tier_owner=210987654321")
+                #expect(try workplace.rankfs("tier", "verify", "-o", options).status == 0)
+                let other = try workplace.rankfs("tier", "info", "-o", options + ",tier_owner=210987654321")
                 #expect(other.status == 69 && other.errors.contains("AccessDenied"), "\(other)")
             }
         }
@@ -100,9 +99,9 @@ extension MountSuite {
                 // It is copied onto itself there.
                 #expect(poll(upTo: 20) { (try? count("PUT .*home/pictures.* 200$")) == 4 })
                 try script.tell(["age": 3600])
-                let rankfs = "\(Workplace.programs)/rankfs"
                 let trim = { (more: [String]) in
-                    try workplace.run([rankfs, "tier", "trim", "--keep", "\(picture.count)", "-o", options] + more)
+                    try workplace.run(
+                        [Workplace.rankfs, "tier", "trim", "--keep", "\(picture.count)", "-o", options] + more)
                 }
                 let looked = try trim(["--dry-run"])
                 #expect(
@@ -167,7 +166,7 @@ extension MountSuite {
                     try workplace.run(
                         ["/usr/bin/env", "HOME=\(workplace.directory.path)"] + variables + more
                             + [
-                                "\(Workplace.programs)/rankfs", "tier", "info", "-o",
+                                Workplace.rankfs, "tier", "info", "-o",
                                 "tier=s3://pool/home,\(proxy)\(options)",
                             ])
                 }

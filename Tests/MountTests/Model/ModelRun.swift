@@ -218,7 +218,7 @@ final class ModelReader {
 
     private func attribute(_ generation: Int) {
         let index = random.below(world.files.count)
-        let value = extendedAttribute("user.rankfs.state", of: "\(mount)/\(world.files[index].path)")
+        let value = state(of: "\(mount)/\(world.files[index].path)")
         note(value == nil ? .failed(errno) : .right, index, generation, "state of")
     }
 }

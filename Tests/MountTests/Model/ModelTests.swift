@@ -6,7 +6,7 @@ import Testing
 extension MountSuite {
     /// Semantics: "A read returns the right bytes or an error", and "Crash-safe", whatever is done in whatever order.
     ///
-    /// `make model` does 100,000 operations; MODEL_SEED and MODEL_OPERATIONS say which and how many.
+    /// Connections end after a hundred requests, and all with each round. `make model` does 100,000 operations; MODEL_SEED and MODEL_OPERATIONS say which and how many.
     @Suite struct ModelTests {
         /// Readers at once.
         private static let readers = 8
@@ -23,8 +23,6 @@ extension MountSuite {
                 let run = ModelRun()
                 let begun = Date()
                 let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire, service: service)
-                // Its first answer takes long, as it draws: that is not what the short time-out is for.
-                _ = try origin.ranking()
                 var mount = try Mount(workplace, of: origin, options: Self.options)
                 let world = try ModelWorld(origin, mount, workplace, pictures: 60, works: 5)
                 var random = Random(seed: ModelAmount.seed)
@@ -36,6 +34,7 @@ extension MountSuite {
                     let kinds = spoil(world, run, wire, using: &random)
                     try origin.spoil(kinds.map { $1.rule(world.files[$0].source, method: "GET") }, in: workplace)
                     let threads = Self.start(readers)
+                    origin.reload()
                     mount = try disturb(mount, workplace, origin, run, using: &random)
                     #expect(poll(upTo: 120) { threads.areDone }, "round \(round) hangs")
                     try origin.spoil([], in: workplace)
@@ -152,7 +151,7 @@ extension MountSuite {
     }
 }
 
-/// How much is done, and of what.
+/// The amount of operations and the wires; without variables of the environment those of every run of the tests.
 enum ModelAmount {
     /// On each wire.
     static let operations = number("MODEL_OPERATIONS") ?? 1200
@@ -162,7 +161,7 @@ enum ModelAmount {
     /// Whether it takes longer than a test may.
     static let isLong = operations > 10_000
 
-    private static func number(_ variable: String) -> Int? {
+    static func number(_ variable: String) -> Int? {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
     }
 }

@@ -89,10 +89,12 @@ extension MountSuite {
                 try origin.spoil([], in: workplace)
                 #expect(poll(upTo: 20) { doors.allSatisfy { refresh("\(mount.path)/\($0)") == 0 } })
                 #expect(all(mount, doors) == right)
+                let names = try doors.map { try mount.names("\(mount.path)/\($0)") }
                 origin.stop()
                 #expect(mount.unmount())
                 let again = try Mount(workplace, of: origin, options: options, named: "again")
                 #expect(all(again, doors) == right)
+                #expect(try doors.map { try again.names("\(again.path)/\($0)") } == names)
             }
         }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 extension MountSuite {
@@ -28,40 +29,52 @@ extension MountSuite {
             func size() -> Int64? { (try? status(of: path)).map { Int64($0.st_size) } }
         }
 
-        @Test(arguments: Service.reached)
-        func everyFaultGivesTheRightBytesOrAnError(wire: Wire, service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire, service: service)
-                let mount = try Mount(workplace, of: origin, options: Self.options)
-                #expect(try workplace.run("ls", "-l", mount.day(service.long.mode, service.long.day)).status == 0)
+        @Test(arguments: Sweep.all)
+        func everyFaultGivesTheRightBytesOrAnError(sweep: Sweep) async throws {
+            let (wire, service) = (sweep.wire, sweep.service)
+            try await withMount(service, wire: wire, options: Self.options) { workplace, origin, mount in
+                let listing = sweep.knowsSizes ? ["ls", "-l"] : ["ls"]
+                #expect(try workplace.run(listing + [mount.day(service.long.mode, service.long.day)]).status == 0)
                 let told = service.isProven ? FaultKind.digests : []
-                let loudKinds = (FaultKind.broken + told + FaultKind.odd).filter {
+                var loudKinds = (FaultKind.broken + told + FaultKind.odd).filter {
                     $0.shows(on: wire) && $0.passes(service) && !$0.closesTheHost
                 }
-                let last = FaultKind.silent + FaultKind.broken.filter(\.closesTheHost)
+                var last = FaultKind.silent + FaultKind.broken.filter(\.closesTheHost)
+                if sweep.seed > 1 {
+                    var random = Random(seed: sweep.seed)
+                    loudKinds = loudKinds.compactMap { $0.varied(using: &random) }
+                    last = last.compactMap { $0.varied(using: &random) }
+                }
                 let cases = try cases(loudKinds + last, mount, origin.pictures(), origin, workplace)
 
                 // The silent ones hold connections, behind which the others would time out untried, and a host that asks to be
                 // left alone is, by all.
                 let loud = loudKinds.count * ReadOrder.allCases.count
-                try expectRightOrErrors(Array(cases[..<loud]), mount, origin, workplace)
+                try expectRightOrErrors(Array(cases[..<loud]), sweep, mount, origin, workplace)
                 let second = try Mount(workplace, of: origin, options: Self.impatient)
-                try expectRightOrErrors(Array(cases[loud...]), second, origin, workplace)
+                try expectRightOrErrors(Array(cases[loud...]), sweep, second, origin, workplace)
                 try expectOnlyRightBytesStored(cases, of: origin, workplace)
             }
         }
 
         /// Reads pictures while they are spoilt and afterwards, and unmounts.
         private func expectRightOrErrors(
-            _ cases: [Case], _ mount: Mount, _ origin: OriginProcess, _ workplace: Workplace
+            _ cases: [Case], _ sweep: Sweep, _ mount: Mount, _ origin: OriginProcess, _ workplace: Workplace
         ) throws {
-            try origin.spoil(cases.map { $0.kind.rule($0.source, method: "GET") }, in: workplace)
+            // Where sizes are not known they are spoilt, too.
+            try origin.spoil(
+                cases.map { $0.kind.rule($0.source, method: sweep.knowsSizes ? "GET" : nil) }, in: workplace)
             for (each, outcome) in zip(cases, outcomes(cases)) {
                 report("fault \(each.kind) \(each.order) -> \(outcome)")
                 #expect(outcome.isHonest, "\(each.kind) \(each.order): \(outcome)")
                 #expect((outcome == .right) == (each.kind.reading == .right), "\(each.kind) \(each.order): \(outcome)")
             }
             #expect(mount.child.process.isRunning)
+            if sweep.knowsSizes {
+                for each in cases where each.kind.keepsTheSize {
+                    #expect(each.size() == Int64(each.bytes.count), "\(each.kind) \(each.order) forgot the size")
+                }
+            }
             // What the listing told is true whatever comes instead of the bytes, and nobody is asked for it.
             if origin.service.isProven {
                 for each in cases { #expect(each.size() == Int64(each.bytes.count), "\(each.kind) \(each.order)") }

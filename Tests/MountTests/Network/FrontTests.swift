@@ -7,9 +7,9 @@ extension MountSuite {
     @Suite struct FrontTests {
         /// The origin by two names, so that the API and the pictures have a host each.
         private func twoHosts(
-            _ workplace: Workplace, _ origin: OriginProcess, environment: [String: String]? = nil, source: String? = nil
+            _ workplace: Workplace, _ origin: OriginProcess, variables: [String: String] = [:], source: String? = nil
         ) throws -> Mount {
-            try Mount(workplace, of: origin, options: [api(of: origin)], environment: environment, source: source)
+            try Mount(workplace, of: origin, options: [api(of: origin)], variables: variables, source: source)
         }
 
         private func api(of origin: OriginProcess) -> String {
@@ -65,11 +65,10 @@ extension MountSuite {
                 #expect(try !read("\(stored)/\(names[20])").get().isEmpty)
 
                 let remedy = service == .pixiv ? "rankfs login cookies.txt" : "user_agent to another name"
-                let program = "\(Workplace.programs)/rankfs"
-                let said = try workplace.run(program, "status", mount.path)
+                let said = try workplace.rankfs("status", mount.path)
                 #expect(said.output.contains(remedy) && said.output.contains("another 30 min"), "\(said.output)")
-                let doctor = try workplace.run(
-                    program, "doctor", service.rawValue, "-o",
+                let doctor = try workplace.rankfs(
+                    "doctor", service.rawValue, "-o",
                     "\(origin.mountOptions),\(api(of: origin)),cache_dir=\(mount.cache)")
                 #expect(doctor.output.contains(remedy), "\(doctor.output)")
                 #expect(mount.unmount())
@@ -96,7 +95,7 @@ extension MountSuite {
                     #expect(try workplace.run("ls", mount.day()).errors.contains("Input/output error"))
                 }
                 #expect(asked(of: origin) == 1, "the other family of addresses leads nowhere")
-                let said = try workplace.run("\(Workplace.programs)/rankfs", "status", mount.path).output
+                let said = try workplace.rankfs("status", mount.path).output
                 #expect(said.contains(kind == "blocked" ? "no cookie helps" : "rankfs login"), "\(said)")
                 #expect(mount.unmount())
             }
@@ -110,11 +109,10 @@ extension MountSuite {
                 // Konachan's engine is that of yande.re.
                 let service = Service(rawValue: source) ?? .yandere
                 let origin = try OriginProcess(workplace, ["--service", source], service: service)
-                var environment = ProcessInfo.processInfo.environment
-                for (name, folder) in [("STATE", "state"), ("CACHE", "xdg"), ("CONFIG", "config")] {
-                    environment["XDG_\(name)_HOME"] = try workplace.folder(folder)
-                }
-                let mount = try twoHosts(workplace, origin, environment: environment, source: source)
+                let variables = [
+                    "XDG_STATE_HOME": try workplace.folder("state"), "XDG_CONFIG_HOME": try workplace.folder("config"),
+                ]
+                let mount = try twoHosts(workplace, origin, variables: variables, source: source)
                 let key = byLogin ? clearance : agent
                 try origin.spoil([challenge(service, #""lets":"\#(key)""#)], in: workplace)
                 for _ in 0..<3 { #expect(try workplace.run("ls", mount.day()).status != 0) }
@@ -125,7 +123,7 @@ extension MountSuite {
                     try rows.map { "localhost\tFALSE\t/\tFALSE\t0\t\($0)\t\($1)\n" }.joined()
                         .write(to: jar, atomically: true, encoding: .utf8)
                     let login = try workplace.run([
-                        "env", "XDG_STATE_HOME=\(workplace.directory.path)/state", "\(Workplace.programs)/rankfs",
+                        "env", "XDG_STATE_HOME=\(workplace.directory.path)/state", Workplace.rankfs,
                         "login", source, jar.path, "-o", "\(origin.mountOptions),\(api(of: origin))",
                     ])
                     #expect(login.status == 0, "\(login.errors)")

@@ -7,9 +7,7 @@ extension MountSuite {
     @Suite struct HangTests {
         @Test(arguments: Service.reached)
         func aReaderOfASilentOriginCanBeInterrupted(wire: Wire, service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service, wire: wire) { workplace, origin, mount in
                 let names = try mount.readable(mount.day())
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 origin.freeze()
@@ -29,9 +27,7 @@ extension MountSuite {
 
         @Test(arguments: [Service.pixiv, .danbooru])
         func aHundredWaitingReadersDoNotKeepItMounted(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let names = try mount.readable(mount.day())
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 origin.freeze()

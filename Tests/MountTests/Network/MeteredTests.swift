@@ -43,16 +43,7 @@ extension MountSuite {
             guard answer.status == 0 else { throw Failure(answer.errors) }
         }
 
-        private func environment(of bus: PrivateBus) -> [String: String] {
-            var variables = ProcessInfo.processInfo.environment
-            variables["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address
-            variables["XDG_CACHE_HOME"] = bus.workplace.directory.appending(path: "xdg").path
-            return variables
-        }
-
-        private func isMetered(_ mount: Mount) -> Bool? {
-            ((try? mount.status())?["network"] as? [String: Any])?["metered"] as? Bool
-        }
+        private func isMetered(_ mount: Mount) -> Bool? { (try? mount.figures("network"))?["metered"] as? Bool }
 
         @Test(arguments: Service.kinds) func onAMeteredNetworkNothingIsPreloaded(service: Service) async throws {
             try await withWorkplace { workplace in
@@ -61,17 +52,17 @@ extension MountSuite {
                 var manager = try startManager(on: bus, metered: 1)
                 // Two connections: preloads come in order.
                 let mount = try Mount(
-                    workplace, of: origin, options: ["connections=2"], environment: environment(of: bus))
+                    workplace, of: origin, options: ["connections=2"],
+                    variables: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
                 #expect(poll { isMetered(mount) == true })
-                let names = try mount.names(mount.day())
-                let all = zip(names, try origin.ranking()).filter { !$0.1.isWithheld }
+                let all = try mount.pictures(of: origin)
                 let shown = Array(all.prefix(40))
                 // Where the walk does not lead, by time neither.
-                let times = all.map(\.1.uploaded).sorted()
-                let place = { (index: Int) in times.firstIndex(of: shown[index].1.uploaded) ?? 0 }
+                let times = all.map(\.entry.uploaded).sorted()
+                let place = { (index: Int) in times.firstIndex(of: shown[index].entry.uploaded) ?? 0 }
                 let far = try #require((30...37).first { abs(place($0) - place(23)) > 4 })
-                let picture = { (index: Int) in shown[index].1.picture }
-                let readOne = { (index: Int) in _ = try read("\(mount.day())/\(shown[index].0)").get() }
+                let picture = { (index: Int) in shown[index].entry.picture }
+                let readOne = { (index: Int) in _ = try read(shown[index].path).get() }
                 try readOne(0)
                 try readOne(10)
                 // A walk without pause would widen its window.
@@ -80,7 +71,7 @@ extension MountSuite {
                 try become(4, on: bus)
                 #expect(poll { isMetered(mount) == false })
                 try readOne(far)
-                #expect(poll { Set(origin.downloaded).count >= 9 && isIdle(mount) })
+                #expect(poll { Set(origin.downloaded).count >= 9 && mount.isIdle })
                 // What would have been preloaded before would stand among these; the walk's window may be wider by now.
                 let expected = [0, 10, 20, 21, 22, 23, far, far + 1, far + 2].map(picture)
                 #expect(origin.downloaded.prefix(expected.count) == expected[...])
@@ -100,15 +91,12 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func theOptionOverrulesNetworkManager(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["metered=yes"])
+            try await withMount(service, options: ["metered=yes"]) { workplace, origin, mount in
                 #expect(isMetered(mount) == true)
-                let shown = Array(
-                    zip(try mount.names(mount.day()), try origin.ranking()).filter { !$0.1.isWithheld }.prefix(5))
-                for index in [0, 4] { _ = try read("\(mount.day())/\(shown[index].0)").get() }
+                let shown = try mount.pictures(5, of: origin)
+                for index in [0, 4] { _ = try read(shown[index].path).get() }
                 #expect(mount.unmount())
-                #expect(origin.downloaded == [shown[0].1.picture, shown[4].1.picture])
+                #expect(origin.downloaded == [shown[0].entry.picture, shown[4].entry.picture])
             }
         }
 
@@ -119,7 +107,7 @@ extension MountSuite {
                 let bus = try PrivateBus(workplace, at: workplace.directory.appending(path: "bus").path)
                 bus.daemon.signal(SIGSTOP)
                 defer { bus.daemon.signal(SIGCONT) }
-                let mount = try Mount(workplace, of: origin, environment: environment(of: bus))
+                let mount = try Mount(workplace, of: origin, variables: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
                 #expect(isMetered(mount) == false)
                 #expect(mount.unmount(upTo: 5))
             }

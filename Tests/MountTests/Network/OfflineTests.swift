@@ -7,9 +7,8 @@ extension MountSuite {
     @Suite struct OfflineTests {
         @Test(arguments: Service.reached)
         func whatWasSeenStaysAndWhatWasNotFailsInTime(wire: Wire, service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=60"])
+            try await withMount(service, wire: wire, options: ["prefetch=0", "timeout=60"]) {
+                workplace, origin, mount in
                 let names = try mount.names(mount.day())
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 let readable = try mount.readable(mount.day())
@@ -74,7 +73,7 @@ extension MountSuite {
                     #expect(failure.errno == EHOSTUNREACH)
                 }
                 for (words, said) in [("pin", "are not stored"), ("fetch", "not all of it is stored")] {
-                    let partial = try workplace.run("\(Workplace.programs)/rankfs", words, mount.day())
+                    let partial = try workplace.rankfs(words, mount.day())
                     #expect(partial.status == 1 && (partial.output + partial.errors).contains(said), "\(partial)")
                 }
                 _ = access("\(mount.day())/.hidden", F_OK)

@@ -6,11 +6,8 @@ extension MountSuite {
     @Suite struct PoliteTests {
         @Test(arguments: Service.allCases) func aCoolDownIsObeyedAfterARestartToo(service: Service) async throws {
             try await withWorkplace { workplace in
-                let script = workplace.directory.appending(path: "faults").path
-                let rule =
-                    #"{"action":"status","status":429,"retry_after":"4","path":"\#(service.lists)","count":1}"#
-                try (rule + "\n").write(toFile: script, atomically: true, encoding: .utf8)
-                let origin = try OriginProcess(workplace, ["--faults", script], service: service)
+                let pause = FaultKind.status(429, retryAfter: "4").rule(service.lists, count: 1)
+                let origin = try OriginProcess(workplace, faults: [pause], service: service)
                 var mount = try Mount(workplace, of: origin)
                 let refused = try workplace.run("ls", mount.day())
                 #expect(refused.status != 0 && !refused.errors.contains("No such file"), "\(refused.errors)")

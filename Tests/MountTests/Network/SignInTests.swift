@@ -6,9 +6,7 @@ extension MountSuite {
     @Suite struct SignInTests {
         /// Over TLS and HTTP/2: the origin refuses accounts in English what is asked without `lang`, as the service does.
         @Test func anAccountInEnglishSeesItsListsAndR18() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: try workplace.signedIn(1001))
+            try await withMount(signedIn: 1001) { workplace, origin, mount in
                 #expect(try !mount.names("\(mount.path)/bookmarks/").isEmpty)
                 #expect(try !mount.names("\(mount.path)/following").isEmpty)
                 let restricted = try mount.picture(1, in: mount.day("daily_r18"))
@@ -28,14 +26,10 @@ extension MountSuite {
                 let state = workplace.directory.appending(path: "state").path
                 let login = { (words: [String]) in
                     try workplace.run(
-                        ["env", "XDG_STATE_HOME=\(state)", "\(Workplace.programs)/rankfs"] + words
+                        ["env", "XDG_STATE_HOME=\(state)", Workplace.rankfs] + words
                             + ["-o", origin.mountOptions])
                 }
-                // Not setenv(3): other tests read this process's environment meanwhile.
-                var environment = ProcessInfo.processInfo.environment
-                environment["XDG_STATE_HOME"] = state
-                environment["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
-                let mount = try Mount(workplace, of: origin, environment: environment)
+                let mount = try Mount(workplace, of: origin, variables: ["XDG_STATE_HOME": state])
                 let restricted = mount.day("daily_r18")
                 #expect(try !mount.names("\(mount.path)/ranking").contains("daily_r18"))
                 #expect(try workplace.run("ls", restricted).errors.contains("Permission denied"))

@@ -5,24 +5,23 @@ import Testing
 extension MountSuite {
     /// Bad input from the network gets one sentence, everywhere the same, and costs what is not stored; Semantics: "Unreachable never means deleted".
     @Suite struct TroubledNetworkTests {
-        /// A network that cannot be used, and what its sentence must say.
+        /// A network that cannot be used; further certificates, names and proxies are those of `FailureTests` and `NameTests`.
         enum Kind: String, CaseIterable, Sendable {
-            case expired, early, elsewhere, stranger, nameless, refusedByProxy, withoutProxy
+            case stranger, nameless, withoutProxy
 
+            /// A word of its sentence.
             var word: String {
                 switch self {
-                case .expired, .early, .elsewhere, .stranger: "certificate"
+                case .stranger: "certificate"
                 case .nameless: "nowhere.invalid"
-                case .refusedByProxy, .withoutProxy: "proxy"
+                case .withoutProxy: "proxy"
                 }
             }
         }
 
         /// Every kind with pixiv, and one with each board: what tells them apart is the same for all.
         private static let troubles: [(Kind, Service)] =
-            Kind.allCases.map { ($0, .pixiv) } + [
-                (.expired, .danbooru), (.refusedByProxy, .yandere),
-            ]
+            Kind.allCases.map { ($0, .pixiv) } + [(.stranger, .danbooru), (.withoutProxy, .yandere)]
 
         @Test(arguments: troubles) func oneSentenceTellsWhatIsWrong(_ kind: Kind, service: Service) async throws {
             try await withWorkplace { workplace in
@@ -32,7 +31,7 @@ extension MountSuite {
                 let bytes = try read("\(before.day())/\(names[0])").get()
                 #expect(before.unmount())
 
-                let options = try Self.options(of: kind, workplace, origin)
+                let options = try Self.options(of: kind, workplace)
                 let mount = try Mount(workplace, of: origin, options: options + ["timeout=20"], named: "again")
                 #expect(try mount.names(mount.day()) == names)
                 #expect(try read("\(mount.day())/\(names[0])").get() == bytes)
@@ -45,14 +44,14 @@ extension MountSuite {
                 let sentence = try #require(troubles.first)
                 #expect(troubles.count == 1 && sentence.contains(kind.word), "\(troubles)")
                 #expect(sentence.contains(";") || sentence.contains("?"), "no remedy: \(sentence)")
-                let shown = try workplace.run("\(Workplace.programs)/rankfs", "status", mount.path)
+                let shown = try workplace.rankfs("status", mount.path)
                 #expect(
                     shown.lines.count { $0.contains(sentence) && $0.hasPrefix("  network ") } == 1, "\(shown.output)")
                 let log = mount.child.errorText
                 #expect(log.components(separatedBy: "\(sentence) What is stored").count == 2, "\(log)")
 
                 let doctor = try workplace.run(
-                    "env", "XDG_CACHE_HOME=\(workplace.directory.path)/xdg", "\(Workplace.programs)/rankfs", "doctor",
+                    "env", "XDG_CACHE_HOME=\(workplace.directory.path)/xdg", Workplace.rankfs, "doctor",
                     service.rawValue, "-o",
                     ([origin.mountOptions, "cache_dir=\(mount.cache)"] + options).joined(separator: ","))
                 // What else is mounted on this machine, and its state, is not this test's.
@@ -65,9 +64,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func whenTheHostAnswersAgainThatIsTold(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
                 let troubles = {
                     ((try mount.status()["network"] as? [String: Any])?["troubles"] as? [Any])?.count
                 }
@@ -81,111 +78,20 @@ extension MountSuite {
             }
         }
 
-        // MARK: -
-
         /// Options that lead a mount into trouble.
-        private static func options(of kind: Kind, _ workplace: Workplace, _ origin: OriginProcess) throws -> [String] {
+        private static func options(of kind: Kind, _ workplace: Workplace) throws -> [String] {
             switch kind {
             case .nameless: return ["api_url=https://nowhere.invalid", "image_url=https://nowhere.invalid"]
-            case .refusedByProxy: return ["proxy=http://127.0.0.1:\(try refusingProxy(workplace))"]
-            // Nobody listens there: the port is the origin's own, of a host that is not.
+            // No program listens there.
             case .withoutProxy: return ["proxy=http://127.0.0.1:1"]
-            case .expired, .early, .elsewhere, .stranger:
-                let certificates = try TroubledCertificates(workplace)
-                let server = try workplace.start(
-                    "/usr/bin/openssl",
-                    [
-                        "s_server", "-accept", "127.0.0.1:0", "-www", "-cert", try certificates.make(kind), "-key",
-                        certificates.key,
-                    ])
-                guard poll({ server.outputText.contains("ACCEPT 127.0.0.1:") || !server.process.isRunning }),
-                    let port = server.outputText.split(separator: "ACCEPT 127.0.0.1:").last?.prefix(while: \.isNumber),
-                    !port.isEmpty
-                else { throw Failure("openssl s_server: \(server.errorText)") }
-                return [
-                    "api_url=https://127.0.0.1:\(port)", "image_url=https://127.0.0.1:\(port)",
-                    "ca_file=\(kind == .stranger ? origin.authority : certificates.authority)",
-                ]
+            case .stranger:
+                let authority = workplace.directory.appending(path: "stranger.pem").path
+                let made = try workplace.run(
+                    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-subj", "/CN=rankfs test stranger", "-keyout", "\(authority).key", "-out", authority)
+                guard made.status == 0 else { throw Failure("openssl: \(made.errors)") }
+                return ["ca_file=\(authority)"]
             }
         }
-
-        /// The port of a proxy that refuses every host.
-        private static func refusingProxy(_ workplace: Workplace) throws -> String {
-            let program = """
-                import socketserver
-                class Refuse(socketserver.StreamRequestHandler):
-                    def handle(self):
-                        while self.rfile.readline().strip(): pass
-                        self.wfile.write(b"HTTP/1.1 403 Forbidden\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
-                server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Refuse)
-                print("port", server.server_address[1], flush=True)
-                server.serve_forever()
-                """
-            let proxy = try workplace.start("/usr/bin/python3", ["-c", program])
-            guard poll({ proxy.outputText.hasSuffix("\n") || !proxy.process.isRunning }),
-                let port = proxy.outputText.split(whereSeparator: \.isWhitespace).last
-            else { throw Failure("no proxy: \(proxy.errorText)") }
-            return String(port)
-        }
-    }
-}
-
-/// Certificates that are not in order, signed by an authority of their own.
-private struct TroubledCertificates {
-    let authority: String
-    let key: String
-    private let workplace: Workplace
-    private let folder: String
-
-    init(_ workplace: Workplace) throws {
-        self.workplace = workplace
-        folder = try workplace.folder("certificates")
-        authority = "\(folder)/authority.pem"
-        key = "\(folder)/leaf.key"
-        try run(
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj", "/CN=rankfs test authority", "-keyout", "\(folder)/authority.key", "-out", authority)
-        try run(
-            "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=leaf",
-            "-keyout",
-            key, "-out", "\(folder)/leaf.csr")
-        // `openssl x509` of Debian 12 signs from now on only; `openssl ca` wants a directory of its own.
-        let configuration = """
-            [ca]
-            default_ca = ours
-            [ours]
-            new_certs_dir = \(folder)
-            database = \(folder)/index
-            serial = \(folder)/serial
-            default_md = sha256
-            policy = any
-            [any]
-            commonName = supplied
-            """
-        for (name, text) in [("ca.conf", configuration), ("index", ""), ("serial", "01\n")] {
-            try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
-        }
-    }
-
-    /// The path of a certificate of one kind.
-    func make(_ kind: MountSuite.TroubledNetworkTests.Kind) throws -> String {
-        let (start, end) =
-            switch kind {
-            case .expired: ("20200101000000Z", "20200102000000Z")
-            case .early: ("20990101000000Z", "20990102000000Z")
-            default: ("20200101000000Z", "20990101000000Z")
-            }
-        let name = kind == .elsewhere ? "DNS:elsewhere.example" : "IP:127.0.0.1"
-        try "subjectAltName=\(name)\n".write(toFile: "\(folder)/names", atomically: true, encoding: .utf8)
-        try run(
-            "ca", "-batch", "-notext", "-config", "\(folder)/ca.conf", "-cert", authority, "-keyfile",
-            "\(folder)/authority.key", "-in", "\(folder)/leaf.csr", "-extfile", "\(folder)/names", "-startdate", start,
-            "-enddate", end, "-out", "\(folder)/leaf.pem")
-        return "\(folder)/leaf.pem"
-    }
-
-    private func run(_ arguments: String...) throws {
-        let output = try workplace.run(["openssl"] + arguments)
-        guard output.status == 0 else { throw Failure("openssl \(arguments[0]): \(output.errors)") }
     }
 }

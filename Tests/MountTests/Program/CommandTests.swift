@@ -11,78 +11,72 @@ extension MountSuite {
                 // Three times what the cache may hold: originals of boards are larger.
                 let top = service.isProven ? 60 : 100
                 let mount = try Mount(workplace, of: origin, options: ["cache_size=16M", "prefetch=0", "top=\(top)"])
-                let rankfs = { (words: String...) in try workplace.run(["\(Workplace.programs)/rankfs"] + words) }
                 let names = try mount.names(mount.day())
-                let readable = names.map { "\(mount.day())/\($0)" }.filter {
-                    extendedAttribute("user.rankfs.withheld", of: $0) == nil
-                }
+                let readable = try mount.shown(mount.day())
                 let kept = { (path: String) in extendedAttribute("user.rankfs.kept", of: path) }
-                let state = { (path: String) in extendedAttribute("user.rankfs.state", of: path) }
                 let pinned = readable[0]
                 #expect(kept(pinned) == "no")
-                #expect(try rankfs("pin", pinned).output == "pinned 1 picture\n")
+                #expect(try workplace.rankfs("pin", pinned).output == "pinned 1 picture\n")
                 #expect(kept(pinned) == "yes" && kept(readable[1]) == "no")
-                guard poll({ state(pinned) == "stored" }) else { throw Failure("\(pinned) is not stored") }
+                guard poll({ state(of: pinned) == "stored" }) else { throw Failure("\(pinned) is not stored") }
                 // What was read is pinned where it is listed as such.
-                #expect(try rankfs("unpin", "\(mount.path)/recent").output == "released 1 picture\n")
-                #expect(try rankfs("pin", "\(mount.path)/recent").output == "pinned 1 picture\n")
-                let twice = try rankfs("pin", pinned, "\(mount.path)/recent")
+                #expect(try workplace.rankfs("unpin", "\(mount.path)/recent").output == "released 1 picture\n")
+                #expect(try workplace.rankfs("pin", "\(mount.path)/recent").output == "pinned 1 picture\n")
+                let twice = try workplace.rankfs("pin", pinned, "\(mount.path)/recent")
                 #expect(twice.output == "pinned 1 picture\n", "in two places")
                 #expect(kept(pinned) == "yes")
-                #expect(try rankfs("refresh", "\(mount.path)/recent").output == "refreshed 0 listings\n")
+                #expect(try workplace.rankfs("refresh", "\(mount.path)/recent").output == "refreshed 0 listings\n")
                 for path in readable.dropFirst() { _ = try read(path).get() }
-                #expect(poll { state(readable[1]) == "absent" }, "the least recently used one had to go")
-                #expect(state(pinned) == "stored")
-                #expect(try rankfs("unpin", pinned).output == "released 1 picture\n")
+                #expect(poll { state(of: readable[1]) == "absent" }, "the least recently used one had to go")
+                #expect(state(of: pinned) == "stored")
+                #expect(try workplace.rankfs("unpin", pinned).output == "released 1 picture\n")
                 #expect(kept(pinned) == "no")
-                #expect(try rankfs("evict", pinned).output == "dropped 1 stored picture\n")
-                #expect(state(pinned) == "absent")
-                #expect(try rankfs("evict", mount.day()).output.hasPrefix("dropped "))
-                // What was read last may be on its way to its place, or open yet for all that the kernel has told.
-                #expect(
-                    poll {
-                        (try? rankfs("evict", mount.day()).status) == 0
-                            && readable.allSatisfy { state($0) == "absent" }
-                    })
+                #expect(try workplace.rankfs("evict", pinned).output == "dropped 1 stored picture\n")
+                #expect(state(of: pinned) == "absent")
+                #expect(try workplace.rankfs("evict", mount.day()).output.hasPrefix("dropped "))
+                // The last picture may be on its way to its place.
+                #expect(evict([mount.day()], of: readable, workplace))
 
                 // More than there is room for: what is not stored in the end is told.
-                let all = try rankfs("pin", mount.day())
-                let lacking = readable.count { state($0) != "stored" }
+                let all = try workplace.rankfs("pin", mount.day())
+                let lacking = readable.count { state(of: $0) != "stored" }
                 #expect(lacking > 0 && all.status == 1, "\(all)")
                 #expect(
                     all.output == "pinned \(readable.count) pictures, \(lacking) are not stored, "
                         + "for lack of room or of an answer; `rankfs status` shows both\n")
                 let asked = origin.apiRequests.count
-                #expect(try rankfs("unpin", mount.path).output == "released \(readable.count) pictures\n")
-                #expect(try rankfs("unpin", mount.path).output == "released 0 pictures\n")
+                #expect(try workplace.rankfs("unpin", mount.path).output == "released \(readable.count) pictures\n")
+                #expect(try workplace.rankfs("unpin", mount.path).output == "released 0 pictures\n")
                 #expect(
-                    try rankfs("evict", "\(mount.path)/ranking/\(service == .pixiv ? "monthly" : "month")").output
+                    try workplace.rankfs("evict", "\(mount.path)/ranking/\(service == .pixiv ? "monthly" : "month")")
+                        .output
                         == "dropped 0 stored pictures\n")
-                #expect(try rankfs("forget", "\(mount.path)/search/neverseen").output == "forgot 0 listings\n")
+                #expect(
+                    try workplace.rankfs("forget", "\(mount.path)/search/neverseen").output == "forgot 0 listings\n")
                 #expect(origin.apiRequests.count == asked)
 
                 let search = "\(mount.path)/search/\(service.search)"
                 _ = try mount.names(search)
-                #expect(try rankfs("forget", search).output == "forgot 1 listing\n")
+                #expect(try workplace.rankfs("forget", search).output == "forgot 1 listing\n")
                 #expect(try mount.names("\(mount.path)/search").isEmpty)
 
                 let pages = { origin.requests.filter { $0.path.hasPrefix(service.lists) }.count }
                 let before = pages()
-                #expect(try rankfs("refresh", mount.day()).output == "refreshed 1 listing\n")
+                #expect(try workplace.rankfs("refresh", mount.day()).output == "refreshed 1 listing\n")
                 #expect(pages() > before)
                 #expect(try mount.names(mount.day()) == names)
                 origin.stop()
-                #expect(try rankfs("refresh", mount.day()).status != 0)
+                #expect(try workplace.rankfs("refresh", mount.day()).status != 0)
                 #expect(try mount.names(mount.day()) == names)
-                #expect(readable.contains { state($0) == "stored" })
-                #expect(try workplace.run("\(Workplace.programs)/rankfs", "evict", mount.path, "/etc").status == 64)
-                #expect(readable.contains { state($0) == "stored" }, "refused as a whole")
-                let dropped = try rankfs("evict", mount.path)
+                #expect(readable.contains { state(of: $0) == "stored" })
+                #expect(try workplace.rankfs("evict", mount.path, "/etc").status == 64)
+                #expect(readable.contains { state(of: $0) == "stored" }, "refused as a whole")
+                let dropped = try workplace.rankfs("evict", mount.path)
                 #expect(dropped.status == 0 && !dropped.output.hasPrefix("dropped 0"), "\(dropped)")
-                #expect(readable.allSatisfy { state($0) == "absent" })
+                #expect(readable.allSatisfy { state(of: $0) == "absent" })
 
                 if service == .pixiv {
-                    let refused = try rankfs("pin", "\(mount.path)/bookmarks")
+                    let refused = try workplace.rankfs("pin", "\(mount.path)/bookmarks")
                     #expect(refused.status != 0 && refused.errors.contains("`rankfs login`"), "\(refused)")
                 }
                 for (words, remedy) in [
@@ -107,7 +101,7 @@ extension MountSuite {
                     (["pin", "\(mount.day(nil, "2023-02-03"))/001-x.jpg"], "No route to host"),
                     (["fetch", "-n", "\(mount.path)/nothing"], "1 path could not be fetched"),
                 ] {
-                    let refused = try workplace.run(["\(Workplace.programs)/rankfs"] + words)
+                    let refused = try workplace.run([Workplace.rankfs] + words)
                     #expect(refused.status != 0 && refused.errors.contains(remedy), "\(refused.errors)")
                     #expect(refused.errors.split(separator: "\n").count == 1)
                 }
@@ -118,13 +112,13 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let mount = try Mount(workplace, of: OriginProcess(workplace))
                 for words in ["help", "version", "completions bash", "status --json '\(mount.path)'"] {
-                    let line = "\(Workplace.programs)/rankfs \(words)"
+                    let line = "\(Workplace.rankfs) \(words)"
                     let full = try workplace.run("sh", "-c", "\(line) > /dev/full")
                     #expect(full.status == 73 && full.errors.contains("output cannot be written"), "\(words): \(full)")
                     #expect(try workplace.run("sh", "-c", "\(line) > /dev/null").status == 0)
                 }
                 for json in ["", "--json"] {
-                    let line = "timeout 20 \(Workplace.programs)/rankfs status --watch \(json) '\(mount.path)'"
+                    let line = "timeout 20 \(Workplace.rankfs) status --watch \(json) '\(mount.path)'"
                     let full = try workplace.run("sh", "-c", "\(line) > /dev/full")
                     #expect(full.status == 73 && full.errors.contains("output cannot be written"), "\(json): \(full)")
                     let read = try workplace.run("sh", "-c", "(\(line); echo $? >&2) | true")

@@ -11,14 +11,12 @@ extension MountSuite {
             .enabled(if: geteuid() == 0, "needs root, to look away from the mounts of others"),
             arguments: Service.kinds)
         func theDoctorFindsACrashAndItsTracesAndMendsThem(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
                 _ = try mount.names(mount.day())
                 let namespace = try OwnNamespace.withoutForeignMounts(workplace)
                 let doctor = { (flags: [String]) in
                     let enter = ["nsenter", "-t", "\(namespace.pid)", "-m"]
-                    let line = enter + ["\(Workplace.programs)/rankfs", "doctor", service.rawValue] + flags
+                    let line = enter + [Workplace.rankfs, "doctor", service.rawValue] + flags
                     let options = "cache_dir=\(mount.cache),\(origin.mountOptions)"
                     let variables = ProcessInfo.processInfo.environment.merging(
                         ["XDG_CACHE_HOME": workplace.directory.appending(path: "xdg").path]) { $1 }
@@ -47,75 +45,98 @@ extension MountSuite {
                 #expect(!Workplace.isMounted(mount.path, for: namespace.pid))
                 umount2(mount.path, Int32(MNT_DETACH))
                 #expect(access("\(mount.cache)/CACHEDIR.TAG", F_OK) == 0)
-                let document = try JSONSerialization.jsonObject(with: Data(try doctor(["--json"]).output.utf8))
-                let findings = (document as? [String: Any])?["findings"] as? [[String: String]]
+                let findings = try object(Data(doctor(["--json"]).output.utf8))["findings"] as? [[String: String]]
                 #expect(findings?.contains { $0["verdict"] == "wrong" } == false)
             }
         }
 
-        /// What goes wrong, the assumption that it breaks, and what is said of that.
-        private static let breaks = [
-            ("", "", "kept"),
-            (#"{"action":"json200","path":"/ranking.php"}"#, "newest ranking", "changed"),
-            (
-                #"{"action":"status","status":503,"retry_after":"60","path":"/ranking.php"}"#,
-                "newest ranking", "unknown"
-            ),
-            (#"{"action":"html200","path":"/ajax/illust/"}"#, "record of a work", "changed"),
-            (#"{"action":"rangeignored","path":"img-master"}"#, "parts of a picture by Range", "changed"),
-            (#"{"action":"nohead","path":"img-master"}"#, "picture by HEAD", "changed"),
-            (#"{"action":"notrailer","path":"img-master"}"#, "format of a picture", "changed"),
-            (#"{"action":"rst0","path":"img-master"}"#, "parts of a picture by Range", "unknown"),
-        ]
+        // MARK: - `rankfs doctor --service`
 
-        @Test func theServiceIsAsAssumedOverItsOwnWire() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let folder = workplace.directory.appending(path: "answers").path
-                let report = try Self.report(workplace, origin, "--record", folder)
-                #expect(report.status == 0, "\(report.output)\(report.errors)")
-                let answers = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-                let count = origin.requests.count
-                // Not every day ranks a work of a series.
-                #expect((10...11).contains(count), "\(origin.requests.map(\.path))")
-                #expect(answers == (1...count).map { "pixiv-\($0 < 10 ? "0" : "")\($0).json" })
-                for line in ["certificate of the API", "certificate of the image host", "protocol of the image host"] {
-                    #expect(report.lines.contains { $0.hasPrefix("kept ") && $0.contains(line) }, "\(report.output)")
-                }
-                #expect(report.output.contains("HTTP/2") && report.output.contains("valid until"))
-                let json =
-                    try JSONSerialization.jsonObject(
-                        with: Data(try Self.report(workplace, origin, "--json").output.utf8)) as? [String: Any]
-                let assumptions = json?["assumptions"] as? [[String: String]] ?? []
-                #expect(assumptions.count == report.lines.count - 1)
-                #expect(assumptions.allSatisfy { $0["verdict"] == "kept" } && json?["requests"] as? Int == count)
+        /// What goes wrong at a service, the assumption that it breaks, and what is said of that.
+        struct Break: Sendable, CustomTestStringConvertible {
+            let service: Service
+            let fault: String
+            let name: String
+            let verdict: String
+            var testDescription: String { "\(service) \(fault)" }
+
+            init(_ service: Service, _ action: String, _ name: String, _ verdict: String) {
+                (self.service, fault, self.name, self.verdict) = (service, "{\"action\":\(action)}", name, verdict)
             }
         }
 
+        /// One for each verdict, and for each host; further ones are those of the sources' tests (`ServiceExaminerTests`, `ExaminerTests`).
+        private static let breaks = [
+            Break(.pixiv, #""html200","path":"/ajax/illust/""#, "record of a work", "changed"),
+            Break(.pixiv, #""rst0","path":"/img-master/""#, "parts of a picture by Range", "unknown"),
+            Break(
+                .danbooru, #""status","status":503,"retry_after":"60","suffix":"page=1""#, "newest ranking", "unknown"),
+            Break(.danbooru, #""chunked","path":"/original/","skip":1"#, "listed length of a picture", "kept"),
+            Break(.yandere, #""flip","path":"/image/""#, "listed MD5 of a picture", "changed"),
+        ]
+
         private static func report(_ workplace: Workplace, _ origin: OriginProcess, _ flags: String...) throws -> Output
         {
-            try workplace.run(
-                ["env", "HOME=\(workplace.directory.path)", "\(Workplace.programs)/rankfs", "doctor", "--service"]
-                    + flags
+            let line = [Workplace.rankfs, "doctor", origin.service.rawValue, "--service"] + flags
+            return try workplace.run(
+                ["env", "HOME=\(workplace.directory.path)"] + line
                     + ["-o", "\(origin.mountOptions),cache_dir=\(workplace.directory.path)/cache"])
         }
 
-        @Test(arguments: breaks.indices) func theServiceIsHeldAgainstWhatIsAssumed(_ index: Int) async throws {
-            let (fault, name, verdict) = Self.breaks[index]
+        /// Examines a sound service, whose assumptions are all kept; the report, and the assumptions by their names.
+        private static func expectKept(
+            _ service: Service, _ workplace: Workplace, requests: [Int]
+        ) throws -> (report: Output, assumptions: [String?]) {
+            let origin = try OriginProcess(workplace, service: service)
+            let folder = workplace.directory.appending(path: "answers").path
+            let report = try report(workplace, origin, "--record", folder)
+            #expect(report.status == 0, "\(report.output)\(report.errors)")
+            let answers = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+            let count = origin.requests.count
+            #expect(requests.contains(count), "\(origin.requests.map(\.path))")
+            #expect(answers == (1...count).map { "\(service)-\($0 < 10 ? "0" : "")\($0).json" })
+            #expect(report.errors.contains("look at them") && !report.output.contains("look at them"))
+            let lines = report.lines.dropFirst()
+            #expect(lines.count > 15 && lines.allSatisfy { $0.hasPrefix("kept ") }, "\(report.output)")
+            #expect(report.lines.first?.hasSuffix("\(count) requests") == true)
+            #expect(!report.output.contains("127.0.0.1") && !report.output.contains(workplace.directory.path))
+            let json = try object(Data(try Self.report(workplace, origin, "--json").output.utf8))
+            let assumptions = json["assumptions"] as? [[String: String]] ?? []
+            #expect(assumptions.count == lines.count && json["requests"] as? Int == count)
+            #expect(assumptions.allSatisfy { $0["verdict"] == "kept" })
+            return (report, assumptions.map { $0["assumption"] })
+        }
+
+        @Test func theServiceIsAsAssumedOverItsOwnWire() async throws {
             try await withWorkplace { workplace in
-                let faults = workplace.directory.appending(path: "faults")
-                try "\(fault)\n".write(to: faults, atomically: true, encoding: .utf8)
-                let origin = try OriginProcess(
-                    workplace, fault.isEmpty ? [] : ["--faults", faults.path], wire: .plain)
-                let report = try Self.report(workplace, origin)
-                #expect(report.status == (fault.isEmpty ? 0 : 1), "\(report.output)\(report.errors)")
-                #expect((1...13).contains(origin.requests.count), "\(origin.requests.map(\.path))")
-                let lines = report.lines.dropFirst()
-                if fault.isEmpty {
-                    #expect(lines.count > 15 && lines.allSatisfy { $0.hasPrefix("kept ") }, "\(report.output)")
-                } else {
-                    #expect(lines.contains { $0.hasPrefix(verdict) && $0.contains(name) }, "\(report.output)")
+                // Not every day ranks a work of a series.
+                let (report, assumptions) = try Self.expectKept(.pixiv, workplace, requests: [10, 11])
+                for name in ["certificate of the API", "certificate of the image host", "protocol of the image host"] {
+                    #expect(assumptions.contains(name), "\(report.output)")
                 }
+                #expect(report.output.contains("HTTP/2") && report.output.contains("valid until"))
+            }
+        }
+
+        @Test(arguments: Service.boards) func aBoardIsAsAssumed(service: Service) async throws {
+            try await withWorkplace { workplace in
+                // Of a post in no pool, no pool is requested.
+                let (_, assumptions) = try Self.expectKept(
+                    service, workplace, requests: service == .danbooru ? [10, 12] : [9, 10])
+                #expect(assumptions.contains("listed MD5 of a picture"))
+            }
+        }
+
+        @Test(arguments: breaks) func whatHasChangedIsFound(_ change: Break) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, wire: .plain, service: change.service)
+                try origin.spoil([change.fault], in: workplace)
+                let report = try Self.report(workplace, origin)
+                #expect(report.status == (change.verdict == "kept" ? 0 : 1), "\(report.output)\(report.errors)")
+                let requests = origin.requests.map(\.path).filter { $0 != "/_control" }
+                #expect((1...16).contains(requests.count), "\(requests)")
+                let line = report.lines.first { $0.contains(" \(change.name)  ") }
+                #expect(line?.hasPrefix(change.verdict) == true, "\(report.output)")
                 #expect(!report.output.contains("127.0.0.1") && !report.output.contains(workplace.directory.path))
             }
         }

@@ -9,7 +9,7 @@ extension MountSuite {
         private static let days = ["2024-05-01", "2024-05-02", "2024-05-03"]
 
         private func fetch(_ workplace: Workplace, _ words: String..., before: [String] = []) throws -> Output {
-            try workplace.run(before + ["\(Workplace.programs)/rankfs", "fetch"] + words, upTo: 120)
+            try workplace.run(before + [Workplace.rankfs, "fetch"] + words, upTo: 120)
         }
 
         /// Every file below a folder, by its path there.
@@ -20,9 +20,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.allCases) func aRangeIsExportedWholeAndOnce(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=12", "prefetch=2"])
+            try await withMount(service, options: ["top=12", "prefetch=2"]) { workplace, origin, mount in
                 let folder = workplace.directory.appending(path: "out").path
                 let words = ["\(mount.path)/ranking/\(service.daily)/\(Self.range)", "--to", folder, "--sidecars"]
                 let estimate = try fetch(workplace, words[0], "--dry-run")
@@ -85,7 +83,7 @@ extension MountSuite {
                 let value = extendedAttribute("user.\(name)", of: source)
                 #expect(value == extendedAttribute("user.\(name)", of: copy), "\(name)")
             }
-            #expect(extendedAttribute("user.rankfs.state", of: copy) == nil, "tells of the mount only")
+            #expect(state(of: copy) == nil, "tells of the mount only")
         }
 
         private func expectSidecar(of entry: OriginEntry, _ path: String, day: String) throws {
@@ -105,13 +103,10 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func aStormOfRefusalsEndsByItself(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=4"])
+            try await withMount(service, options: ["top=4"]) { workplace, origin, mount in
                 // The second day is refused three times, while the first one is being fetched.
                 let page = service.page(1, of: Self.days[1])
-                try origin.spoil(
-                    [#"{"action":"status","status":429,"retry_after":"2","path":"\#(page)","count":3}"#], in: workplace)
+                try origin.spoil([FaultKind.status(429, retryAfter: "2").rule(page, count: 3)], in: workplace)
                 let folder = workplace.directory.appending(path: "out").path
                 let path = "\(mount.path)/ranking/\(service.daily)/\(Self.range)"
                 let result = try fetch(workplace, path, "--to", folder)
@@ -134,9 +129,8 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func aKilledFetchGoesOn(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--rate", "1500000"], service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=16", "prefetch=0"])
+            try await withMount(service, origin: ["--rate", "1500000"], options: ["top=16", "prefetch=0"]) {
+                workplace, origin, mount in
                 let folder = workplace.directory.appending(path: "out").path
                 let target = "\(folder)/ranking/\(service.daily)/\(Mount.day)"
                 let child = try workplace.start("rankfs", ["fetch", mount.day(), "--to", folder])
@@ -152,22 +146,20 @@ extension MountSuite {
                 let again = try fetch(workplace, mount.day(), "--to", folder)
                 #expect(again.status == 0, "\(again.output)\(again.errors)")
                 #expect(try whole.map { try status(of: "\(target)/\($0)").st_ino } == inodes, "whole files stay")
-                let entries = try zip(mount.names(mount.day()), origin.ranking()).filter { !$1.isWithheld }
-                #expect(files(target) == Set(entries.map(\.0)))
-                for (name, entry) in entries {
-                    #expect(try Data(contentsOf: URL(filePath: "\(target)/\(name)")) == origin.fetch(entry.picture))
+                let pictures = try mount.pictures(of: origin)
+                #expect(files(target) == Set(pictures.map { URL(filePath: $0.path).lastPathComponent }))
+                for (path, entry) in pictures {
+                    let copy = path.replacing(mount.path, with: folder)
+                    #expect(try Data(contentsOf: URL(filePath: copy)) == origin.fetch(entry.picture))
                 }
             }
         }
 
         @Test(arguments: Service.kinds) func ctrlCStopsAtOnceAndLeavesNothingHalf(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=16", "prefetch=0"])
+            try await withMount(service, options: ["top=16", "prefetch=0"]) { workplace, origin, mount in
                 _ = try workplace.run("ls", "-l", mount.day())
                 let folder = workplace.directory.appending(path: "out").path
-                try origin.spoil(
-                    [#"{"action":"stallbody","path":"\#(service.pictures)","method":"GET"}"#], in: workplace)
+                try origin.spoil([FaultKind("stallbody").rule(service.pictures, method: "GET")], in: workplace)
                 let child = try workplace.start("rankfs", ["fetch", mount.day(), "--to", folder])
                 #expect(poll { files(folder).contains { $0.hasSuffix(".part") } })
                 child.signal(SIGINT)
@@ -179,9 +171,7 @@ extension MountSuite {
 
         @Test(arguments: [Service.pixiv, .danbooru])
         func whatCannotBeFetchedIsCountedAndNamed(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let folder = workplace.directory.appending(path: "out").path
                 let entries = try zip(mount.names(mount.day()), origin.ranking())
                 let withheld = try #require(entries.first { $1.isWithheld }, "the day has a withheld picture")
@@ -208,9 +198,7 @@ extension MountSuite {
 
         @Test(arguments: Service.kinds)
         func aChangedFileIsReplacedAloudAndAFullDiskIsOneSentence(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=6"])
+            try await withMount(service, options: ["top=6"]) { workplace, origin, mount in
                 let folder = workplace.directory.appending(path: "out").path
                 #expect(try fetch(workplace, mount.day(), "--to", folder).status == 0)
                 let copy = try #require(files(folder).sorted().first)

@@ -110,7 +110,7 @@ extension MountSuite {
 
         // MARK: -
 
-        private static let program = "\(Workplace.programs)/rankfs"
+        private static let program = Workplace.rankfs
 
         private static func said(_ output: Output) -> String { output.output + output.errors }
 
@@ -154,7 +154,7 @@ extension MountSuite {
             let mount = try Mount(workplace, of: origin)
             try change(origin, workplace)
             let output = said(try workplace.run("sh", "-c", "cd \(mount.path) && \(command)"))
-            let status = said(try workplace.run(program, "status", mount.path))
+            let status = said(try workplace.rankfs("status", mount.path))
             #expect(mount.unmount())
             return output + status + mount.child.errorText
         }

@@ -26,6 +26,14 @@ extension MountSuite {
             GLib.MainLoop().run()
             """
 
+        /// The bus in a runtime directory, with a desktop on it.
+        private func startDesktop(_ workplace: Workplace, runtime: String) throws -> (bus: PrivateBus, desktop: Child) {
+            let bus = try PrivateBus(workplace, at: "\(runtime)/bus")
+            let desktop = try workplace.start("/usr/bin/python3", ["-c", Self.desktop, bus.address])
+            guard poll({ desktop.outputText.contains("ready") }) else { throw Failure(desktop.errorText) }
+            return (bus, desktop)
+        }
+
         /// A mount of somebody who is signed in, with no bus but the one in the runtime directory.
         private func signedInMount(_ workplace: Workplace, _ origin: OriginProcess, runtime: String) throws -> Mount {
             let state = try workplace.folder("state/rankfs")
@@ -33,12 +41,11 @@ extension MountSuite {
             let session = "\(state)/session-\(authority)"
             try "1000_Zq9XsecretXabc\n".write(toFile: session, atomically: true, encoding: .utf8)
             #expect(chmod(session, 0o600) == 0)
-            var environment = ProcessInfo.processInfo.environment
-            environment["XDG_STATE_HOME"] = workplace.directory.appending(path: "state").path
-            environment["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
-            environment["DBUS_SESSION_BUS_ADDRESS"] = nil
-            environment["XDG_RUNTIME_DIR"] = runtime
-            let mount = try Mount(workplace, of: origin, environment: environment)
+            let variables = [
+                "XDG_STATE_HOME": workplace.directory.appending(path: "state").path,
+                "DBUS_SESSION_BUS_ADDRESS": nil, "XDG_RUNTIME_DIR": runtime,
+            ]
+            let mount = try Mount(workplace, of: origin, variables: variables)
             #expect(try mount.names("\(mount.path)/ranking").contains("daily_r18"), "signed in")
             return mount
         }
@@ -53,10 +60,7 @@ extension MountSuite {
         @Test func anExpiredSessionIsToldToTheDesktopOnce() async throws {
             try await withWorkplace { workplace in
                 let runtime = try workplace.folder("run")
-                let bus = try PrivateBus(workplace, at: "\(runtime)/bus")
-                let desktop = try workplace.start(
-                    "/usr/bin/python3", ["-c", Self.desktop, "unix:path=\(runtime)/bus"])
-                guard poll({ desktop.outputText.contains("ready") }) else { throw Failure(desktop.errorText) }
+                let (bus, desktop) = try startDesktop(workplace, runtime: runtime)
                 let origin = try OriginProcess(workplace)
                 let mount = try signedInMount(workplace, origin, runtime: runtime)
                 let said = { desktop.outputText.split(separator: "\n").dropFirst() }
@@ -93,10 +97,7 @@ extension MountSuite {
         {
             try await withWorkplace { workplace in
                 let runtime = try workplace.folder("run")
-                let bus = try PrivateBus(workplace, at: "\(runtime)/bus")
-                let desktop = try workplace.start(
-                    "/usr/bin/python3", ["-c", Self.desktop, "unix:path=\(runtime)/bus"])
-                guard poll({ desktop.outputText.contains("ready") }) else { throw Failure(desktop.errorText) }
+                let (bus, desktop) = try startDesktop(workplace, runtime: runtime)
                 let origin = try OriginProcess(workplace)
                 let mount = try signedInMount(workplace, origin, runtime: runtime)
                 let fault = isFront ? #""challenge""# : #""status","status":500"#

@@ -23,7 +23,7 @@ extension MountSuite {
                 workplace.willMount(at: path)
                 helper = workplace.directory.appending(path: "mount.rankfs").path
                 try? FileManager.default.createSymbolicLink(
-                    atPath: helper, withDestinationPath: "\(Workplace.programs)/rankfs")
+                    atPath: helper, withDestinationPath: Workplace.rankfs)
                 let cache = try workplace.folder(cacheName)
                 for folder in [path, cache] { try workplace.run("chown", "nobody:", folder) }
                 options =
@@ -59,8 +59,8 @@ extension MountSuite {
                 let cache = try workplace.folder("cache")
                 try workplace.run("chown", "nobody:", cache)
                 let doctor = { (options: String) in
-                    try workplace.run(
-                        "\(Workplace.programs)/rankfs", "doctor", "demo", "-o", "cache_dir=\(cache)\(options)"
+                    try workplace.rankfs(
+                        "doctor", "demo", "-o", "cache_dir=\(cache)\(options)"
                     )
                     .output
                 }

@@ -151,7 +151,7 @@ extension MountSuite {
 
         /// Runs a command as somebody; `rankfs` is the program under test.
         private static func run(_ workplace: Workplace, _ words: [String], as person: Person) throws -> Output {
-            let line = words.map { $0 == "rankfs" ? "\(Workplace.programs)/rankfs" : $0 }
+            let line = words.map { $0 == "rankfs" ? Workplace.rankfs : $0 }
             return try workplace.run(
                 ["setpriv", "--reuid=\(person)", "--regid=nogroup", "--clear-groups", "env", "HOME=/nonexistent"] + line
             )

@@ -6,56 +6,36 @@ extension MountSuite {
     /// What could not be done is said, at once and to whoever asked.
     @Suite struct TellingTests {
         @Test(arguments: Service.kinds) func pinTellsWhatCouldNotBeDownloaded(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=4"])
-                let rankfs = { (words: String...) in try workplace.run(["\(Workplace.programs)/rankfs"] + words) }
-                let readable = try mount.names(mount.day()).filter {
-                    extendedAttribute("user.rankfs.withheld", of: "\(mount.day())/\($0)") == nil
-                }
-                try origin.spoil([#"{"action":"status","status":500,"path":"\#(service.pictures)"}"#], in: workplace)
-                let one = try rankfs("pin", "\(mount.day())/\(readable[0])")
+            try await withMount(service, options: ["prefetch=0", "top=4"]) { workplace, origin, mount in
+                let readable = try mount.shown(mount.day())
+                try origin.spoil([FaultKind.status(500).rule(service.pictures)], in: workplace)
+                let one = try workplace.rankfs("pin", readable[0])
                 #expect(
                     one.status == 1 && one.output.hasPrefix("pinned 1 picture, 1 are not"),
                     "\(one.status) \(one.output)\(one.errors)")
-                let failed = try rankfs("pin", mount.day())
+                let failed = try workplace.rankfs("pin", mount.day())
                 #expect(failed.status == 1)
                 #expect(
                     failed.output == "pinned 4 pictures, \(readable.count) are not stored, "
                         + "for lack of room or of an answer; `rankfs status` shows both\n")
                 try origin.spoil([], in: workplace)
-                let done = try rankfs("pin", mount.day())
+                let done = try workplace.rankfs("pin", mount.day())
                 #expect(done.status == 0 && done.output == "pinned 4 pictures\n", "\(done.output)\(done.errors)")
-                #expect(
-                    poll {
-                        readable.allSatisfy {
-                            extendedAttribute("user.rankfs.state", of: "\(mount.day())/\($0)") == "stored"
-                        }
-                    })
+                #expect(poll { readable.allSatisfy { state(of: $0) == "stored" } })
             }
         }
 
         /// The kernel keeps pages of a picture that was dropped, and reads from those never reach the mount.
         @Test(arguments: Service.kinds)
         func whatIsFetchedIsStoredAlsoWhereTheKernelStillHasIt(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=4"])
-                let state = { (path: String) in extendedAttribute("user.rankfs.state", of: path) }
-                let paths = try mount.names(mount.day()).map { "\(mount.day())/\($0)" }.filter {
-                    extendedAttribute("user.rankfs.withheld", of: $0) == nil
-                }
+            try await withMount(service, options: ["prefetch=0", "top=4"]) { workplace, origin, mount in
+                let paths = try mount.shown(mount.day())
                 for command in ["fetch", "pin"] {
                     for path in paths { _ = try read(path).get() }
-                    guard poll({ paths.allSatisfy { state($0) == "stored" } }) else { throw Failure("not stored") }
-                    // The kernel tells of a close after close(2) has returned, and what is open stays.
-                    #expect(
-                        poll {
-                            (try? workplace.run("\(Workplace.programs)/rankfs", "evict", mount.day()).status) == 0
-                                && paths.allSatisfy { state($0) == "absent" }
-                        })
-                    #expect(try workplace.run("\(Workplace.programs)/rankfs", command, mount.day()).status == 0)
-                    #expect(poll { paths.allSatisfy { state($0) == "stored" } }, "\(command)")
+                    guard poll({ paths.allSatisfy { state(of: $0) == "stored" } }) else { throw Failure("not stored") }
+                    #expect(evict([mount.day()], of: paths, workplace))
+                    #expect(try workplace.rankfs(command, mount.day()).status == 0)
+                    #expect(poll { paths.allSatisfy { state(of: $0) == "stored" } }, "\(command)")
                 }
             }
         }
@@ -93,47 +73,21 @@ extension MountSuite {
                     output.errors
                         == "rankfs: warning: the session file /nowhere/cookies.txt cannot be read: No such file or directory\n"
                 )
-                #expect(try workplace.run("\(Workplace.programs)/rankfs", "unmount", directory).status == 0)
+                #expect(try workplace.rankfs("unmount", directory).status == 0)
             }
         }
 
         @Test(arguments: Service.kinds)
         func failuresThatWereOnlyCountedAreSaidAtTheEnd(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=20"])
-                let readable = try mount.names(mount.day()).map { "\(mount.day())/\($0)" }.filter {
-                    extendedAttribute("user.rankfs.withheld", of: $0) == nil
-                }
-                try origin.spoil([#"{"action":"status","status":404,"path":"\#(service.pictures)"}"#], in: workplace)
+            try await withMount(service, options: ["prefetch=0", "top=20"]) { workplace, origin, mount in
+                let readable = try mount.shown(mount.day())
+                try origin.spoil([FaultKind.status(404).rule(service.pictures)], in: workplace)
                 for path in readable.prefix(8) {
                     guard case .failure = read(path, count: 1) else { throw Failure("\(path) was read") }
                 }
                 #expect(!mount.child.errorText.contains("more like this"))
                 #expect(mount.unmount())
                 #expect(mount.child.errorText.contains("warning: and 5 more like this: "), "\(mount.child.errorText)")
-            }
-        }
-
-        @Test(arguments: Service.kinds) func debugLinesTellEachRequest(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=20"])
-                _ = try mount.names(mount.day())
-                #expect(!mount.child.errorText.contains("debug:"))
-                mount.child.signal(SIGUSR1)
-                guard poll({ mount.child.errorText.contains("log level is now debug") }) else {
-                    throw Failure("no debug")
-                }
-                _ = try mount.names(mount.day(nil, "2024-05-02"))
-                #expect(
-                    poll {
-                        mount.child.errorText.split(separator: "\n").contains {
-                            $0.hasPrefix("rankfs: debug: api GET ") && $0.contains(service.lists)
-                                && $0.contains(": 200, ")
-                                && $0.hasSuffix(" ms")
-                        }
-                    }, "\(mount.child.errorText)")
             }
         }
 
@@ -144,7 +98,7 @@ extension MountSuite {
                 let (folder, cache) = (try workplace.folder("mount"), try workplace.folder("cache"))
                 // The way to the build may be closed to others.
                 let program = workplace.directory.appending(path: "program").path
-                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
+                try FileManager.default.copyItem(atPath: Workplace.rankfs, toPath: program)
                 let origin = workplace.directory.appending(path: "rankfs-origin").path
                 try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs-origin", toPath: origin)
                 let helper = workplace.directory.appending(path: "fusermount3").path

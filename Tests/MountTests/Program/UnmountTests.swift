@@ -13,7 +13,7 @@ extension MountSuite {
                 #expect(output.status == 0, "\(output.errors)")
                 #expect(
                     try workplace.run("ls", directory).lines == service.top)
-                let unmounted = try workplace.run("\(Workplace.programs)/rankfs", "unmount", directory)
+                let unmounted = try workplace.rankfs("unmount", directory)
                 #expect(unmounted.status == 0, "\(unmounted.errors)")
                 #expect(!Workplace.isMounted(directory))
             }
@@ -23,7 +23,7 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 let home = try workplace.folder("home")
-                let (directory, rankfs) = ("\(home)/Rankings", "\(Workplace.programs)/rankfs")
+                let (directory, rankfs) = ("\(home)/Rankings", Workplace.rankfs)
                 let isThere = { (path: String) in access(path, F_OK) == 0 }
                 // What cannot be mounted leaves nothing behind.
                 let wrong = try workplace.run(rankfs, "mount", directory, "-o", "nonsense=1")
@@ -55,7 +55,7 @@ extension MountSuite {
                 workplace.willMount(at: directory)
                 let helper = workplace.directory.appending(path: "mount.rankfs").path
                 try FileManager.default.createSymbolicLink(
-                    atPath: helper, withDestinationPath: "\(Workplace.programs)/rankfs")
+                    atPath: helper, withDestinationPath: Workplace.rankfs)
                 let cache = workplace.directory.appending(path: "cache").path
                 let options =
                     "rw,noexec,nosuid,nodev,nofail,user,_netdev,max_read=65536,\(origin.mountOptions),cache_dir=\(cache)"
@@ -96,7 +96,7 @@ extension MountSuite {
                 let serving = processes(serving: directory)
                 #expect(!serving.isEmpty)
                 for process in serving { kill(process, SIGSTOP) }
-                let unmounted = try workplace.run("\(Workplace.programs)/rankfs", "unmount", directory)
+                let unmounted = try workplace.rankfs("unmount", directory)
                 #expect(unmounted.status == 0, "\(unmounted.errors)")
                 #expect(!Workplace.isMounted(directory))
                 for process in serving { kill(process, SIGCONT) }

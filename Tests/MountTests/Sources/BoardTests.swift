@@ -16,9 +16,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.boards) func aDayCostsItsPagesAndEveryByteIsProven(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
                 let day = mount.day(service.daily)
                 let posts = try origin.posts()
                 let before = origin.requests.count
@@ -49,9 +47,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.boards) func aWeekHasItsLastDay(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
                 let week = "\(mount.path)/ranking/week/2024-04-22"
                 // Midnight of that Monday, in New York and in UTC.
                 let begin = service == .danbooru ? 1_713_758_400 : 1_713_744_000
@@ -64,11 +60,9 @@ extension MountSuite {
 
         /// What was asked to learn which day is the newest is that day's first page.
         @Test(arguments: Service.boards) func theNewestDayCostsNoPageMore(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
-                let latest = "\(mount.path)/ranking/\(service.daily)/latest"
-                #expect(try mount.names(latest).isEmpty == false)
+            try await withMount(service) { workplace, origin, mount in
+                let names = try mount.names("\(mount.path)/ranking/\(service.daily)/latest")
+                #expect(!names.isEmpty)
                 let first = origin.requests.filter { $0.path.contains("page=1&") || $0.path.hasSuffix("page=1") }
                 #expect(first.count == 1, "\(origin.requests.map(\.path))")
             }
@@ -76,9 +70,7 @@ extension MountSuite {
 
         /// The directory and `info.json` of a post that nobody listed are made of the same answer.
         @Test(arguments: Service.boards) func aPostThatNobodyListedIsAskedForOnce(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let work = "\(mount.path)/works/\(service.landmarks + 24)"
                 let before = origin.apiRequests.count
                 let names = try mount.names(work)
@@ -92,9 +84,7 @@ extension MountSuite {
 
         /// Moebooru takes WebP since 2026-02: the listing's digest proves the bytes, and the post's small JPEG makes the thumbnail.
         @Test func aWebPIsListedReadAndHasAThumbnail() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: .yandere)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            try await withMount(.yandere, options: ["prefetch=0"]) { workplace, origin, mount in
                 // The day of the posts that the origin's help tells of.
                 let day = mount.day(nil, "2024-04-30")
                 let name = try #require(try mount.names(day).first { $0.hasSuffix(".webp") })
@@ -116,9 +106,7 @@ extension MountSuite {
 
         /// A wallpaper is a picture.
         @Test(arguments: Service.boards) func noFilmIsARandomPicture(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
                 // The day of the posts that the origin's help tells of.
                 let day = mount.day(service.daily, "2024-04-30")
                 let names = try mount.names(day)
@@ -137,9 +125,7 @@ extension MountSuite {
         @Test(arguments: Service.boards) func oneFlippedBitIsAnErrorUntilTheOriginIsRight(
             service: Service
         ) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            try await withMount(service, options: ["prefetch=0"]) { workplace, origin, mount in
                 let day = mount.day(service.daily)
                 let (name, post) = try #require(
                     zip(mount.names(day), origin.posts().filter { $0.fileExtension != "swf" }).first {
@@ -162,8 +148,6 @@ extension MountSuite {
         func aHostIsLeftAloneThatSaysSo(service: Service, isLeftAlone: Bool) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, service: service)
-                // Its first answer takes long, as it draws: that is not what the short time-out is for.
-                _ = try origin.ranking()
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=4"])
                 let picture = try #require(
                     mount.names(mount.day(service.daily)).first {
@@ -171,39 +155,13 @@ extension MountSuite {
                     })
                 try origin.spoil([FaultKind.status(503).rule(service.pictures)], in: workplace)
                 #expect(code(read("\(mount.day(service.daily))/\(picture)")) != 0)
-                let status = try workplace.run("\(Workplace.programs)/rankfs", "status", mount.path).output
+                let status = try workplace.rankfs("status", mount.path).output
                 #expect(status.contains("the image host asked to be left alone") == isLeftAlone, "\(status)")
             }
         }
 
-        @Test(arguments: Service.boards) func whatWasSeenIsThereWithoutTheServiceAndCopiedOnce(
-            service: Service
-        ) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=12"])
-                let day = mount.day(service.daily)
-                let copy = workplace.directory.appending(path: "copy").path
-                // What is withheld cannot be copied, as rsync says.
-                _ = try workplace.run("rsync", "-a", "\(day)/", copy)
-                let copied = try FileManager.default.contentsOfDirectory(atPath: copy)
-                #expect(copied.count >= 8)
-                let again = try workplace.run("rsync", "-ai", "\(day)/", copy)
-                #expect(!again.lines.contains { $0.hasPrefix(">f") && copied.contains(String($0.dropFirst(12))) })
-                origin.stop()
-                #expect(mount.unmount())
-                let offline = try Mount(workplace, of: origin, options: ["top=12"], named: "again")
-                for name in copied {
-                    let stored = try read("\(offline.day(service.daily))/\(name)").get()
-                    #expect(try stored == read("\(copy)/\(name)").get(), "\(name)")
-                }
-            }
-        }
-
         @Test(arguments: Service.boards) func aFamilyAndTheFavouritesOfAUserHaveADoor(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 func numbers(_ directory: String) throws -> [Int64] {
                     try mount.names(directory).compactMap { Int64($0.prefix { $0 != "-" }) }
                 }
@@ -222,15 +180,11 @@ extension MountSuite {
                 #expect(favourites.count > 5 && favourites != favourites.sorted(by: >), "as the service orders them")
                 // A hidden list looks like an empty one.
                 #expect(try numbers("\(mount.path)/favorites/hidden") == [])
-                origin.stop()
-                #expect(try numbers("\(mount.path)/favorites/some_one") == favourites)
             }
         }
 
         @Test func whatIsHotAndAGroupOfFavouritesHaveADoor() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: .danbooru)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(.danbooru) { workplace, origin, mount in
                 func told(_ tags: String) throws -> [Int64] {
                     let data = try origin.fetch("/posts.json?tags=\(tags)&limit=200")
                     let posts = try JSONSerialization.jsonObject(with: data) as? [[String: Any]] ?? []
@@ -253,11 +207,6 @@ extension MountSuite {
                 #expect(names.count > 20 && names == names.sorted() && names.count < posts.count)
                 #expect(list("\(mount.path)/favgroups/\(number / 7 * 7)").errno == EACCES, "it is its owner's")
                 #expect(list("\(mount.path)/favgroups/999999999").errno == ENOENT)
-                origin.stop()
-                #expect(try mount.names("\(mount.path)/hot") == hot && mount.names(group) == names)
-                #expect(mount.unmount())
-                let again = try Mount(workplace, of: origin, named: "again")
-                #expect(try again.names("\(again.path)/hot") == hot)
             }
         }
 
@@ -293,8 +242,6 @@ extension MountSuite {
                 }
                 #expect(Set(try mount.names("\(mount.path)/pools")) == ["\(number)", "book of 2024-04-30"])
                 origin.stop()
-                #expect(try mount.names(pool) == names)
-                #expect(try Self.md5("\(pool)/\(name)", workplace) == first.md5)
                 #expect(extendedAttribute("user.rankfs.pools", of: "\(pool)/\(name)")?.contains("\(number)") == true)
             }
         }
@@ -302,9 +249,7 @@ extension MountSuite {
         @Test(arguments: Service.boards) func artistsSearchesAndWorksAreThereAndWhatIsLackingIsNot(
             service: Service
         ) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let top = try workplace.run("ls", mount.path).lines
                 #expect(top == service.top)
                 #expect(try workplace.run("ls", "\(mount.path)/ranking").lines == ["day", "month", "week"])

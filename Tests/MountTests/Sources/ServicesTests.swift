@@ -16,7 +16,7 @@ extension MountSuite {
                     #expect(try read(picture).get().count == Int(status(of: picture).st_size))
                     #expect(try mount.status()["source"] as? String == service.rawValue)
                 }
-                let told = try workplace.run("\(Workplace.programs)/rankfs", "status").output
+                let told = try workplace.rankfs("status").output
                 for (_, mount) in mounts { #expect(told.contains(mount.path)) }
 
                 // A post that comes from pixiv leads to the work in a mount of pixiv, as long as there is one. If others have some
@@ -83,9 +83,7 @@ extension MountSuite {
         }
 
         @Test func whatTheServiceRefusesIsSaidInOneSentence() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: .danbooru)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(.danbooru) { workplace, origin, mount in
                 #expect(list("\(mount.path)/search/one two three four").errno == EINVAL)
                 #expect(list("\(mount.path)/search/slow_query").errno == EINVAL)
                 #expect(list(mount.day("day", "2001-01-01")).errno == ENOENT)

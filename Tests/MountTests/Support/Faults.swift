@@ -1,5 +1,7 @@
 import Foundation
 import Synchronization
+import TestSupport
+import Testing
 
 /// A way for the origin's answers to go wrong, and what a reader may meet then.
 ///
@@ -39,10 +41,11 @@ struct FaultKind: Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    /// The line of a script that spoils every request for a path.
-    func rule(_ path: String, method: String? = nil) -> String {
+    /// The line of a script that spoils every request for a path, or so many of them.
+    func rule(_ path: String, method: String? = nil, count: Int? = nil) -> String {
         let method = method.map { ",\"method\":\"\($0)\"" } ?? ""
-        return "{\(fields),\"path\":\"\(path)\"\(method)}"
+        let count = count.map { ",\"count\":\($0)" } ?? ""
+        return "{\(fields),\"path\":\"\(path)\"\(method)\(count)}"
     }
 }
 
@@ -88,6 +91,27 @@ extension FaultKind {
 
     /// Other bytes of the right length between right ends, which only a digest tells.
     static let digests: [FaultKind] = [FaultKind("flip")]
+
+    /// Whether a size that is known stays known; the answers of other kinds contradict it.
+    var keepsTheSize: Bool {
+        ![
+            "cllong", "clshort", "cltwo", "clneg", "gzip", "html200", "json200", "placeholder", "endless", "empty",
+            "flip",
+            "404", "410",
+        ].contains(name)
+    }
+
+    /// The same with a number by chance where one decides: of bytes that come, or by which a length is wrong.
+    func varied(using random: inout Random) -> FaultKind? {
+        let field =
+            switch name {
+            case "trunc", "rst", "stallbody": "after"
+            case "cllong", "clshort": "by"
+            default: ""
+            }
+        // Less than any picture has.
+        return field.isEmpty ? nil : FaultKind(name, "\(fields),\"\(field)\":\(1 + random.below(90_000))", reading)
+    }
 
     /// Whether it is a wish to be left alone, which concerns every request to the host.
     var closesTheHost: Bool { name == "503/1" }
@@ -152,6 +176,33 @@ enum ReadOrder: String, CaseIterable, Sendable {
             if got < count { return .success(data.prefix(start + got)) }
         }
         return .success(data)
+    }
+}
+
+/// One pass through the matrix of faults.
+///
+/// By itself every kind is met once, by `make faults` also with numbers by
+/// chance, sizes that are not known, every breach of HTTP/2 in every order, and every wire with each service.
+struct Sweep: Sendable, CustomTestStringConvertible {
+    let wire: Wire
+    let service: Service
+    /// The first has every kind, a later one those with a number by chance.
+    var seed: UInt64 = 1
+    /// Whether the sizes of pictures are known before the faults.
+    var knowsSizes = true
+    var testDescription: String { "\(wire) \(service) seed \(seed) sizes \(knowsSizes ? "known" : "unknown")" }
+
+    private static let seeds = ModelAmount.number("FAULT_SEEDS") ?? 1
+    static let isLong = seeds > 1
+    private static let chosen = ProcessInfo.processInfo.environment["FAULT_SERVICE"].flatMap(Service.init).map { [$0] }
+    static let services = chosen ?? Service.allCases
+    private static let reached =
+        isLong ? Wire.allCases.flatMap { wire in services.map { (wire, $0) } } : Service.reached
+
+    static let all = reached.flatMap { wire, service in
+        [true, false].filter { $0 || isLong && !service.isProven }.flatMap { knowsSizes in
+            (1...UInt64(seeds)).map { Sweep(wire: wire, service: service, seed: $0, knowsSizes: knowsSizes) }
+        }
     }
 }
 

@@ -48,6 +48,9 @@ final class Front {
         child = try Self.start(folder, workplace, socket: nil)
     }
 
+    /// Connections there are end when their requests have been answered; new ones work.
+    func reload() { child.signal(SIGHUP) }
+
     /// Connections are taken by the kernel alone from now on.
     func freeze() { signalWorkers(SIGSTOP) }
     func thaw() { signalWorkers(SIGCONT) }
@@ -84,6 +87,8 @@ final class Front {
         events { worker_connections 4096; }
         http {
             access_log off;
+            # Connections end again and again.
+            keepalive_requests 100;
             client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
             server {
                 listen 127.0.0.1:\(port) ssl http2;

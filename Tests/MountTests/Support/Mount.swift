@@ -12,7 +12,7 @@ final class Mount: @unchecked Sendable {
 
     init(
         _ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount",
-        environment: [String: String]? = nil, source: String? = nil, before: [String] = []
+        variables more: [String: String?] = [:], source: String? = nil, before: [String] = []
     ) throws {
         self.workplace = workplace
         service = origin.service
@@ -23,9 +23,10 @@ final class Mount: @unchecked Sendable {
         // Names are compared with the origin's ranks, of which none is left out.
         let all = [origin.mountOptions, "cache_dir=\(cache)", "rate=1000", "withheld=show"] + options
         // No test writes into the home of whoever runs it.
-        var variables = environment ?? ProcessInfo.processInfo.environment
-        if environment == nil { variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path }
-        let words = before + ["\(Workplace.programs)/rankfs", "mount", "-f", source ?? origin.service.rawValue, path]
+        var variables = ProcessInfo.processInfo.environment
+        variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
+        for (name, value) in more { variables[name] = value }
+        let words = before + [Workplace.rankfs, "mount", "-f", source ?? origin.service.rawValue, path]
         child = try workplace.start(
             words[0], words.dropFirst() + ["-o", all.joined(separator: ",")], environment: variables)
         let (mounted, started) = (path, child)
@@ -68,6 +69,26 @@ final class Mount: @unchecked Sendable {
         try names(directory).filter { name in try MountTests.status(of: "\(directory)/\(name)").st_size > 0 }
     }
 
+    /// The paths of the pictures in a directory that are not withheld; of none is the size requested for that.
+    func shown(_ directory: String) throws -> [String] {
+        try names(directory).map { "\(directory)/\($0)" }.filter {
+            extendedAttribute("user.rankfs.withheld", of: $0) == nil
+        }
+    }
+
+    /// The first pictures of the day that are not withheld: the path of each, and its entry at the origin.
+    func pictures(_ count: Int = .max, of origin: OriginProcess) throws -> [(path: String, entry: OriginEntry)] {
+        try zip(names(day()), origin.ranking()).filter { !$1.isWithheld }.prefix(count).map { ("\(day())/\($0)", $1) }
+    }
+
+    /// A part of the mount's status.
+    func figures(_ names: String...) throws -> [String: Any] {
+        try names.reduce(status()) { $0[$1] as? [String: Any] ?? [:] }
+    }
+
+    /// Whether the mount says that it downloads nothing now.
+    var isIdle: Bool { ((try? figures("cache"))?["downloads"] as? [Any])?.isEmpty == true }
+
     func names(_ directory: String) throws -> [String] {
         let output = try workplace.run("ls", "-U", directory)
         guard output.status == 0 else { throw Failure(output.errors) }
@@ -101,6 +122,17 @@ func extendedAttribute(_ name: String, of path: String) -> String? {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     let length = getxattr(path, name, &buffer, buffer.count)
     return length < 0 ? nil : String(decoding: buffer.prefix(length), as: UTF8.self)
+}
+
+/// The state of a picture: "stored", "absent", "queued", or the progress of its download.
+func state(of path: String) -> String? { extendedAttribute("user.rankfs.state", of: path) }
+
+/// Has pictures dropped until none is stored: the kernel reports a close after close(2) has returned, and an open picture stays.
+func evict(_ paths: [String], of pictures: [String], _ workplace: Workplace) -> Bool {
+    poll {
+        (try? workplace.run([Workplace.rankfs, "evict"] + paths).status) == 0
+            && pictures.allSatisfy { state(of: $0) == "absent" }
+    }
 }
 
 /// stat(2) as a value.

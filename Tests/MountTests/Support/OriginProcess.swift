@@ -32,6 +32,8 @@ final class OriginProcess {
     private let options: [String]
     let service: Service
     private let front: Front?
+    /// Requests that no test sent.
+    private var before = 0
     /// Where the origin itself listens, over plain HTTP/1.1: for what a test asks beside the mount.
     let direct: String
     /// Where mounts find it.
@@ -43,12 +45,14 @@ final class OriginProcess {
         "api_url=\(url),image_url=\(url)" + (front == nil ? "" : ",ca_file=\(authority)")
     }
 
+    /// Starts it, with `faults` in force from the first request on.
     init(
-        _ workplace: Workplace, _ options: [String] = [], wire: Wire = .tls, service: Service = .pixiv
+        _ workplace: Workplace, _ options: [String] = [], faults: [String] = [], wire: Wire = .tls,
+        service: Service = .pixiv
     ) throws {
         self.workplace = workplace
         self.service = service
-        let options = service.originOptions + options
+        let options = ["--service", service.rawValue] + options
         self.options = options
         log = workplace.directory.appending(path: "origin-\(service).log").path
         child = try workplace.start("rankfs-origin", ["--port", "0", "--log", log] + options)
@@ -58,6 +62,12 @@ final class OriginProcess {
         else { throw Failure("rankfs-origin did not start: \(started.errorText)") }
         direct = String(line.dropFirst("listening on ".count))
         front = wire == .tls ? try Front(workplace, of: direct) : nil
+        // Boards' digests are those of pictures that are drawn at the first question: seconds of a busy machine, which no time-out
+        // of a test is for.
+        if service.isProven { _ = try fetch(service.list(1, of: Mount.day)) }
+        if !faults.isEmpty { try spoil(faults, in: workplace) }
+        before = (service.isProven ? 1 : 0) + (faults.isEmpty ? 0 : 1)
+        guard poll({ logged.count == before }) else { throw Failure("rankfs-origin logs nothing") }
     }
 
     /// The origin vanishes: connections are refused from now on.
@@ -73,10 +83,13 @@ final class OriginProcess {
         child = try workplace.start("rankfs-origin", ["--port", port, "--log", log] + options)
         let started = child
         guard poll({ started.outputText.contains("listening on http") }) else { throw Failure(started.errorText) }
-        // Boards' digests are those of pictures that are drawn at the first question: seconds of a busy machine.
+        // As at the first start.
         _ = try ranking()
         try front?.restart()
     }
+
+    /// Ends the connections of mounts, as a host that takes another configuration does.
+    func reload() { front?.reload() }
 
     /// Freezes the origin: connections are accepted, nothing is answered.
     func freeze() {
@@ -90,7 +103,9 @@ final class OriginProcess {
     }
 
     /// What was asked so far, in the order in which it was asked; lines are written when answers end.
-    var requests: [LoggedRequest] {
+    var requests: [LoggedRequest] { Array(logged.dropFirst(before)) }
+
+    private var logged: [LoggedRequest] {
         guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { return [] }
         return text.split(separator: "\n").compactMap {
             try? JSONDecoder().decode(LoggedRequest.self, from: Data($0.utf8))

@@ -111,9 +111,6 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     /// Posts of a full page, as the program asks for them.
     var postsOfPage: Int { self == .danbooru ? 200 : 100 }
 
-    /// Options of the origin that speaks for it.
-    var originOptions: [String] { ["--service", rawValue] }
-
     /// The first of the posts that the origin's help tells of, all of 2024-04-30.
     var landmarks: Int64 {
         switch self {

@@ -39,16 +39,12 @@ final class SharedStore: @unchecked Sendable {
         (self.port, self.key, self.secret) = (port, key, secret)
     }
 
-    /// The options that lead a mount to a part of it.
-    func options(_ workplace: Workplace, prefix: String) throws -> [String] {
-        let keys = workplace.directory.appending(path: "keys").path
-        if !FileManager.default.fileExists(atPath: keys) {
-            let text = "[default]\naws_access_key_id = \(key)\naws_secret_access_key = \(secret)\n"
-            let made = FileManager.default.createFile(
-                atPath: keys, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-            guard made else { throw Failure("cannot write \(keys)") }
-        }
-        return ["tier=s3://pool/\(prefix)", "tier_url=http://127.0.0.1:\(port)", "tier_keys=\(keys)"]
+    /// The lines of a file with its keys.
+    var keys: String { "[default]\naws_access_key_id = \(key)\naws_secret_access_key = \(secret)\n" }
+
+    /// The options that lead a mount to it, but for the keys.
+    func options(prefix: String) -> [String] {
+        ["tier=s3://pool/\(prefix)", "tier_url=http://127.0.0.1:\(port)"]
     }
 
     /// Breaks requests whose `METHOD PATH` begins so, a regular expression; nil mends all.
@@ -63,6 +59,66 @@ final class SharedStore: @unchecked Sendable {
     /// How many requests passed the relay that begin so.
     func count(_ match: String) throws -> Int {
         Int(try script.tell(["count": match])) ?? 0
+    }
+}
+
+/// The part of the store that belongs to one test, and the machines that share it.
+final class StorePart {
+    let workplace: Workplace
+    let origin: OriginProcess
+    let prefix = "t\(UUID().uuidString.lowercased())"
+    private let store: SharedStore
+
+    init(_ workplace: Workplace, _ origin: OriginProcess) throws {
+        (self.workplace, self.origin, store) = (workplace, origin, try SharedStore.running())
+    }
+
+    var secret: String { store.secret }
+
+    func options() throws -> [String] {
+        let keys = workplace.directory.appending(path: "keys").path
+        if !FileManager.default.fileExists(atPath: keys) {
+            try store.keys.write(toFile: keys, atomically: true, encoding: .utf8)
+            chmod(keys, 0o600)
+        }
+        return store.options(prefix: prefix) + ["tier_keys=\(keys)"]
+    }
+
+    /// A machine: a mount with a cache of its own, and a clock that is ahead by so many seconds.
+    func machine(_ name: String, options more: [String] = [], ahead: Int = 0) throws -> Mount {
+        let cache = workplace.directory.appending(path: "cache-\(name)").path
+        return try Mount(
+            workplace, of: origin, options: ["cache_dir=\(cache)"] + options() + more, named: name,
+            variables: ahead == 0 ? [:] : wrongClock(ahead))
+    }
+
+    /// The variables of a process whose clock is wrong (`Tests/Fleet/clock.c`); time passes for it as for others.
+    private func wrongClock(_ ahead: Int) throws -> [String: String] {
+        let library = workplace.directory.appending(path: "clock.so").path
+        if !FileManager.default.fileExists(atPath: library) {
+            let source = OrderedScript.root.appending(path: "Tests/Fleet/clock.c").path
+            let built = try workplace.run("clang", "-shared", "-fPIC", "-O1", "-o", library, source)
+            guard built.status == 0 else { throw Failure("clock.c: \(built.errors)") }
+        }
+        return ["LD_PRELOAD": library, "CLOCK_AHEAD": "\(ahead)"]
+    }
+
+    func fail(_ fault: String?, _ match: String = "") throws { try store.fail(fault, match) }
+    func stop() throws { try store.stop() }
+    func start() throws { try store.start() }
+    func count(_ match: String) throws -> Int { try store.count(match) }
+}
+
+/// Runs a test's body with a service's origin and a part of the store, which is mended afterwards.
+func withStore(
+    faults: [String] = [], wire: Wire = .tls, service: Service = .pixiv,
+    _ body: @escaping @Sendable (Workplace, OriginProcess, StorePart) throws -> Void
+) async throws {
+    try await withWorkplace { workplace in
+        let origin = try OriginProcess(workplace, faults: faults, wire: wire, service: service)
+        let store = try StorePart(workplace, origin)
+        defer { try? store.fail(nil) }
+        try body(workplace, origin, store)
     }
 }
 

@@ -18,6 +18,9 @@ final class Workplace: @unchecked Sendable {
     /// Where the programs under test are: beside the test bundle, or where `TEST_PROGRAMS` says.
     static let programs: String = ProcessInfo.processInfo.environment["TEST_PROGRAMS"] ?? besideTests
 
+    /// The program under test.
+    static let rankfs = "\(programs)/rankfs"
+
     /// Where SwiftPM puts programs that are parts of tests: beside their bundle.
     static let besideTests = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         .deletingLastPathComponent().path
@@ -52,14 +55,19 @@ final class Workplace: @unchecked Sendable {
             errors: "\(child.errorText)\nstill running: \(arguments)\n\(waits)")
     }
 
+    /// Runs the program under test to its end.
+    @discardableResult
+    func rankfs(_ arguments: String..., upTo seconds: Int = 60) throws -> Output {
+        try run([Self.rankfs] + arguments, upTo: seconds)
+    }
+
     /// Runs `rankfs mount` of an origin on a directory, as a person does, until it returns.
     func mount(_ origin: OriginProcess, on directory: String, _ options: String = "") throws -> Output {
         willMount(at: directory)
         let cache = self.directory.appending(path: "cache").path
         let given = "\(origin.mountOptions),cache_dir=\(cache)"
-        return try run(
-            "\(Self.programs)/rankfs", "mount", origin.service.rawValue, directory, "-o",
-            options.isEmpty ? given : "\(given),\(options)")
+        return try rankfs(
+            "mount", origin.service.rawValue, directory, "-o", options.isEmpty ? given : "\(given),\(options)")
     }
 
     /// The options of a mount for a user's session.

@@ -6,9 +6,7 @@ extension MountSuite {
     /// Bad input gets a clear error and costs nothing; Semantics: "The tree" and "Read-only".
     @Suite struct BadInputTests {
         @Test(arguments: Service.allCases) func daysAndModesThatCannotBeAskNobody(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let before = origin.requests.count
                 for name in [
                     "nonsense", "DAILY/2005-05-23", "DAILY/2999-01-01", "DAILY/2024-02-30", "DAILY/2024-5-1",
@@ -43,22 +41,6 @@ extension MountSuite {
             }
         }
 
-        @Test(arguments: [
-            ("colour=blue", 64, "colour"), ("prefetch=lots", 64, "prefetch"),
-            ("cache_dir=/proc/nothing", 73, "/proc/nothing"),
-        ])
-        func aBadOptionIsOneSentence(option: String, status: Int32, word: String) async throws {
-            try await withWorkplace { workplace in
-                let directory = try workplace.folder("mount")
-                let output = try workplace.run(
-                    "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o", option)
-                #expect(output.status == status)
-                #expect(output.errors.contains(word), "\(output.errors)")
-                #expect(output.errors.split(separator: "\n").count == 1, "\(output.errors)")
-                #expect(!Workplace.isMounted(directory))
-            }
-        }
-
         @Test func aBadMountPointIsOneSentence() async throws {
             try await withWorkplace { workplace in
                 let full = try workplace.folder("full")
@@ -67,8 +49,8 @@ extension MountSuite {
                 let mount = try Mount(workplace, of: origin)
                 for directory in [full, "\(full)/missing/below", "\(full)/file", mount.path] {
                     let other = workplace.directory.appending(path: "other").path
-                    let output = try workplace.run(
-                        "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o",
+                    let output = try workplace.rankfs(
+                        "mount", "pixiv", directory, "-o",
                         "\(origin.mountOptions),cache_dir=\(other)")
                     #expect(output.status != 0, "\(directory)")
                     #expect(output.errors.split(separator: "\n").count == 1, "\(output.errors)")

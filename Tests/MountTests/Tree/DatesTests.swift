@@ -6,9 +6,7 @@ extension MountSuite {
     @Suite struct DatesTests {
         @Test(arguments: Service.kinds)
         func anyDayIsClickedToAndWalkingThereCostsNothing(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let dates = "\(mount.path)/by-date"
                 let walk = ["find", "\(dates)/\(service.daily)", "-printf", "%i %y %s %T@ %p %l\\n"]
                 let found = try workplace.run(walk)
@@ -37,34 +35,17 @@ extension MountSuite {
         /// Semantics: "Looking is cheap".
         @Test(arguments: Service.kinds)
         func thumbnailsAreThereUnderTheWayThatWasTaken(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=3"])
+            try await withMount(service, options: ["top=3"]) { workplace, origin, mount in
                 let way = "\(mount.path)/by-date/\(service.daily)/2024/05/\(Mount.day)"
-                let names = try mount.names("\(way)/")
+                let shown = try mount.pictures(of: origin).map(\.path)
+                _ = try mount.names("\(way)/")
                 _ = access("\(way)/.hidden", F_OK)
-                for directory in [way, mount.day()] {
-                    for (name, entry) in zip(names, try origin.ranking()) where !entry.isWithheld {
-                        let output = try workplace.run(
-                            "python3", "-c", Self.digest, "\(directory)/\(name)")
-                        let digest = output.lines.first ?? ""
-                        for size in ["normal", "large"] {
-                            let file = workplace.directory.appending(path: "xdg/thumbnails/\(size)/\(digest).png").path
-                            #expect(
-                                poll(upTo: 60) { FileManager.default.fileExists(atPath: file) }, "\(directory)/\(name)")
-                        }
-                    }
+                for files in [shown, shown.map { $0.replacing(mount.day(), with: way) }] {
+                    let isThere = try poll(upTo: 60) { try Thumbnails.own(files, workplace).status == 0 }
+                    #expect(isThere, "\(files)")
                 }
                 #expect(origin.downloads.allSatisfy { $0.path.contains(service.previews) })
             }
         }
-
-        /// The name of a path's thumbnail, as the specification has it.
-        private static let digest = """
-            import hashlib, sys, urllib.parse
-            # What g_filename_to_uri leaves unescaped, but for what these names do not hold.
-            uri = "file://" + urllib.parse.quote(sys.argv[1], safe="/!$&'()*+,:=@~")
-            print(hashlib.md5(uri.encode()).hexdigest())
-            """
     }
 }

@@ -11,9 +11,7 @@ extension MountSuite {
         }
 
         @Test func newWorksOfFollowedAuthorsAreInTheRoot() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: try workplace.signedIn() + ["prefetch=0"])
+            try await withMount(signedIn: 1000, options: ["prefetch=0"]) { workplace, origin, mount in
                 let feed = "\(mount.path)/feed"
                 let names = try mount.names(feed)
                 let works = numbers(names)
@@ -44,9 +42,7 @@ extension MountSuite {
         }
 
         @Test func anAccountWithoutR18HasNoR18FeedAndAStrangerHasNone() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: try workplace.signedIn(1007))
+            try await withMount(signedIn: 1007) { workplace, origin, mount in
                 #expect(list("\(mount.path)/feed-r18").errno == ENOENT)
                 #expect(asked(origin, "r18").count == 1)
                 #expect(try mount.names(mount.path).contains("feed"))
@@ -61,11 +57,9 @@ extension MountSuite {
         }
 
         @Test func whatIsNewIsFetchedAndNamed() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: try workplace.signedIn(1002) + ["images=small"])
+            try await withMount(signedIn: 1002, options: ["images=small"]) { workplace, origin, mount in
                 let folder = workplace.directory.appending(path: "out").path
-                let words = ["\(Workplace.programs)/rankfs", "fetch", "\(mount.path)/feed", "--to", folder]
+                let words = [Workplace.rankfs, "fetch", "\(mount.path)/feed", "--to", folder]
                 let first = try workplace.run(words, upTo: 120)
                 #expect(first.status == 0 && !first.output.contains("new"), "\(first.output)\(first.errors)")
                 let names = try mount.readable("\(mount.path)/feed").sorted()

@@ -7,16 +7,9 @@ extension MountSuite {
         /// A mount that is killed, then an origin that fails: each time what came is there, and only the rest is asked for.
         @Test func twoThousandAuthorsAreReadInSeveralTries() async throws {
             try await withWorkplace { workplace in
-                let faults = workplace.directory.appending(path: "faults").path
-                try #"{"action":"stallhdr","path":"/following?offset=720&"}"#.write(
-                    toFile: faults, atomically: true, encoding: .utf8)
-                let origin = try OriginProcess(workplace, ["--faults", faults])
-                let session = workplace.directory.appending(path: "cookies.txt")
-                let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "1008_fansecret"]
-                try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
-                let options = ["cookies=\(session.path)"]
-
+                let origin = try OriginProcess(
+                    workplace, faults: [FaultKind("stallhdr").rule("/following?offset=720&")])
+                let options = try workplace.signedIn(1008)
                 let first = try Mount(workplace, of: origin, options: options)
                 let reader = try workplace.start("/bin/ls", ["-U", "\(first.path)/following"])
                 #expect(poll { Self.offsets(origin).contains(696) }, "the pages before the one that does not come")
@@ -25,8 +18,7 @@ extension MountSuite {
                 first.killHard()
                 _ = reader.wait(upTo: 10)
 
-                try #"{"action":"status","status":500,"path":"/following?offset=1440&"}"#.write(
-                    toFile: faults, atomically: true, encoding: .utf8)
+                try origin.spoil([FaultKind.status(500).rule("/following?offset=1440&")], in: workplace)
                 let before = Self.offsets(origin).count
                 let second = try Mount(workplace, of: origin, options: options)
                 let partly = try workplace.run("ls", "-U", "\(second.path)/following")
@@ -34,7 +26,7 @@ extension MountSuite {
                 #expect(Self.offsets(origin)[before...].allSatisfy { $0 >= 720 }, "what was stored is not asked again")
                 #expect(second.unmount())
 
-                try "".write(toFile: faults, atomically: true, encoding: .utf8)
+                try origin.spoil([], in: workplace)
                 let third = Self.offsets(origin).count
                 let mount = try Mount(workplace, of: origin, options: options)
                 let all = try mount.names("\(mount.path)/following")

@@ -110,7 +110,7 @@ extension MountSuite {
                 let place = try workplace.folder("place")
                 let line =
                     "mkdir \"$(printf '%s/x\\377' \"$1\")\" && exec \"$0\" mount \"$(printf '%s/x\\377' \"$1\")\""
-                let output = try workplace.run("sh", "-c", line, "\(Workplace.programs)/rankfs", place)
+                let output = try workplace.run("sh", "-c", line, Workplace.rankfs, place)
                 #expect(output.status == 64 && output.errors.contains("not UTF-8"), "\(output.errors)")
                 #expect(try workplace.run("ls", "-b", place).lines == ["x\\377"])
             }
@@ -130,7 +130,7 @@ extension MountSuite {
                 ]
                 for (line, reason) in lines {
                     let output = try workplace.run(
-                        "sh", "-c", "cd \"$1\" && \(line)", "\(Workplace.programs)/rankfs", workplace.directory.path)
+                        "sh", "-c", "cd \"$1\" && \(line)", Workplace.rankfs, workplace.directory.path)
                     #expect(output.status == 64 && output.errors.contains(reason), "\(line): \(output.errors)")
                 }
             }
@@ -155,7 +155,7 @@ extension MountSuite {
                 folder = try workplace.folder("mount")
                 helper = "\(directory)/mount.rankfs"
                 // A copy, because where it was built may be closed to others.
-                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: helper)
+                try FileManager.default.copyItem(atPath: Workplace.rankfs, toPath: helper)
                 try Data().write(to: URL(filePath: "\(directory)/file"))
                 for (link, target) in [("dangling", "\(directory)/nowhere"), ("to-file", "\(directory)/file")] {
                     try FileManager.default.createSymbolicLink(

@@ -144,26 +144,23 @@ extension MountSuite {
                 let day = Self.day(service)
                 let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)", "days=2", "prefetch=0"])
                 let daily = "\(mount.path)/ranking/\(service.daily)"
-                let program = "\(Workplace.programs)/rankfs"
                 let out = try workplace.folder("out")
                 // Nobody can tell at once which day is the newest.
-                try origin.spoil(
-                    [#"{"action":"status","status":429,"retry_after":"1","path":"\#(service.lists)","count":1}"#],
-                    in: workplace)
-                let fetched = try workplace.run(program, "fetch", "\(daily)/latest", "--to", "\(out)/one")
+                try origin.spoil([FaultKind.status(429, retryAfter: "1").rule(service.lists, count: 1)], in: workplace)
+                let fetched = try workplace.rankfs("fetch", "\(daily)/latest", "--to", "\(out)/one")
                 #expect(fetched.status == 0, "\(fetched.output)\(fetched.errors)")
                 #expect(
                     try files("\(out)/one")
                         == mount.names("\(daily)/latest").map { "ranking/\(service.daily)/\(day)/\($0)" }.sorted())
                 let name = try mount.names("\(daily)/latest")[2]
                 #expect(
-                    try workplace.run(program, "fetch", "\(daily)/latest/\(name)", "--to", "\(out)/single").status == 0)
+                    try workplace.rankfs("fetch", "\(daily)/latest/\(name)", "--to", "\(out)/single").status == 0)
                 #expect(files("\(out)/single") == ["ranking/\(service.daily)/\(day)/\(name)"])
-                let all = try workplace.run(program, "fetch", daily, "--to", "\(out)/all")
+                let all = try workplace.rankfs("fetch", daily, "--to", "\(out)/all")
                 #expect(all.status == 0 && files("\(out)/all").count == Self.shown * 2, "\(all.output)")
                 #expect(!all.output.contains("latest"))
                 for (path, count) in [(daily, Self.shown * 2), ("\(daily)/latest", Self.shown)] {
-                    let pinned = try workplace.run(program, "pin", path)
+                    let pinned = try workplace.rankfs("pin", path)
                     #expect(pinned.output == "pinned \(count) pictures\n", "\(pinned.errors)")
                 }
             }

@@ -5,9 +5,7 @@ extension MountSuite {
     /// Semantics: "True metadata before any download".
     @Suite struct ListingTests {
         @Test(arguments: Service.allCases) func namesCostNoRequestToTheImageHost(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let names = try mount.names(mount.day())
                 let entries = try origin.ranking()
                 #expect(names.count == entries.count)
@@ -27,9 +25,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.allCases) func everySizeAndTimeIsTheOrigins(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount(service) { workplace, origin, mount in
                 let listed = try workplace.run("ls", "-ln", mount.day())
                 #expect(listed.status == 0, "\(listed.errors)")
                 #expect(listed.lines.count == (try origin.ranking().count) + 1)
@@ -50,9 +46,7 @@ extension MountSuite {
         }
 
         @Test func aLongListingRequestsEachSizeOnce() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--no-chunked"])
-                let mount = try Mount(workplace, of: origin, options: ["top=60"])
+            try await withMount(origin: ["--no-chunked"], options: ["top=60"]) { workplace, origin, mount in
                 let listed = try workplace.run("ls", "-l", mount.day())
                 #expect(listed.status == 0, "\(listed.errors)")
                 #expect(origin.pictureRequests.allSatisfy { $0.method == "HEAD" })
@@ -82,23 +76,6 @@ extension MountSuite {
         /// The first sixty pictures that can be read, in the order of their ranks.
         private func readable(of origin: OriginProcess) throws -> [String] {
             try origin.ranking().filter { $0.rank <= 60 && !$0.isWithheld }.map(\.picture)
-        }
-
-        @Test func anAuthorsWorksAreListedNewestFirst() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
-                let author = try #require(try origin.ranking().first { !$0.isWithheld }?.user)
-                let names = try mount.names("\(mount.path)/users/\(author)")
-                let data = try origin.fetch("/ajax/user/\(author)/profile/all")
-                let body = try #require(
-                    (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["body"] as? [String: Any])
-                let works = ["illusts", "manga"].flatMap { kind in
-                    (body[kind] as? [String: Any]).map { Array($0.keys) } ?? []
-                }
-                let expected = works.compactMap { Int64($0) }.sorted(by: >)
-                #expect(names.compactMap { $0.split(separator: "-").first.flatMap { Int64($0) } } == expected)
-            }
         }
     }
 }

@@ -6,12 +6,10 @@ extension MountSuite {
     /// Semantics: "Watching".
     @Suite struct SeeingTests {
         @Test(arguments: Service.allCases) func figuresAgreeWithTheOriginsLog(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=30"])
+            try await withMount(service, options: ["top=30"]) { workplace, origin, mount in
                 let copy = try workplace.folder("copy")
                 #expect(try workplace.run("cp", "-r", mount.day(), copy).status != 2)
-                #expect(poll { isIdle(mount) })
+                #expect(poll { mount.isIdle })
                 let logged = origin.requests
                 let api = logged.filter { !$0.isPicture && !$0.isConnection }
                 let heads = logged.filter { $0.isPicture && $0.method == "HEAD" }
@@ -24,7 +22,7 @@ extension MountSuite {
                     return facts[.type] as? FileAttributeType == .typeRegular
                         ? sum + (facts[.size] as? Int64 ?? 0) : sum
                 }
-                let requests = try figures(mount, "network", "requests")
+                let requests = try mount.figures("network", "requests")
                 let number = { (purpose: String, name: String) in
                     (requests[purpose] as? [String: Any])?[name] as? Int
                 }
@@ -34,7 +32,7 @@ extension MountSuite {
                 #expect(number("picture", "get") == downloads.count)
                 let received = try #require(number("picture", "received_bytes").map { Int64($0) })
                 #expect(copied > 1_000_000 && received >= copied && received <= bytes)
-                #expect(try figures(mount, "cache")["received_bytes"] as? Int == Int(received))
+                #expect(try mount.figures("cache")["received_bytes"] as? Int == Int(received))
                 let metrics = String(decoding: try read("\(mount.path)/.rankfs/metrics").get(), as: UTF8.self)
                 for line in [
                     #"rankfs_http_requests_total{method="get",purpose="api"} \#(api.count)"#,
@@ -49,13 +47,13 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func whatIsReadIsNamedAsPeopleKnowIt(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--rate", "60000", "--no-chunked"], service: service)
-                let mount = try Mount(workplace, of: origin, options: ["connections=3", "top=5"])
+            try await withMount(
+                service, origin: ["--rate", "60000", "--no-chunked"], options: ["connections=3", "top=5"]
+            ) { workplace, origin, mount in
                 let picture = try mount.picture(1, in: mount.day())
                 let reader = try workplace.start("/bin/cat", [picture])
                 let path = picture.dropFirst(mount.path.count + 1)
-                let downloads = { (try? figures(mount, "cache"))?["downloads"] as? [[String: Any]] ?? [] }
+                let downloads = { (try? mount.figures("cache"))?["downloads"] as? [[String: Any]] ?? [] }
                 #expect(
                     poll {
                         downloads().contains { $0["path"] as? String == String(path) && $0["is_read"] as? Bool == true }
@@ -69,11 +67,8 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 let manager = try DatagramSocket(workplace.directory.appending(path: "notify").path)
-                var variables = ProcessInfo.processInfo.environment
-                variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
-                variables["NOTIFY_SOCKET"] = manager.path
-                variables["WATCHDOG_USEC"] = "200000"
-                let mount = try Mount(workplace, of: origin, environment: variables)
+                let variables = ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "200000"]
+                let mount = try Mount(workplace, of: origin, variables: variables)
                 #expect(manager.receive()?.hasPrefix("READY=1\nSTATUS=serving pixiv on \(mount.path)") == true)
                 for _ in 1...2 { #expect(manager.receive() == "WATCHDOG=1") }
                 let others = try String(contentsOfFile: "/proc/\(mount.child.pid)/environ", encoding: .utf8)
@@ -84,34 +79,39 @@ extension MountSuite {
             }
         }
 
-        @Test func signalsDropListingsAndChangeTheLog() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+        @Test(arguments: Service.kinds) func signalsDropListingsAndChangeTheLog(service: Service) async throws {
+            try await withMount(service) { workplace, origin, mount in
+                let log = { mount.child.errorText.split(separator: "\n") }
                 _ = try mount.names(mount.day())
-                #expect(poll { (try? figures(mount, "catalog"))?["loaded_listings"] as? Int == 1 })
+                #expect(poll { (try? mount.figures("catalog"))?["loaded_listings"] as? Int == 1 })
                 mount.child.signal(SIGHUP)
-                #expect(poll { mount.child.errorText.contains("rankfs: info: dropped listings from memory\n") })
+                #expect(poll { log().contains("rankfs: info: dropped listings from memory") })
                 #expect(try !mount.names(mount.day()).isEmpty)
+                #expect(!mount.child.errorText.contains("debug:"))
                 mount.child.signal(SIGUSR1)
-                #expect(poll { mount.child.errorText.contains("rankfs: info: log level is now debug\n") })
+                #expect(poll { log().contains("rankfs: info: log level is now debug") })
+                _ = try mount.names(mount.day(nil, "2024-05-02"))
+                let tellsRequests = poll {
+                    log().contains {
+                        $0.hasPrefix("rankfs: debug: api GET ") && $0.contains(service.lists) && $0.contains(": 200, ")
+                            && $0.hasSuffix(" ms")
+                    }
+                }
+                #expect(tellsRequests, "\(mount.child.errorText)")
                 mount.child.signal(SIGUSR1)
-                #expect(poll { mount.child.errorText.contains("rankfs: info: log level is now info\n") })
+                #expect(poll { log().contains("rankfs: info: log level is now info") })
                 #expect(mount.unmount())
             }
         }
 
         @Test func aWatchEndsWithItsMount() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
-                let program = "\(Workplace.programs)/rankfs"
+            try await withMount { workplace, origin, mount in
                 let json = try workplace.start("rankfs", ["status", mount.path, "--watch", "--json"])
                 let plain = try workplace.start("rankfs", ["status", mount.path, "--watch"])
                 var variables = ProcessInfo.processInfo.environment
                 variables["TERM"] = "xterm"
                 // script(1) gives it a terminal.
-                let commands = (0..<2).map { _ in "exec \(program) status --watch \(mount.path)" }
+                let commands = (0..<2).map { _ in "exec \(Workplace.rankfs) status --watch \(mount.path)" }
                 let terminals = try commands.map {
                     try workplace.start("/usr/bin/script", ["-qec", $0, "/dev/null"], environment: variables)
                 }
@@ -139,9 +139,7 @@ extension MountSuite {
         }
 
         @Test func aMountWhoseProcessDiesIsToldAndTheOthersToo() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 let store = try workplace.folder("other-cache")
                 let other = try Mount(workplace, of: origin, options: ["cache_dir=\(store)"], named: "other")
                 let watch = try workplace.start("rankfs", ["status", mount.path, "--watch", "--json"])
@@ -151,18 +149,13 @@ extension MountSuite {
                 #expect(output.status == 69)
                 #expect(output.errors.hasPrefix("rankfs: the process behind \(mount.path) has died; "))
                 // One that is dead does not keep the command from telling of the others.
-                let all = try workplace.run("\(Workplace.programs)/rankfs", "status")
+                let all = try workplace.rankfs("status")
                 #expect(all.status == 69 && all.errors.contains("the process behind \(mount.path) has died"))
                 #expect(all.lines.contains { $0.hasPrefix("\(other.path): pixiv, rankfs ") })
-                #expect(try workplace.run("\(Workplace.programs)/rankfs", "unmount", mount.path).status == 0)
+                #expect(try workplace.rankfs("unmount", mount.path).status == 0)
             }
         }
     }
-}
-
-/// A part of what a mount says of itself.
-private func figures(_ mount: Mount, _ names: String...) throws -> [String: Any] {
-    try names.reduce(mount.status()) { $0[$1] as? [String: Any] ?? [:] }
 }
 
 /// A service manager's end of sd_notify(3).

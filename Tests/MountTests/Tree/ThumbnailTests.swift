@@ -44,14 +44,9 @@ extension MountSuite {
                 #expect(origin.pictureRequests.count == entries.count)
                 #expect(origin.pictureRequests.allSatisfy { $0.path.contains(service.previews) })
                 // The names, and what the thumbnails tell of their files.
-                let shown = try zip(mount.names(mount.day()), origin.ranking()).filter { !$0.1.isWithheld }
-                for (name, _) in shown {
-                    let output = try workplace.run(
-                        "python3", "-c", Self.checker, "\(mount.day())/\(name)",
-                        workplace.directory.appending(path: "xdg/thumbnails").path)
-                    #expect(output.status == 0, "\(output.errors)")
-                }
-                #expect(poll { files(mount) == entries.count * 2 })
+                let found = try Thumbnails.own(mount.pictures(of: origin).map(\.path), workplace)
+                #expect(found.status == 0, "\(found.errors)")
+                #expect(poll { (try? mount.figures("thumbnails"))?["files"] as? Int == entries.count * 2 })
                 // A second look finds them all.
                 let before = origin.pictureRequests.filter { $0.method == "GET" }.count
                 look(mount.day())
@@ -81,14 +76,13 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, service: service)
                 // Nothing can be written there, as in the home of another user.
-                var environment = ProcessInfo.processInfo.environment
-                environment["XDG_CACHE_HOME"] = "/proc/nowhere"
                 func mount(_ options: [String] = []) throws -> Mount {
                     try Mount(
-                        workplace, of: origin, options: ["top=\(Self.shown)"] + options, environment: environment)
+                        workplace, of: origin, options: ["top=\(Self.shown)"] + options,
+                        variables: ["XDG_CACHE_HOME": "/proc/nowhere"])
                 }
                 func check(_ mount: Mount) throws -> String {
-                    let output = try workplace.run("python3", "-c", Self.sharedChecker, mount.day())
+                    let output = try Thumbnails.shared(mount.day(), workplace)
                     return output.status == 0 ? output.lines.joined() : output.errors
                 }
                 func previews() -> Int { origin.downloads.filter { $0.range == nil }.count }
@@ -119,12 +113,9 @@ extension MountSuite {
                 let mount = try mount(workplace, origin)
                 let latest = "\(mount.path)/ranking/\(service.daily)/latest"
                 let names = try mount.names(latest)
-                let store = workplace.directory.appending(path: "xdg/thumbnails").path
                 func check(_ directory: String) throws {
-                    for name in names {
-                        let output = try workplace.run("python3", "-c", Self.checker, "\(directory)/\(name)", store)
-                        #expect(output.status == 0, "\(output.errors)")
-                    }
+                    let found = try Thumbnails.own(names.map { "\(directory)/\($0)" }, workplace)
+                    #expect(found.status == 0, "\(found.errors)")
                 }
                 look(latest)
                 for size in ["normal", "large"] {
@@ -139,7 +130,7 @@ extension MountSuite {
                 look(day)
                 #expect(poll(upTo: 60) { thumbnails(workplace, "large").count == Self.shown * 2 })
                 try check(day)
-                let shared = try workplace.run("python3", "-c", Self.sharedChecker, latest)
+                let shared = try Thumbnails.shared(latest, workplace)
                 #expect(shared.lines == ["\(Self.shown)"], "\(shared.errors)")
                 #expect(previews() == Self.shown)
             }
@@ -177,9 +168,7 @@ extension MountSuite {
         /// The calls are those of Nautilus: inotify where a person goes, none where it counts.
         @Test(arguments: Service.kinds)
         func anItemCountIsRightAndTheNextVisitFindsThumbnails(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)", "days=3"])
+            try await withMount(service, options: ["top=\(Self.shown)", "days=3"]) { workplace, origin, mount in
                 let (ranking, daily) = ("\(mount.path)/ranking", service.daily)
                 // Throws nothing, so that what it printed is told.
                 func run(_ steps: String...) -> [String] {
@@ -227,10 +216,10 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, service: service)
                 let mount = try mount(workplace, origin)
-                let entries = try zip(mount.names(mount.day()), origin.ranking()).filter { !$0.1.isWithheld }
                 let ranking = "\(mount.path)/ranking"
-                let day = String(mount.day().dropFirst(ranking.count + 1))
-                let (own, other) = ("\(day)/\(entries[0].0)", "\(day)/\(entries[1].0)")
+                let shown = try mount.pictures(2, of: origin).map { String($0.path.dropFirst(ranking.count + 1)) }
+                let (own, other) = (shown[0], shown[1])
+                let day = "\(service.daily)/\(Mount.day)"
                 func run(_ steps: String...) throws -> [String] {
                     let output = try workplace.run(["python3", "-c", Self.manager, ranking] + steps)
                     guard output.status == 0 else { throw Failure(output.errors) }
@@ -275,73 +264,6 @@ extension MountSuite {
                     print(len(names))
                 except OSError as error:
                     print("busy" if error.errno == 16 else error)
-            """
-
-        private func files(_ mount: Mount) -> Int? {
-            ((try? mount.status())?["thumbnails"] as? [String: Any])?["files"] as? Int
-        }
-
-        /// Finds the shared thumbnails of a day by each program's rule; prints of how many pictures.
-        private static let sharedChecker = """
-            import hashlib, os, struct, sys, urllib.parse
-            day, count = sys.argv[1], 0
-            store = os.path.join(day, ".sh_thumbnails")
-            names = os.listdir(day)
-            assert ".sh_thumbnails" not in names
-            assert sorted(os.listdir(store)) == ["large", "normal"] and os.listdir(store + "/large") == []
-            for name in names:
-                picture = os.stat(os.path.join(day, name))
-                if picture.st_size == 0: continue
-                count += 1
-                encoded = urllib.parse.quote(name, safe="/!$&'()*+,:=@~-._;")
-                for size, edge in ("normal", 128), ("large", 256):
-                    for address in encoded, "./" + encoded, name:
-                        path = "%s/%s/%s.png" % (store, size, hashlib.md5(address.encode()).hexdigest())
-                        told = os.stat(path)
-                        data = open(path, "rb").read()
-                        assert told.st_size == len(data) > 0
-                        assert told.st_mtime_ns == picture.st_mtime_ns and told.st_mtime_ns % 10**9 == 0
-                        at, texts = 8, {}
-                        while data[at + 4:at + 8] != b"IDAT":
-                            length, kind = struct.unpack(">I4s", data[at:at + 8])
-                            body = data[at + 8:at + 8 + length]
-                            if kind == b"IHDR": assert max(struct.unpack(">II", body[:8])) == edge
-                            if kind == b"tEXt":
-                                key, value = body.split(b"\\0")
-                                texts[key.decode()] = value.decode()
-                            at += 12 + length
-                        assert texts["Thumb::URI"] == address, texts
-                        assert texts["Thumb::MTime"] == str(picture.st_mtime_ns // 10**9)
-            print(count)
-            """
-
-        /// Finds the thumbnails of a file as GLib does, and checks their form, texts and order of chunks.
-        private static let checker = """
-            import hashlib, os, struct, sys, urllib.parse, zlib
-            path, store = sys.argv[1:]
-            uri = "file://" + urllib.parse.quote(path, safe="/!$&'()*+,:=@~-._;")
-            for size, edge in ("normal", 128), ("large", 256):
-                name = os.path.join(store, size, hashlib.md5(uri.encode()).hexdigest() + ".png")
-                assert os.stat(name).st_mode & 0o777 == 0o600
-                data = open(name, "rb").read()
-                assert data[:8] == b"\\x89PNG\\r\\n\\x1a\\n"
-                at, texts, pixels, wide = 8, {}, b"", None
-                while at < len(data):
-                    length, kind = struct.unpack(">I4s", data[at:at + 8])
-                    body = data[at + 8:at + 8 + length]
-                    assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0]
-                    if kind == b"IHDR": wide = struct.unpack(">IIBB", body[:10])
-                    if kind == b"IDAT": pixels += body
-                    if kind == b"tEXt":
-                        assert not pixels
-                        key, value = body.split(b"\\0")
-                        texts[key.decode()] = value.decode()
-                    at += 12 + length
-                assert max(wide[:2]) == edge and wide[2:] == (8, 2), wide
-                assert len(zlib.decompress(pixels)) == (wide[0] * 3 + 1) * wide[1]
-                assert texts["Thumb::URI"] == uri
-                assert texts["Thumb::MTime"] == str(os.stat(path).st_mtime_ns // 10**9)
-                assert texts.get("Thumb::Size", str(os.stat(path).st_size)) == str(os.stat(path).st_size)
             """
     }
 }

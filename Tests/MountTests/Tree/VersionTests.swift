@@ -49,17 +49,17 @@ extension MountSuite {
                 let origin = try OriginProcess(
                     workplace, ["--no-chunked", "--rate", "2000000"] + large, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "connections=16"])
-                let entries = Array(try zip(mount.names(mount.day()), origin.ranking()).filter { !$1.isWithheld })
-                let lengths = try origin.lengths(of: entries.prefix(40).map(\.1), in: workplace)
-                let fitting = entries.prefix(40).filter { (500_000...2_000_000).contains(lengths[$0.1.picture] ?? 0) }
-                let olds = try origin.fetch(fitting.prefix(4).map(\.1.picture), in: workplace)
+                let entries = try mount.pictures(40, of: origin)
+                let lengths = try origin.lengths(of: entries.map(\.entry), in: workplace)
+                let fitting = entries.filter { (500_000...2_000_000).contains(lengths[$0.entry.picture] ?? 0) }
+                let olds = try origin.fetch(fitting.prefix(4).map(\.entry.picture), in: workplace)
                 let chosen = Array(zip(fitting, olds))
                 try #require(chosen.count >= 3)
                 let sizes = chosen.map(\.1.count)
                 if !manner.isNamed {
                     try origin.spoil([#"{"action":"unnamed","path":"\#(service.pictures)"}"#], in: workplace)
                 }
-                let paths = chosen.map { "\(mount.day())/\($0.0.0)" }
+                let paths = chosen.map(\.0.path)
                 let files = paths.map { path in
                     let file = open(path, O_RDONLY)
                     // Among the kernel's pages are then the first blocks and one in the middle.
@@ -70,19 +70,14 @@ extension MountSuite {
                 }
                 if manner.way == .eviction {
                     for path in paths { _ = try read(path).get() }
-                    #expect(poll { isIdle(mount) })
+                    #expect(poll { mount.isIdle })
                     for path in paths { Self.dropPages(path, from: 8 * Self.block) }
-                    // The kernel tells of a close after close(2) has returned, and what is open stays.
-                    #expect(
-                        poll {
-                            (try? workplace.run(["\(Workplace.programs)/rankfs", "evict"] + paths).status) == 0
-                                && paths.allSatisfy { extendedAttribute("user.rankfs.state", of: $0) == "absent" }
-                        })
+                    #expect(evict(paths, of: paths, workplace))
                 }
                 let unnamed = manner.isNamed ? 0 : 1
                 let replaced = #"{"action":"replaced","path":"\#(service.pictures)","unnamed":\#(unnamed)}"#
                 try origin.spoil([replaced], in: workplace)
-                let news = try origin.fetch(chosen.map(\.0.1.picture), in: workplace)
+                let news = try origin.fetch(chosen.map(\.0.entry.picture), in: workplace)
 
                 let outcomes = MountTests.together(
                     upTo: 40,
@@ -176,23 +171,20 @@ extension MountSuite {
 
         /// What a preload was told of its length is shown, and is nobody's belief.
         @Test(arguments: Service.kinds) func aLengthToldToAPreloadIsForgottenWithIt(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--no-chunked", "--rate", "200000"], service: service)
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=1", "connections=4"])
-                let names = try mount.names(mount.day())
-                let shown = Array(zip(names, try origin.ranking()).filter { !$0.1.isWithheld }.prefix(2))
-                let path = "\(mount.day())/\(shown[1].0)"
-                let bytes = try origin.fetch(shown[1].1.picture)
-                try origin.spoil(
-                    ["{\"action\":\"clshort\",\"path\":\"\(shown[1].1.picture)\",\"method\":\"GET\"}"], in: workplace)
-                _ = try read("\(mount.day())/\(shown[0].0)").get()
+            try await withMount(
+                service, origin: ["--no-chunked", "--rate", "200000"], options: ["prefetch=1", "connections=4"]
+            ) { workplace, origin, mount in
+                let shown = try mount.pictures(2, of: origin)
+                let (path, picture) = (shown[1].path, shown[1].entry.picture)
+                let bytes = try origin.fetch(picture)
+                try origin.spoil([FaultKind("clshort").rule(picture, method: "GET")], in: workplace)
+                _ = try read(shown[0].path).get()
                 let wrong = Int64(bytes.count - 1000)
                 // Not before the preload was told: a HEAD would tell the truth.
                 let isTold = poll {
                     // Where the listing told the length, another one ends the download.
-                    if service.isProven { return origin.downloads.contains { $0.path == shown[1].1.picture } }
-                    let cache = (try? mount.status())?["cache"] as? [String: Any]
-                    let downloads = cache?["downloads"] as? [[String: Any]]
+                    if service.isProven { return origin.downloads.contains { $0.path == picture } }
+                    let downloads = (try? mount.figures("cache"))?["downloads"] as? [[String: Any]]
                     return downloads?.contains { ($0["total"] as? NSNumber)?.int64Value == wrong } == true
                 }
                 #expect(isTold, "nothing was announced")
@@ -213,38 +205,34 @@ extension MountSuite {
         /// Semantics: "Bounded", when HEAD tells lengths that no picture has.
         @Test(arguments: ["1000000000000", "1000000000000000000"])
         func lengthsThatNoPictureHasPushNothingOut(told: String) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--no-chunked"])
-                let mount = try Mount(workplace, of: origin, options: ["prefetch=2", "timeout=10"])
-                let names = try mount.names(mount.day())
-                let shown = Array(zip(names, try origin.ranking()).filter { !$0.1.isWithheld }.prefix(17))
-                for (name, _) in shown.prefix(5) { _ = try read("\(mount.day())/\(name)").get() }
-                #expect(poll { isIdle(mount) })
+            try await withMount(origin: ["--no-chunked"], options: ["prefetch=2", "timeout=10"]) {
+                workplace, origin, mount in
+                let shown = try mount.pictures(17, of: origin)
+                for (path, _) in shown.prefix(5) { _ = try read(path).get() }
+                #expect(poll { mount.isIdle })
                 let stored = try pictures(of: mount)
                 #expect(stored >= 5)
                 try origin.spoil(
                     shown.map {
-                        "{\"action\":\"cllong\",\"by\":\(told),\"path\":\"\($0.1.picture)\",\"method\":\"HEAD\"}"
+                        FaultKind("cllong", "\"action\":\"cllong\",\"by\":\(told)").rule(
+                            $0.entry.picture, method: "HEAD")
                     }, in: workplace)
-                for (name, entry) in shown.dropFirst(5) {
+                for (path, entry) in shown.dropFirst(5) {
                     let expected = try origin.fetch(entry.picture)
-                    let size = (try? status(of: "\(mount.day())/\(name)"))?.st_size
+                    let size = (try? status(of: path))?.st_size
                     #expect(size == nil || size == off_t(expected.count))
-                    let found = try? read("\(mount.day())/\(name)").get()
+                    let found = try? read(path).get()
                     #expect(found == nil || found == expected)
                 }
                 #expect(mount.child.process.isRunning)
                 #expect(try pictures(of: mount) >= stored)
-                for (name, _) in shown.prefix(5) {
-                    #expect(poll { extendedAttribute("user.rankfs.state", of: "\(mount.day())/\(name)") == "stored" })
-                }
+                for (path, _) in shown.prefix(5) { #expect(poll { state(of: path) == "stored" }) }
                 #expect(mount.unmount())
             }
         }
 
         private func pictures(of mount: Mount) throws -> Int {
-            let cache = try mount.status()["cache"] as? [String: Any]
-            return (cache?["stored_pictures"] as? NSNumber)?.intValue ?? -1
+            (try mount.figures("cache")["stored_pictures"] as? NSNumber)?.intValue ?? -1
         }
     }
 }

@@ -12,9 +12,7 @@ extension MountSuite {
         /// One that shows itself as a file manager when it has read for 300 ms, as Dolphin.
         @Test(arguments: Service.allCases)
         func aVisitorIsKnownBeforeItIsToldOfMuch(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)"])
+            try await withMount(service, options: ["top=\(Self.shown)"]) { workplace, origin, mount in
                 let output = try workplace.run("python3", "-c", Self.visitor, mount.day())
                 #expect(output.status == 0, "\(output.errors)")
                 let told = output.lines.first?.split(separator: " ").compactMap { Int($0) } ?? []

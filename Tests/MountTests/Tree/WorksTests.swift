@@ -6,9 +6,7 @@ extension MountSuite {
     /// Semantics: "Works, animations and originals".
     @Suite struct WorksTests {
         @Test func everyPageOfAWorkCopiesWhole() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 let work = "\(mount.path)/works/\(Works.twelvePages)"
                 let names = try mount.names(work)
                 #expect(Set(names) == Set((0..<12).map { "p\($0).png" } + ["info.json"]))
@@ -31,9 +29,7 @@ extension MountSuite {
         /// What is made anew for each reader goes past the page cache; Linux 6.6 is the first to map that.
         @Test(.enabled(if: (try? Self.kernel()).map { $0 >= (6, 6) } ?? false))
         func textsCanBeMapped() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 for name in ["works/\(Works.twelvePages)/info.json", "users/1001/profile.json", ".rankfs/status.json"] {
                     let file = open("\(mount.path)/\(name)", O_RDONLY)
                     defer { close(file) }
@@ -60,9 +56,7 @@ extension MountSuite {
         }
 
         @Test func theFullRecordIsAskedForOnlyWhenItIsNeeded() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 let picture = try mount.picture(1, in: mount.day())
                 let work = try #require(extendedAttribute("user.rankfs.work", of: picture))
                 let record = "/ajax/illust/\(work)"
@@ -78,9 +72,7 @@ extension MountSuite {
         }
 
         @Test func anAnimationIsServedFourWays() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 let work = "\(mount.path)/works/\(Works.animation)"
                 #expect(
                     Set(try mount.names(work)) == [
@@ -131,7 +123,7 @@ extension MountSuite {
                     var left = dropped
                     #expect(
                         poll {
-                            let output = try? workplace.run("\(Workplace.programs)/rankfs", "evict", path).output
+                            let output = try? workplace.rankfs("evict", path).output
                             left -= Int(output?.split(separator: " ").dropFirst().first ?? "") ?? 0
                             return left <= 0
                         }, "\(path)")
@@ -142,9 +134,7 @@ extension MountSuite {
 
         /// Rank 78 is listed and not shown in this country: its record says so, its pages are said not to be there.
         @Test func whatACountryMayNotSeeIsWithheldNotGone() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+            try await withMount { workplace, origin, mount in
                 let entry = try #require(try origin.ranking().first { $0.rank == 78 })
                 for _ in 0..<2 {
                     let listed = try workplace.run("ls", "\(mount.path)/works/\(entry.work)")
@@ -157,23 +147,8 @@ extension MountSuite {
             }
         }
 
-        /// 502 for some seconds, and then an answer.
-        @Test func aServiceThatSays502IsWaitedFor() async throws {
-            try await withWorkplace { workplace in
-                let faults = workplace.directory.appending(path: "faults").path
-                try #"{"action":"status","status":502,"path":"/ranking.php","count":5}"#.write(
-                    toFile: faults, atomically: true, encoding: .utf8)
-                let origin = try OriginProcess(workplace, ["--faults", faults])
-                let mount = try Mount(workplace, of: origin)
-                #expect(try mount.names(mount.day()).count > 90)
-                #expect(origin.requests.count { $0.status == 502 } == 5)
-            }
-        }
-
         @Test func originalsHaveTheirOwnNamesAndBytes() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: ["images=original", "top=20"])
+            try await withMount(options: ["images=original", "top=20"]) { workplace, origin, mount in
                 let names = try mount.names(mount.day())
                 #expect(names.contains { $0.hasSuffix(".png") } && names.contains { $0.hasSuffix(".jpg") })
                 // The image host tells the formats: the service is asked for rankings alone.
@@ -191,9 +166,7 @@ extension MountSuite {
         }
 
         @Test func anOriginalThatFailsForGoodIsReplacedByItsRendition() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: ["images=original"])
+            try await withMount(options: ["images=original"]) { workplace, origin, mount in
                 let path = try mount.picture(77, in: mount.day())
                 #expect(path.hasSuffix(".jpg"))
                 let entry = try #require(try origin.ranking().first { $0.rank == 77 })
@@ -203,9 +176,7 @@ extension MountSuite {
         }
 
         @Test func allPagesAreEntriesIfWanted() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: ["pages=all"])
+            try await withMount(options: ["pages=all"]) { workplace, origin, mount in
                 let names = try mount.names(mount.day())
                 let first = names.filter { !$0.contains("_p") }
                 #expect(first.count == (try origin.ranking().count))
