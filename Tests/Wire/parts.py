@@ -256,7 +256,8 @@ class Mount:
 
     count = 0
 
-    def __init__(self, place, front, *options, cache=None, owner=0, prefix=(), env=None, url=None, service=PIXIV):
+    def __init__(self, place, front, *options, cache=None, owner=0, prefix=(), env=None, url=None, service=PIXIV,
+                 programs=PROGRAMS):
         Mount.count += 1
         self.service = service
         self.name = f"mount-{Mount.count}"
@@ -271,7 +272,7 @@ class Mount:
         url = url or front.url
         words = [f"api_url={url}", f"image_url={url}", *front.options, f"cache_dir={self.cache}", "rate=1000", *options]
         self.process = place.start(
-            self.name, [f"{PROGRAMS}/rankfs", "mount", "-f", service.name, self.path, "-o", ",".join(words)], prefix,
+            self.name, [f"{programs}/rankfs", "mount", "-f", service.name, self.path, "-o", ",".join(words)], prefix,
             env=dict(env or {}, XDG_CACHE_HOME=place.path("xdg")))
         place.ends.callback(self.detach)
         wait_for(lambda: self.is_mounted() or self.process.poll() is not None, "the mount")
