@@ -130,7 +130,7 @@ extension BooruSource {
         }
         let (hasNext, unreadable) = (hasNext(entries, page: page), entries.count { $0 == .unreadable })
         // The day is there, and has Flash files alone.
-        if page == 1, shown.isEmpty, unreadable == 0, !hasNext { throw .withheld(Withholding.all) }
+        if page == 1, !isNewest, shown.isEmpty, unreadable == 0, !hasNext { throw .withheld(Withholding.all) }
         return ListingPage(entries: shown, day: day, hasNext: hasNext, unreadable: unreadable)
     }
 

@@ -124,7 +124,7 @@ struct WebAPI: Sendable {
     ) async throws(Failure) -> HTTPResponse {
         // As on the service's own pages: without it accounts that are set to English get 400 (PixivUtil2 #1513).
         let language = cookie == nil || !path.hasPrefix("/ajax/") ? "" : "\(path.contains("?") ? "&" : "?")lang=en"
-        // The cookie goes to the API only: pictures come from another host, and a redirect to another host drops it (RequestRule).
+        // The cookie goes to the API only: pictures come from another host, and a redirect to another host drops it (HTTPRequest).
         let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
         let (response, verdict) = try await api.ask(base + path + language, headers: headers, deadline: deadline) {
             self.verdict(on: $0, forMembers: forMembers)

@@ -1,7 +1,7 @@
 package import Glibc
 internal import Synchronization
 
-/// System calls on files: EINTR is handled, and failures are thrown.
+/// System calls on files: EINTR is handled, and failures are thrown where a method throws.
 ///
 /// The calling thread waits for the disk, or for any other file of the descriptor. Of a path below a directory descriptor, a link
 /// as the last name is never followed (openat(2)).

@@ -242,9 +242,8 @@ final class TierPictures: PictureTier {
         // A wrong object stays until the right one takes its place, whenever that is.
         let upload = Upload(key: key, path: path, length: length, hash: hash, replaces: replaces)
         guard replaces else { return uploads.add(upload, then: release) }
-        uploads.add(upload) { [weak self] in
+        uploads.add(upload, then: release) { [weak self] in
             self?.state.withLock { _ = $0.wrong.remove(picture) }
-            await release?()
         }
     }
 
@@ -470,7 +469,9 @@ final class TierDownload: BodyReceiver {
         case .failure(.timedOut) where pace != nil && state.received > 0: return .slow(isThere: true)
         case .failure(let error): return .failed(error)
         case .success(.absent): return .absent
-        case .success: return .wrong
+        // No condition was sent; an answer of a cache in between says nothing about the object.
+        case .success(.unchanged): return .failed(Failure(status: 304, body: []))
+        case .success(.object): return .wrong
         }
     }
 }

@@ -41,6 +41,8 @@ final class Uploads: Sendable {
         var nap: Task<Void, Never>?
         /// The actions after the end of each upload that other machines wait for, by key.
         var followUps: [ObjectKey: @Sendable () async -> Void] = [:]
+        /// The actions after the end of uploads that replace an object.
+        var replacements: [ObjectKey: @Sendable () -> Void] = [:]
         /// The pace that the next upload waits for.
         var pace = SteadyPace(burst: 0, perSecond: Uploads.pace)
         var waiting = 0
@@ -100,10 +102,12 @@ final class Uploads: Sendable {
     ///
     /// - Parameters:
     ///   - upload: The picture to upload.
-    ///   - then: The action once the picture is stored, or is given up; nil if no other machine waits for that.
-    func add(_ upload: Upload, then: (@Sendable () async -> Void)?) {
+    ///   - then: The action once the picture is stored, postponed or given up; nil if no other machine waits for that.
+    ///   - atEnd: The action once the picture has replaced an object, or is given up.
+    func add(_ upload: Upload, then: (@Sendable () async -> Void)?, atEnd: (@Sendable () -> Void)? = nil) {
         state.withLock { state in
             state.followUps[upload.key] = then
+            state.replacements[upload.key] = atEnd
             state.added += 1
             state.waiting += 1
             state.nap?.cancel()
@@ -246,12 +250,19 @@ final class Uploads: Sendable {
     private func end(_ upload: Upload) async {
         await list.remove(upload)
         await follow(upload.key)
+        replaced(upload.key)
     }
 
     /// Counts and ends an upload that no longer fits the list.
     private func drop(_ key: ObjectKey) async {
         store.count { $0.dropped += 1 }
         await follow(key)
+        replaced(key)
+    }
+
+    private func replaced(_ key: ObjectKey) {
+        let atEnd = state.withLock { $0.replacements.removeValue(forKey: key) }
+        atEnd?()
     }
 
     private func follow(_ key: ObjectKey) async {
@@ -360,7 +371,7 @@ actor UploadList {
         try? connection.run("UPDATE uploads SET due = 0, awaited = 0")
     }
 
-    /// Adds an upload, in place of an older one of the same picture.
+    /// Adds an upload, in place of an older one of the same picture; if that one was to replace an object, this one is, too.
     ///
     /// - Parameters:
     ///   - upload: The upload.
@@ -368,7 +379,10 @@ actor UploadList {
     /// - Returns: The keys of the uploads that no longer fit the list.
     func add(_ upload: Upload, isAwaited: Bool = false) -> [ObjectKey] {
         try? connection.run(
-            "INSERT OR REPLACE INTO uploads(key, path, length, hash, replaces, awaited) VALUES(?, ?, ?, ?, ?, ?)",
+            """
+            INSERT OR REPLACE INTO uploads(key, path, length, hash, replaces, awaited)
+            VALUES(?1, ?2, ?3, ?4, max(?5, (SELECT coalesce(max(replaces), 0) FROM uploads WHERE key = ?1)), ?6)
+            """,
             .text(upload.key.text), .text(upload.path), .integer(upload.length),
             .integer(Int64(bitPattern: upload.hash)), .flag(upload.replaces), .flag(isAwaited))
         var cut: [ObjectKey] = []

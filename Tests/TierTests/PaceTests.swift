@@ -55,6 +55,8 @@ import Testing
         clock.advance(by: .seconds(7))
         held.begin()
         await clock.waitForSleepers(1)
+        // The one that waits for a turn sleeps too.
+        await clock.settle()
         clock.advance(by: .seconds(1))
         held.respond(status: 200, headers: try headers, body: bytes)
         #expect(await found.value)

@@ -234,12 +234,15 @@ extension Listing {
 
     // MARK: - Pages
 
-    /// Takes the outcome of a requested page; only `.pastTheEnd` ends a listing: a day that disappears keeps its listed entries.
+    /// Takes the outcome of a requested page; a day that disappears keeps its listed entries.
     func arrived(_ page: Int, _ outcome: Result<PageContent, Failure>) {
         let pages = state.withLock { state -> [Int] in
             let first = state.table.entries.count
             let (next, hadEverything) = (state.paging.next, state.paging.hasEverything)
             switch judged(page, outcome, state) {
+            // The pages before it show whether the list ends there: it is requested once more at its turn.
+            case .failure(.pastTheEnd) where page > state.paging.next && page <= state.paging.last ?? 0:
+                state.paging.fail(page, .missing(page))
             case .success(let content):
                 // What a source concludes from a full page gives way to the page after it.
                 let goesOn = content.leads || content.goesOn && !state.paging.isOver
@@ -331,7 +334,7 @@ extension Listing {
     ///   - state: The state of the listing.
     /// - Returns: The change.
     func write(of rows: [ListingRow], replaces: Bool = false, in state: ListingState) -> ListingWrite {
-        // An end that contradicts the page before is not kept: the next mount asks for that page again.
+        // An end that contradicts the page before is not kept: the next mount asks for that page once more.
         let isEnd = state.paging.hasEverything && !(state.leads && state.paging.next <= state.paging.window.lastPage)
         let header = ListingHeader(
             isComplete: isEnd, nextPage: state.paging.next,

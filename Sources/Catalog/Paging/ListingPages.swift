@@ -250,10 +250,11 @@ struct ListingPages: Sendable {
 // MARK: - Works
 
 extension ListingPages {
-    /// The only page of a work: the originals of its pages, and the archive of an animation.
+    /// A page of a work: the originals of its pages, and the archive of an animation, all on the first page.
     ///
-    /// Where the service has a record of the work, but none of these that can be used, a second page has what is missing, and fails
-    /// until it is there: the record can be read meanwhile, and nothing is missing without an error.
+    /// Where the service has a record of the work, but not all of these, a second page has what is missing, and fails until it is there:
+    /// the record can be read meanwhile, and nothing is missing without an error. A comparison fails as a whole, so that what is
+    /// stored is not replaced by a part.
     private func workPage(_ number: Int) async throws(Failure) -> PageContent {
         guard number <= 2 else { throw .pastTheEnd }
         let deadline = deadline
@@ -265,7 +266,7 @@ extension ListingPages {
         }
         let details = try await source.details(of: key.work, deadline: deadline)
         let found = try await pictures(of: details.work, deadline: deadline)
-        if number > 1, let failure = found.failure { throw failure }
+        if number > 1 || isComparison, let failure = found.failure { throw failure }
         // So `info.json` needs no request of its own.
         means.records.keep(details, of: key.work, pages: found.content.pictures.compactMap(\.name))
         return found.content

@@ -2,7 +2,12 @@ import TestSupport
 
 extension ManualClock {
     /// Steps between which everybody who can go on does.
-    private static let turns = 100
+    private static let turns = 300
+
+    /// Lets everybody who can go on do so, while time stands still.
+    func settle() async {
+        for _ in 0..<Self.turns { await Task.yield() }
+    }
 
     /// Lets time pass, while somebody waits for that, until some task is done; then it stands still again.
     func passing<Value: Sendable>(
@@ -11,7 +16,7 @@ extension ManualClock {
         let task = Task { try await work() }
         let driver = Task {
             while !Task.isCancelled {
-                for _ in 0..<Self.turns { await Task.yield() }
+                await settle()
                 if sleeperCount > 0 { advance(by: step) }
             }
         }
