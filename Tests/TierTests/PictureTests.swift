@@ -362,22 +362,6 @@ import Testing
         #expect(second.uploads.waiting == 0)
     }
 
-    /// The picture may be read again, by a machine that has not seen the wrong object since its start.
-    @Test func aReplacementThatWaitsStaysOne() async throws {
-        let list = try UploadList(path: "\(folder.path)/waiting.sqlite")
-        var upload = Upload(
-            key: try #require(ObjectKey("pictures/a")), path: "\(folder.path)/picture", length: 3000, hash: hash,
-            replaces: true)
-        _ = await list.add(upload)
-        upload.replaces = false
-        _ = await list.add(upload, isAwaited: true)
-        #expect(await list.first(1, dueBy: 0).map(\.replaces) == [true])
-        await list.remove(upload)
-        _ = await list.add(upload)
-        #expect(await list.first(1, dueBy: 0).map(\.replaces) == [false])
-        await list.close()
-    }
-
     @Test func whatTurnedOutWrongIsNotTakenAgain() async throws {
         try await bring()
         let second = try machine("second")

@@ -113,6 +113,7 @@ extension MountSuite {
                 for kind in [".jpg", ".mp4"] {
                     let name = try #require(names.first { $0.hasSuffix(kind) })
                     #expect(try read("\(day)/\(name)").get().isEmpty == false)
+                    #expect(poll { extendedAttribute("user.rankfs.state", of: "\(day)/\(name)") == "stored" })
                 }
                 for _ in 0..<8 {
                     let type = try workplace.run(
