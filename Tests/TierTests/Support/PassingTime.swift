@@ -1,12 +1,20 @@
+import Dispatch
 import TestSupport
 
 extension ManualClock {
     /// Steps between which everybody who can go on does.
     private static let turns = 300
+    /// Turns of another thread between them.
+    private static let hops = 4
 
     /// Lets everybody who can go on do so, while time stands still.
     func settle() async {
         for _ in 0..<Self.turns { await Task.yield() }
+        // Databases work on threads of queues, which have to get a processor, too.
+        for _ in 0..<Self.hops {
+            await withCheckedContinuation { done in DispatchQueue.global(qos: .background).async { done.resume() } }
+            await Task.yield()
+        }
     }
 
     /// Lets time pass, while somebody waits for that, until some task is done; then it stands still again.
