@@ -19,7 +19,9 @@ struct Program {
         exit(run(CommandLine.arguments).rawValue)
     }
 
-    /// Protects this process's memory, which includes cookies, from all users but root: disables core dumps, and inspection by other processes of the user (PR_SET_DUMPABLE of prctl(2)), from now on.
+    /// Protects this process's memory, which includes cookies, from all users but root, from now on.
+    ///
+    /// Core dumps are disabled, and so is inspection by other processes of the user (PR_SET_DUMPABLE of prctl(2)).
     ///
     /// The user still sees the state, name, command line and limits of the process below `/proc`. Started programs inherit the
     /// bound on core dumps; the rest ends with execve(2), and each program of this project begins with this call.

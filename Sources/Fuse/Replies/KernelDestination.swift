@@ -91,7 +91,9 @@ import System
         }
     }
 
-    /// Sends all bytes of a part of a file on the calling thread, or EIO if the file has fewer: the kernel would fill missing bytes at the end with zeros.
+    /// Sends all bytes of a part of a file on the calling thread, or EIO if the file has fewer.
+    ///
+    /// The kernel would fill missing bytes at the end with zeros.
     ///
     /// - Returns: 0, or -errno if the kernel no longer waits for the answer.
     static func send(_ descriptor: Int32, offset: Int64, count: Int, to request: fuse_req_t) -> Int32 {

@@ -123,8 +123,9 @@ extension MountPoint {
     /// The time limit for reading the command lines of all processes.
     private static let processPatience: Duration = .seconds(2)
 
-    /// Remounts: a mount keeps the options that it was made with, so this succeeds if the folder is a mount of rankfs that has all requested options.
+    /// Remounts: succeeds if the folder is a mount of rankfs that has all requested options.
     ///
+    /// A mount keeps the options that it was made with.
     /// Reads only tables of the kernel: the mount is not asked.
     static func remount(_ request: MountRequest) throws(ProgramError) {
         let path = MountPoint.canonical(request.mountPoint) ?? request.mountPoint

@@ -100,7 +100,9 @@ extension Log {
 // MARK: - Transfer log
 
 extension Log {
-    /// The debug line of a request that has ended: `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`, or the error in place of the status.
+    /// The debug line of a request that has ended, with the error in place of the status where there is one.
+    ///
+    /// As in `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`.
     static func line(of request: HTTPRequest, _ outcome: TransferOutcome) -> String {
         var parts: [String] = []
         if let status = outcome.status { parts.append("\(status)") }

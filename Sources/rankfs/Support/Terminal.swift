@@ -134,7 +134,9 @@ enum TerminalColour: Int, Sendable {
 // MARK: - Progress
 
 extension Terminal {
-    /// A bar between brackets, drawn with characters that every terminal has; its colour is its meaning, as in the pictures' own browser: blue is being read, green is being preloaded.
+    /// A bar between brackets, drawn with characters that every terminal has.
+    ///
+    /// Its colour is its meaning: blue is being read, green is being preloaded.
     ///
     /// - Parameters:
     ///   - fraction: The finished part, 0 to 1; nil if unknown, which is drawn as a bar of waves.
