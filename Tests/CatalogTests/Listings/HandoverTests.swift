@@ -7,18 +7,21 @@ import Testing
 
 /// What pages bring is stored in the order of the pages, on whichever threads they come.
 @Suite struct HandoverTests {
-    /// Stores what comes; while the first page is being stored, the last one comes.
+    /// Stores what comes; while the first page is being stored, the last one comes, if it is the second.
     private final class Owner: ListingOwner {
+        private let hasTwoPages: Bool
         let now: Int64 = 0
         let view = ListingView(rendition: .regular)
         let source: any RankingSource = FakeSource(newest: Bench.day)
         private let stored = Mutex<[Int]>([])
 
+        init(hasTwoPages: Bool) { self.hasTwoPages = hasTwoPages }
+
         var lastPages: [Int] { stored.withLock { $0 } }
 
         func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
             let last = PageContent(works: [], pictures: [], last: 2)
-            if write.header.nextPage == 2 { listing.arrived(2, .success(last)) }
+            if hasTwoPages, write.header.nextPage == 2 { listing.arrived(2, .success(last)) }
             stored.withLock { $0.append(write.header.nextPage) }
         }
 
@@ -26,18 +29,40 @@ import Testing
         func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {}
     }
 
-    @Test func theLastPageIsStoredLast() async throws {
-        let (owner, bench) = (Owner(), Bench())
-        let catalog = try bench.open()
+    private func listing(_ catalog: Catalog, _ owner: Owner) -> Listing {
         let pages = catalog.listings.pageFactory.pages(of: Bench.key)
-        let listing = Listing(
+        return Listing(
             StoredKey(listing: Bench.key), pages: pages, owner: owner,
             state: ListingState(table: EntryTable(), paging: Paging(window: pages.window), fetched: 0))
-        let first = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "T"))
-        let picture = ListedPicture(first, rendition: .regular, of: owner.source)
-        listing.arrived(1, .success(PageContent(works: [first], pictures: [picture])))
+    }
+
+    private func page(_ number: Int, of owner: Owner, last: Int? = nil) -> Result<PageContent, Failure> {
+        let work = ListedWork(rank: number, previousRank: nil, work: FakeSource.work(Int64(number), title: "T"))
+        let picture = ListedPicture(work, rendition: .regular, of: owner.source)
+        return .success(PageContent(works: [work], pictures: [picture], last: last))
+    }
+
+    @Test func theLastPageIsStoredLast() async throws {
+        let owner = Owner(hasTwoPages: true)
+        let catalog = try Bench().open()
+        let listing = listing(catalog, owner)
+        listing.arrived(1, page(1, of: owner))
         #expect(listing.isComplete)
         #expect(owner.lastPages == [2, 3])
+        await catalog.close()
+    }
+
+    /// All pages after the first are requested at once, and come in any order.
+    @Test func aPageThatIsNotThereEndsNoListBeforeItsTurn() async throws {
+        let owner = Owner(hasTwoPages: false)
+        let catalog = try Bench().open()
+        let listing = listing(catalog, owner)
+        listing.arrived(1, page(1, of: owner, last: 5))
+        listing.arrived(4, .failure(.pastTheEnd))
+        for number in [2, 3, 5] { listing.arrived(number, page(number, of: owner, last: 5)) }
+        #expect(!listing.isComplete && owner.lastPages == [2, 3, 4])
+        listing.arrived(4, page(4, of: owner, last: 5))
+        #expect(listing.isComplete)
         await catalog.close()
     }
 }
