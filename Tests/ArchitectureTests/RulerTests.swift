@@ -102,6 +102,7 @@ import Testing
         (25, "tags of authors, as the service answers them"),
         (5, "any text in place of an answer"),
         (23, "bench: the speed of the machine itself beside the warm figures, and figures for the gate"),
+        (26, "a range of a picture's first byte costs no drawing, and what is opaque is filled by rows"),
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

@@ -39,6 +39,7 @@ import Testing
             #expect(Int64(bytes.count) == record["file_size"]?.number, "\(kind)")
             #expect(digest(of: bytes) == record["md5"]?.string, "\(kind)")
             #expect(bytes.starts(with: try #require(Self.beginnings[kind])), "\(kind)")
+            #expect(bytes.starts(with: try #require(Format(rawValue: kind)).opening), "\(kind), without drawing it")
             #expect(answer["Content-Type"] == Format(rawValue: kind)?.mediaType)
             digests.insert(digest(of: bytes))
         }

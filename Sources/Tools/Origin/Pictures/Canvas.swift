@@ -54,9 +54,14 @@ struct Canvas: Sendable {
     mutating func ground(_ colour: Colour, _ skyline: (Double) -> Double) {
         let dot = Self.dot(colour.rgb)
         let tops = (0..<pixels.width).map { skyline(Double($0) / scale) * scale }
-        guard let highest = tops.min() else { return }
+        guard let highest = tops.min(), let lowest = tops.max() else { return }
         for row in Self.within(highest, Double(pixels.height), pixels.height) {
             let bottom = Double(row + 1)
+            if bottom - lowest >= 1, colour.alpha >= 1 {
+                let places = row * pixels.width..<(row + 1) * pixels.width
+                dots.replaceSubrange(places, with: repeatElement(dot, count: pixels.width))
+                continue
+            }
             for column in 0..<pixels.width where tops[column] < bottom {
                 mix(dot, at: row * pixels.width + column, min(bottom - tops[column], 1) * colour.alpha)
             }
@@ -146,6 +151,10 @@ struct Canvas: Sendable {
     }
 
     private mutating func mix(_ dot: UInt32, at index: Int, _ share: Double) {
+        guard share < 1 else {
+            dots[index] = dot
+            return
+        }
         let share = UInt32(share * 256)
         let old = dots[index]
         let outer = ((old & 0xff00ff) * (256 - share) + (dot & 0xff00ff) * share) >> 8 & 0xff00ff

@@ -43,6 +43,19 @@ enum Format: String, CaseIterable, Sendable {
         }
     }
 
+    /// The first bytes of every file of the format, so that a range of one byte costs no drawing.
+    var opening: [UInt8] {
+        switch self {
+        case .jpg: [0xff, 0xd8]
+        case .png: [0x89, 0x50]
+        case .gif: Array("GI".utf8)
+        case .webp: Array("RI".utf8)
+        case .avif, .mp4: [0, 0]
+        case .webm: [0x1a, 0x45]
+        case .zip: Array("PK".utf8)
+        }
+    }
+
     /// The last bytes of a file of the format, after the last unit.
     var closing: [UInt8] {
         switch self {

@@ -37,7 +37,12 @@ struct Response: Sendable {
     func content() -> ArraySlice<UInt8>? {
         switch body {
         case .bytes(let bytes): bytes[...]
-        case .picture(let picture, let range): picture.file()?[range]
+        case .picture(let picture, let range):
+            if range.upperBound <= picture.format.opening.count {
+                picture.format.opening[range]
+            } else {
+                picture.file()?[range]
+            }
         }
     }
 
