@@ -192,9 +192,12 @@ package final class RequestQueue: Transport {
 
     /// The host of a URL in lower case, with the port if the URL names one: `images.example`.
     package static func host(of url: String) -> String {
-        let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        return (authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "").lowercased()
+        // By bytes: this is found for each of the requests of a burst.
+        let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) ?? url.endIndex
+        let rest = url.utf8[colon...].starts(with: "://".utf8) ? url.utf8[colon...].dropFirst(3) : url.utf8[...]
+        let parts = rest.prefix { !"/?#".utf8.contains($0) }
+            .split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        return parts.last.map { Substring($0).lowercased() } ?? ""
     }
 
     /// Handles a cancellation, a withdrawal or a change of the priority by the owner of a request.

@@ -99,9 +99,9 @@ package struct PicturePath: Hashable, Sendable {
 
     private init?(folder: Folder, folders: [Substring], name: Substring) {
         guard let uploaded = PathParts.uploaded(folders) else { return nil }
-        let dot = name.split(separator: ".", omittingEmptySubsequences: false)
+        let dot = PathParts.split(name, at: ".")
         guard dot.count == 2, Self.formats.contains(String(dot[1])) else { return nil }
-        var parts = dot[0].split(separator: "_", omittingEmptySubsequences: false)[...]
+        var parts = PathParts.split(dot[0], at: "_")[...]
         guard let stem = parts.popFirst(), let work = PathParts.work(ofStem: stem) else { return nil }
         var page: Int?
         if let text = parts.first, text.first == "p" {
@@ -161,11 +161,11 @@ struct ArchivePath: Hashable, Sendable {
         guard let (folders, name) = PathParts.ofReference(reference), let uploaded = PathParts.uploaded(folders),
             name.hasSuffix(Self.ending)
         else { return nil }
-        let parts = name.dropLast(Self.ending.utf8.count).split(separator: "_", omittingEmptySubsequences: false)
+        let parts = PathParts.split(name.dropLast(Self.ending.utf8.count), at: "_")
         guard parts.count == 2, let work = PathParts.work(ofStem: parts[0]), parts[1].hasPrefix(Self.kind) else {
             return nil
         }
-        let size = parts[1].dropFirst(Self.kind.utf8.count).split(separator: "x", omittingEmptySubsequences: false)
+        let size = PathParts.split(parts[1].dropFirst(Self.kind.utf8.count), at: "x")
         guard size.count == 2, size.allSatisfy({ $0.utf8.count <= 4 && PathParts.decimal($0) != nil }) else {
             return nil
         }
@@ -203,9 +203,9 @@ struct AvatarPath: Hashable, Sendable {
         guard let (folders, name) = PathParts.ofReference(reference), let uploaded = PathParts.uploaded(folders) else {
             return nil
         }
-        let halves = name.split(separator: ".", omittingEmptySubsequences: false)
+        let halves = PathParts.split(name, at: ".")
         guard halves.count == 2, ["jpg", "png", "gif"].contains(halves[1]) else { return nil }
-        let parts = halves[0].split(separator: "_", omittingEmptySubsequences: false)
+        let parts = PathParts.split(halves[0], at: "_")
         guard parts.count == 2 || parts.count == 3 && PathParts.decimal(parts[2]) != nil,
             PathParts.decimal(parts[0]) != nil, parts[1].isMD5
         else { return nil }
@@ -222,11 +222,17 @@ enum PathParts {
     /// The most bytes of a URL that is accepted; the longest seen has 160.
     static let longestURL = 300
 
+    /// The parts of a text between separators, by bytes: all parts that are accepted are ASCII.
+    static func split(_ text: some StringProtocol, at separator: Unicode.Scalar) -> [Substring] {
+        let separator = UInt8(ascii: separator)
+        return Substring(text).utf8.split(separator: separator, omittingEmptySubsequences: false).map(Substring.init)
+    }
+
     /// The parts after the host; scheme and host are ignored, as requests never follow them.
     static func behindHost(_ url: String) -> ArraySlice<Substring>? {
         guard url.utf8.count <= longestURL, url.hasPrefix("https://") || url.hasPrefix("http://") else { return nil }
         // Drops `https:`, the empty part between the slashes, and the host.
-        return url.split(separator: "/", omittingEmptySubsequences: false)[...].dropFirst(3)
+        return split(url, at: "/")[...].dropFirst(3)
     }
 
     /// The part of a URL's path after `<folder>/img/`; nil for a URL of another folder.
@@ -238,7 +244,7 @@ enum PathParts {
     /// The parts of the compact form stored in records: six folders and a name.
     static func ofReference(_ reference: String) -> (folders: [Substring], name: Substring)? {
         guard reference.utf8.count <= longestURL else { return nil }
-        var parts = reference.split(separator: "/", omittingEmptySubsequences: false)[...]
+        var parts = split(reference, at: "/")[...]
         guard parts.count == 7, let name = parts.popLast() else { return nil }
         return (Array(parts), name)
     }
@@ -255,7 +261,7 @@ enum PathParts {
 
     /// The work of a stem: a number, in newer works followed by a dash and a hash.
     static func work(ofStem stem: Substring) -> WorkID? {
-        let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
+        let parts = split(stem, at: "-")
         guard let id = decimal(parts[0]), id > 0, parts[0].first != "0" else { return nil }
         if parts.count > 1 {
             guard parts.count == 2, parts[1].isMD5 else { return nil }

@@ -162,7 +162,7 @@ enum Withheld {
 
     /// The reason in a placeholder's URL: `limit_unviewable` of `https://s.pximg.net/common/images/limit_unviewable_s.png`.
     static func reason(ofPlaceholder url: String) -> String? {
-        guard let name = url.split(separator: "/").last, name.hasPrefix("limit_") else { return nil }
+        guard let name = PathParts.split(url, at: "/").last, name.hasPrefix("limit_") else { return nil }
         let words = name.prefix { $0 != "." }.split(separator: "_").prefix(2)
         let reason = words.joined(separator: "_")
         return plain(reason)

@@ -202,7 +202,7 @@ package struct JSONReader {
 
     private mutating func codeUnit() throws(Failure) -> UInt16 {
         let digits = bytes[index...].prefix(4)
-        guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+        guard digits.count == 4, digits.allSatisfy({ ($0 | 0x20).isHexDigit }),
             let unit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
         else { throw failure("four hexadecimal digits were expected") }
         index += 4
