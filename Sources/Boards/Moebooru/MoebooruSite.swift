@@ -51,6 +51,9 @@ package struct MoebooruSite: Sendable {
         imageURL: "https://konachan.net", firstDay: Day(year: 2008, month: 1, day: 1), tagKinds: [:],
         takesClearance: true)
 
+    /// The sites, in the order of help; another one is a value here.
+    package static let all = [yandere, konachan]
+
     /// The most posts of a page; the help pages allow a hundred, the engine more.
     static let postsPerPage = 100
     /// The most pages of a ranking; the larger site's months have 25.

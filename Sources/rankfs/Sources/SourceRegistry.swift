@@ -6,12 +6,7 @@ import Sourcing
 /// The registry of sources: a new source needs its module and a line here.
 enum SourceRegistry {
     /// All sources in the order of help; the first one is mounted if none is named.
-    static let all: [any SourcePlugIn] = [
-        PixivPlugIn(),
-        DanbooruEngine(),
-        MoebooruEngine(.yandere),
-        MoebooruEngine(.konachan),
-    ]
+    static let all: [any SourcePlugIn] = [PixivPlugIn(), DanbooruEngine()] + MoebooruSite.all.map(MoebooruEngine.init)
 
     static var standard: any SourcePlugIn { all[0] }
 
