@@ -144,6 +144,10 @@ extension Finding {
     /// Checks the file of the option `log_file`, without which nothing is mounted.
     static func logFile(_ context: DoctorContext) -> [Finding] {
         guard let path = context.settings.logFile else { return [] }
+        let cache = context.place.directory
+        if path.way(from: cache) != nil, fileStatus(at: cache) == nil {
+            return [.ok("log file", "\(LogText.escaped(path)) is made by the first mount, with the cache.")]
+        }
         let obstacle = BlockingCall.run(within: patience) { LogFile.obstacle(at: path) }
         return [logFile(path, obstacle ?? "its file system does not answer")]
     }

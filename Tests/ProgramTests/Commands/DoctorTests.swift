@@ -118,6 +118,14 @@ import Testing
     }
 
     @Test func theLogFile() throws {
+        let home = Home(variables: ["HOME": "/none/u"], userID: 1000, passwdHome: nil)
+        var settings = Settings()
+        settings.logFile = "/none/u/.cache/rankfs/log"
+        let context = DoctorContext(
+            source: .standard, home: home, settings: settings,
+            place: try CachePlace(settings, source: .standard, home: home), warnings: [], mistake: nil,
+            wantsOthers: false)
+        #expect(Finding.logFile(context).map(\.verdict) == [.ok], "the first mount makes the cache's folder")
         expect(.logFile("/l", nil), .ok, "/l")
         expect(.logFile("/l", "it is a folder"), .wrong, "it is a folder", "set log_file")
         let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-log-\(UUID().uuidString)").path
