@@ -121,11 +121,7 @@ struct ListingState: Sendable {
     typealias Handover = (write: ListingWrite?, entries: [ListingEntry], resumed: [(Continuation, Outcome)])
 
     var table: EntryTable
-    var paging: Paging<PageContent>
-    /// The first work of the page that was appended last.
-    var pageBegan: WorkID?
-    /// Whether that page leads to a further one.
-    var leads = false
+    var paging: Paging
     /// The time of the last request for the whole listing, in Unix seconds.
     var fetched: Int64
     var waiters: [UInt64: Waiter] = [:]
@@ -142,7 +138,7 @@ struct ListingState: Sendable {
     /// The orders of a number of first entries; nil before they were first needed.
     var orders: BrowsingOrders?
 
-    init(table: EntryTable, paging: Paging<PageContent>, fetched: Int64) {
+    init(table: EntryTable, paging: Paging, fetched: Int64) {
         self.table = table
         self.paging = paging
         self.fetched = fetched
@@ -239,17 +235,7 @@ extension Listing {
         let pages = state.withLock { state -> [Int] in
             let first = state.table.entries.count
             let (next, hadEverything) = (state.paging.next, state.paging.hasEverything)
-            switch judged(page, outcome, state) {
-            // The pages before it show whether the list ends there: it is requested once more at its turn.
-            case .failure(.pastTheEnd) where page > state.paging.next && page <= state.paging.last ?? 0:
-                state.paging.fail(page, .missing(page))
-            case .success(let content):
-                // What a source concludes from a full page gives way to the page after it.
-                let goesOn = content.leads || content.goesOn && !state.paging.isOver
-                state.paging.arrive(page, content, last: content.last, goesOn: goesOn)
-            case .failure(.pastTheEnd): state.paging.arrivePastTheEnd(page)
-            case .failure(let error): state.paging.fail(page, error)
-            }
+            state.paging.arrive(page, outcome)
             let rows = appendWhatCame(&state)
             // An end reported by a page after it must be stored, too; otherwise the listing has no end after the next mount.
             let isNew = state.paging.next != next || state.paging.hasEverything != hadEverything
@@ -261,35 +247,6 @@ extension Listing {
         }
         handOver()
         ask(pages)
-    }
-
-    /// The outcome of the next page, or an error where the pages together cannot be the list: the page before once more in a list
-    /// whose end has other signs, no page where others follow, and not one work on any page although the first answer named some.
-    private func judged(
-        _ page: Int, _ outcome: Result<PageContent, Failure>, _ state: ListingState
-    ) -> Result<PageContent, Failure> {
-        let facts = key.kind.facts
-        guard page > 1 || facts.isIndexed, page == state.paging.next else { return outcome }
-        var isLast = page >= state.paging.window.lastPage
-        switch outcome {
-        case .success(let content):
-            if let first = content.works.first?.work.id {
-                let endsOtherwise =
-                    facts.order != .newestFirst || state.paging.last != nil || content.total != nil
-                return first == state.pageBegan && endsOtherwise ? .failure(.repeated(page)) : outcome
-            }
-            isLast = isLast || content.last.map { $0 <= page } ?? false
-        case .failure(.pastTheEnd):
-            // A series counts works that this reader may not see.
-            let isFollowed =
-                facts.order != .lastFirst && state.paging.contents(after: page).contains { !$0.works.isEmpty }
-            // A first page alone may be all that there is, whatever it says.
-            let isLedTo = key.ranking != nil && page > 2 && (state.leads || page <= state.paging.last ?? 0)
-            if isFollowed || isLedTo { return .failure(.missing(page)) }
-            isLast = true
-        case .failure: return outcome
-        }
-        return isLast && state.table.rowCount == 0 ? .failure(.withheld("none is shown")) : outcome
     }
 
     /// Hands on the results of pages in the order in which they were appended, on the first thread that gets to it.
@@ -306,17 +263,9 @@ extension Listing {
     }
 
     /// Appends the arrived pages that are next in order.
-    ///
-    /// The page before once more is the end of a list in which works have one place, and which has no other sign of its end.
     private func appendWhatCame(_ state: inout ListingState) -> [ListingRow] {
         var rows: [ListingRow] = []
-        while let (page, content) = state.paging.takeNext() {
-            let first = content.works.first?.work.id
-            if first != nil, first == state.pageBegan, key.kind.facts.order == .newestFirst {
-                state.paging.arrivePastTheEnd(page)
-                break
-            }
-            (state.pageBegan, state.leads) = (first, content.leads)
+        for content in state.paging.takeWhatCame(isEmpty: state.table.rowCount == 0) {
             if key.ranking == nil {
                 let most = state.paging.window.perPage * state.paging.window.lastPage
                 state.table.widen(to: max(min(content.total ?? 0, most), content.works.first?.rank ?? 0))
@@ -334,13 +283,12 @@ extension Listing {
     ///   - state: The state of the listing.
     /// - Returns: The change.
     func write(of rows: [ListingRow], replaces: Bool = false, in state: ListingState) -> ListingWrite {
-        // An end that contradicts the page before is not kept: the next mount asks for that page once more.
-        let isEnd = state.paging.hasEverything && !(state.leads && state.paging.next <= state.paging.window.lastPage)
+        // An end that contradicts the pages before is not kept: the next mount asks for the next one once more.
+        let (next, isDoubtful) = (state.paging.next, state.paging.isDoubtful)
         let header = ListingHeader(
-            isComplete: isEnd, nextPage: state.paging.next,
-            lastPage: isEnd || !state.paging.hasEverything ? state.paging.last : nil,
-            entryCount: state.table.rowCount, fetched: state.fetched,
-            remaining: pages.remaining(from: state.paging.next))
+            isComplete: state.paging.hasEverything && !isDoubtful, nextPage: next,
+            lastPage: isDoubtful ? next : state.paging.last, entryCount: state.table.rowCount, fetched: state.fetched,
+            remaining: pages.remaining(from: next))
         return ListingWrite(
             key: stored, replaces: replaces, firstPosition: state.table.rowCount - rows.count, rows: rows,
             header: header)

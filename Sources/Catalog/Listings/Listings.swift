@@ -233,7 +233,7 @@ extension Listings {
             key, pages: pages, owner: self,
             state: ListingState(
                 table: EntryTable(rows: stored.rows),
-                paging: Paging(window: pages.window, next: next, last: last), fetched: header.fetched))
+                paging: pages.paging(from: next, last: last), fetched: header.fetched))
         let kept = memory.add(listing)
         // Rows contain the sizes of first pages only.
         let further = kept.entries.filter { $0.picture.page > 0 }
@@ -316,7 +316,7 @@ extension Listings {
         let listing = Listing(
             key, pages: pages, owner: self,
             state: ListingState(
-                table: EntryTable(), paging: Paging(window: pages.window, last: first == nil ? 0 : nil), fetched: now))
+                table: EntryTable(), paging: pages.paging(last: first == nil ? 0 : nil), fetched: now))
         let kept = memory.add(listing)
         guard kept === listing else { return kept }
         if let first {
@@ -404,7 +404,7 @@ extension Listings {
         let present = Set(works)
         let rest = newPages.remaining(from: 2).filter { !table.withholds($0) } + remaining.filter(present.contains)
         let pages = pageFactory.pages(of: listing.key, works: rest)
-        return replace(listing, pictures, before: table, pages, Paging(window: pages.window, last: pages.pageCount))
+        return replace(listing, pictures, before: table, pages, pages.paging(last: pages.pageCount))
     }
 
     /// Compares pages up to the first known entry, and puts new entries in front.
@@ -423,7 +423,7 @@ extension Listings {
                 guard front.count > 0, !isRequested, error != .cancelled else { throw error }
                 break
             }
-        } while front.count < min(FirstPages.mostAwaited, front.last ?? .max) && table.rowCount > 0
+        } while front.count < FirstPages.mostAwaited && !front.paging.hasEverything && table.rowCount > 0
             && !front.reaches(table) && context.configuration.time.now() < deadline
         front.source.isComparison = false
         if listing.key.isWork {
@@ -434,7 +434,7 @@ extension Listings {
         }
         let new = front.pictures.count { table.position(of: $0.listed.work.id) == nil }
         let isRenumbered = listing.key.kind.facts.order == .lastFirst && table.isRenumbered(by: front.pictures)
-        let isFar = !front.reaches(table) && table.rowCount > 0 && front.count < front.last ?? .max
+        let isFar = !front.reaches(table) && table.rowCount > 0 && !front.paging.hasEverything
         if isRenumbered || isFar { return try await readAnew(listing, front, isRequested) }
         let hasNew = new > 0 || !table.uncovered(by: front.pictures).isEmpty
         let shown = hasNew ? joined(listing, front) : touch(listing)
@@ -448,8 +448,8 @@ extension Listings {
         var after = front.paging
         if front.reaches(table) {
             let new = front.pictures.count { table.position(of: $0.listed.work.id) == nil }
-            after = Paging(
-                window: after.window, next: paging.next + (paging.isComplete ? 0 : front.shift(by: new)),
+            after = front.source.paging(
+                from: paging.next + (paging.isComplete ? 0 : front.shift(by: new)),
                 last: paging.isComplete ? paging.next - 1 : after.last)
         }
         return replace(listing, front.pictures, before: table, front.source, after)
@@ -493,9 +493,7 @@ extension Listings {
         let isJoined = !facts.isReplaced && !listing.key.listsNames && facts.order != .lastFirst
         let rows = isJoined || hasEverything ? .max : table.rowCount
         var front = front
-        while front.pictures.count < rows, !(isJoined && front.reaches(table)),
-            front.count < min(front.last ?? .max, front.source.window.lastPage, front.source.window.shownPages)
-        {
+        while front.pictures.count < rows, !(isJoined && front.reaches(table)), !front.paging.isComplete {
             try await front.readOn()
         }
         if isJoined { return joined(listing, front) }
@@ -527,7 +525,7 @@ extension Listings {
     /// withheld are uncovered, and its other works are left out of the pictures.
     private func replace(
         _ listing: Listing, _ pictures: [ListedPicture], before old: EntryTable, _ pages: ListingPages,
-        _ paging: Paging<PageContent>
+        _ paging: Paging
     ) -> Listing {
         var table = listing.state.withLock { $0.table.renewed() }
         let uncovered = old.uncovered(by: pictures)

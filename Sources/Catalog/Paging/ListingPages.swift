@@ -1,22 +1,5 @@
 package import Rankings
 
-/// One page of a listing, as the source returns it.
-struct PageContent: Sendable {
-    var works: [ListedWork]
-    /// The pictures to list.
-    var pictures: [ListedPicture]
-    /// The number of the last page, if this page contains it.
-    var last: Int?
-    /// Whether the service has a further page.
-    var goesOn = false
-    /// Whether the service's word is that a further page exists, which has to be there.
-    var leads = false
-    /// The number of entries of all pages, if this page contains it.
-    var total: Int?
-    /// The number of entries that could not be decoded.
-    var unreadable = 0
-}
-
 /// The first pages of another answer for a list, joined as they come.
 struct FirstPages: Sendable {
     /// The pages that a visitor waits for until a known entry joins them to what is stored: several hundred works may come between
@@ -25,47 +8,38 @@ struct FirstPages: Sendable {
 
     /// The origin of the pages.
     var source: ListingPages
+    /// The pages of the list after these.
+    private(set) var paging: Paging
     private(set) var pictures: [ListedPicture] = []
-    /// The number of pages.
-    private(set) var count = 0
-    /// The number of the last page, if a page contained it or the service has no further one.
-    private(set) var last: Int?
     /// The number of entries of all pages, if the newest page contains it.
     private(set) var total: Int?
-    /// Whether the newest page leads to a further one.
-    private(set) var leads = false
-    private var works: Set<WorkID> = []
     /// The most entries of one page.
     private var longest = 0
 
-    init(of source: ListingPages) { self.source = source }
+    init(of source: ListingPages) {
+        self.source = source
+        paging = source.paging()
+    }
 
-    /// Requests the next page; in a list without a sign of its end, one that brings nothing new is after the end.
+    /// The number of pages.
+    var count: Int { paging.next - 1 }
+
+    /// Requests the next page.
     ///
     /// - Returns: The number of its entries that could not be decoded.
     @discardableResult
     mutating func readOn() async throws(Failure) -> Int {
-        let content: PageContent
-        do throws(Failure) { content = try await source.page(count + 1) } catch .pastTheEnd where count > 0 {
-            if leads, count > 1 { throw .missing(count + 1) }
-            last = count
-            return 0
+        do throws(Failure) { paging.arrive(paging.next, .success(try await source.page(paging.next))) } catch {
+            paging.arrive(paging.next, .failure(error))
         }
-        let before = works.count
-        works.formUnion(content.pictures.map(\.listed.work.id))
-        let isRepeated =
-            source.key.kind.facts.order == .newestFirst && !content.pictures.isEmpty && works.count == before
-        if isRepeated, last != nil || content.total != nil { throw .repeated(count + 1) }
-        count += 1
-        (last, total, leads) = (content.last, content.total, content.leads)
-        if isRepeated { last = count }
+        let content = paging.takeWhatCame(isEmpty: pictures.isEmpty).first
+        if let failure = paging.takeFailure() { throw failure }
+        guard let content else { return 0 }
+        total = content.total
         longest = max(longest, content.pictures.count)
         pictures += content.pictures
         return content.unreadable
     }
-
-    /// The pages of the list after these.
-    var paging: Paging<PageContent> { Paging(window: source.window, next: count + 1, last: last) }
 
     /// The pages by which so many new entries have moved the older ones at least.
     func shift(by new: Int) -> Int { longest > 0 ? new / longest : 0 }
@@ -75,16 +49,6 @@ struct FirstPages: Sendable {
         pictures.contains { table.position(of: $0.listed.work.id) != nil }
     }
 }
-
-extension Failure {
-    /// The page before comes once more in the place of a page.
-    static func repeated(_ page: Int) -> Failure { .unreadable("page \(page) is the one before once more") }
-
-    /// A page to which the one before leads, or after which others came, is missing.
-    static func missing(_ page: Int) -> Failure { .unreadable("page \(page) is missing, and the list goes on") }
-}
-
-typealias PageWindow = Paging<PageContent>.Window
 
 /// The makers of the pages of listings.
 struct PageFactory: Sendable {
@@ -145,15 +109,18 @@ struct ListingPages: Sendable {
     /// The last rank that is shown; nil for all.
     private var top: Int? { key.ranking == nil ? nil : means.context.view.top }
 
-    var window: PageWindow {
+    var window: Paging.Window {
         // No work has more pages than one answer can hold; the second one has what the first one lacks.
-        if key.isWork { return PageWindow(perPage: 1000, pages: 1, lastPage: 2) }
-        guard key.ranking != nil else { return PageWindow(key.kind, of: source.description) }
-        var window = PageWindow.ranking(source.description.paging)
+        if key.isWork { return Paging.Window(perPage: 1000, pages: 1, lastPage: 2) }
+        guard key.ranking != nil else { return Paging.Window(key.kind, of: source.description) }
+        var window = Paging.Window.ranking(source.description.paging)
         // Ranks that the service leaves out keep their places: with fifty a page, rank N is on page N / 50, rounded up.
         if let top { window.shownPages = (top + window.perPage - 1) / window.perPage }
         return window
     }
+
+    /// The state of these pages before the page `next`.
+    func paging(from next: Int = 1, last: Int? = nil) -> Paging { Paging(key, window: window, next: next, last: last) }
 
     /// The number of pages that the works of an indexed listing fill; 0 for none.
     var pageCount: Int { (works.count + window.perPage - 1) / window.perPage }
@@ -190,11 +157,11 @@ struct ListingPages: Sendable {
         let told = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
         // Totals of searches and bookmarks also count works that no page has.
         let pages = day == nil ? page.lastPage ?? (key.listsNames ? told : nil) : told
-        // A total that ends before a page which is there is wrong.
-        let last = page.hasNext ? pages.flatMap { $0 > number ? $0 : nil } : number
+        // A total that ends before a page which is there is wrong; a ranking that has one leads to the next page all the same.
+        let last = page.hasNext ? pages.flatMap { $0 > number ? $0 : day == nil ? nil : number + 1 } : number
         return PageContent(
             works: page.entries, pictures: pictures(of: page.entries), last: last, goesOn: page.hasNext,
-            leads: day != nil && page.hasNext && page.total != nil, total: page.total, unreadable: page.unreadable)
+            total: page.total, unreadable: page.unreadable)
     }
 
     private func pictures(of works: [ListedWork]) -> [ListedPicture] {

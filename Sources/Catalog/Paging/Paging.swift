@@ -1,9 +1,26 @@
 import Rankings
 
-/// The pages of a listing to request, and the order in which to append them: a pure state machine.
+/// One page of a listing, as the source returns it.
+struct PageContent: Sendable {
+    var works: [ListedWork]
+    /// The pictures to list.
+    var pictures: [ListedPicture]
+    /// The number of the last page, if this page contains it; in a ranking, a page to which this one leads is no later.
+    var last: Int?
+    /// Whether the service has a further page.
+    var goesOn = false
+    /// The number of entries of all pages, if this page contains it.
+    var total: Int?
+    /// The number of entries that could not be decoded.
+    var unreadable = 0
+}
+
+/// The pages of a listing to request, and the judgement of their outcomes in order: a pure state machine.
 ///
-/// Pages arrive in any order and are appended in the order of their numbers, which count from 1.
-struct Paging<Content: Sendable>: Sendable {
+/// Outcomes come in any order; each is judged, and its page appended, at its turn. Pages count from 1.
+struct Paging: Sendable {
+    typealias Outcome = Result<PageContent, Failure>
+
     /// The preloading of a listing's pages.
     struct Window: Hashable, Sendable {
         /// Entries on a full page; a page may have fewer.
@@ -16,22 +33,25 @@ struct Paging<Content: Sendable>: Sendable {
         var shownPages = Int.max
     }
 
+    let key: ListingKey
     let window: Window
     /// The page to append next.
     private(set) var next: Int
     /// The last page, once known.
     private(set) var last: Int?
-    /// Whether a page was found to lie after the last one.
-    private(set) var isOver = false
+    /// Whether the list has ended before its last page, because there was no further one.
+    private var isOver = false
     /// The pages under way.
     private(set) var asked: Set<Int> = []
-    private var arrived: [Int: Content] = [:]
-    /// Pages that failed before their turn: requested once more at their turn, and not before, which avoids a loop of requests.
-    private var failedEarly: Set<Int> = []
+    /// The outcomes of pages that are still to be judged, and whether they came before their turn.
+    private var came: [Int: (outcome: Outcome, isEarly: Bool)] = [:]
+    /// The first work of the page that was appended last.
+    private var began: WorkID?
     /// The error of the next page, until it is taken.
     private var failure: Failure?
 
-    init(window: Window, next: Int = 1, last: Int? = nil) {
+    init(_ key: ListingKey, window: Window, next: Int = 1, last: Int? = nil) {
+        self.key = key
         self.window = window
         self.next = next
         self.last = last
@@ -44,8 +64,14 @@ struct Paging<Content: Sendable>: Sendable {
 
     /// Whether every existing page has been appended.
     var hasEverything: Bool {
-        next > min(last ?? .max, window.lastPage)
+        isOver || next > min(last ?? .max, window.lastPage)
     }
+
+    /// Whether the ranking has ended although its pages lead on.
+    var isDoubtful: Bool { isOver && isLedOn }
+
+    /// Whether the list is a ranking whose pages lead to the next one.
+    private var isLedOn: Bool { key.ranking != nil && next <= last ?? 0 }
 
     /// The pages to request now, marked as requested: for a reader of the entry at `index` when `known` entries are there.
     ///
@@ -65,48 +91,79 @@ struct Paging<Content: Sendable>: Sendable {
         let count = min((missing + window.perPage - 1) / window.perPage, bound)
         let final = min(last ?? .max, window.lastPage, window.shownPages, next + count - 1)
         guard next <= final else { return [] }
-        let pages = (next...final).filter { !asked.contains($0) && arrived[$0] == nil && !failedEarly.contains($0) }
+        let pages = (next...final).filter { !asked.contains($0) && came[$0] == nil }
         asked.formUnion(pages)
         return pages
     }
 
-    /// Takes a page's content, and the last page's number if the page contains it.
+    /// Takes the outcome of a page, until its turn.
+    mutating func arrive(_ page: Int, _ outcome: Outcome) {
+        asked.remove(page)
+        if page >= next, !hasEverything { came[page] = (outcome, page > next) }
+    }
+
+    /// Judges the outcomes that have come, in order, up to the first page that is missing.
     ///
-    /// A page that another one follows is not the last, whatever another page declared.
-    mutating func arrive(_ page: Int, _ content: Content, last told: Int?, goesOn: Bool = false) {
-        asked.remove(page)
-        // An earlier page may have been the last one since.
-        guard page >= next, page <= last ?? .max else { return }
-        arrived[page] = content
-        if goesOn, let last, last <= page { self.last = nil }
-        // A page with content is not past the end, whatever number it declares.
-        if let told { end(at: max(told, page)) }
-    }
-
-    /// Records that the page lies after the last one.
-    mutating func arrivePastTheEnd(_ page: Int) {
-        asked.remove(page)
-        isOver = true
-        end(at: page - 1)
-    }
-
-    /// Records that the page failed; the next reader that needs it requests it again.
-    mutating func fail(_ page: Int, _ error: Failure) {
-        asked.remove(page)
-        if page == next { failure = error } else { failedEarly.insert(page) }
-    }
-
-    /// The contents of pages after this one that have arrived.
-    func contents(after page: Int) -> [Content] { arrived.filter { $0.key > page }.map(\.value) }
-
-    /// The content to append now, in order, with its page number; nil while the next page is missing.
-    mutating func takeNext() -> (page: Int, content: Content)? {
-        guard let content = arrived.removeValue(forKey: next) else { return nil }
-        defer {
-            next += 1
-            failedEarly.remove(next)
+    /// A page whose outcome was an error before its turn is requested once more at its turn, and not before, which avoids a loop of
+    /// requests.
+    ///
+    /// - Parameter isEmpty: Whether the pages before have no entry.
+    /// - Returns: The pages to append now.
+    mutating func takeWhatCame(isEmpty: Bool) -> [PageContent] {
+        var contents: [PageContent] = []
+        while !hasEverything, let (outcome, isEarly) = came.removeValue(forKey: next) {
+            switch judged(outcome, isEmpty: isEmpty && contents.allSatisfy(\.pictures.isEmpty)) {
+            case .success(nil):
+                isOver = true
+                // Only a ranking is requested once more where it leads on.
+                if !isLedOn { last = next - 1 }
+            case .success(let content?):
+                append(content)
+                contents.append(content)
+            case .failure(let error): if !isEarly { failure = error }
+            }
         }
-        return (next, content)
+        return contents
+    }
+
+    private mutating func append(_ content: PageContent) {
+        // A page that another one follows is not the last, whatever another page declared.
+        if content.goesOn, let last, last <= next { self.last = nil }
+        // A page with content is not past the end, whatever number it declares; the earliest declared end wins.
+        if let told = content.last { last = min(last ?? .max, max(told, next)) }
+        began = content.works.first?.work.id
+        next += 1
+    }
+
+    /// The meaning of the next page's outcome: its content, nil for the end of the list, or an error.
+    ///
+    /// It is an error where the pages together cannot be the list: the page before once more in a list whose end has other signs, no
+    /// page where others follow, and not one work on any page although the first answer named some.
+    private func judged(_ outcome: Outcome, isEmpty: Bool) -> Result<PageContent?, Failure> {
+        let facts = key.kind.facts
+        guard next > 1 || facts.isIndexed else { return outcome.map { $0 } }
+        var isLast = next >= window.lastPage
+        switch outcome {
+        case .success(let content):
+            guard let first = content.works.first?.work.id else {
+                isLast = isLast || content.last.map { $0 <= next } ?? false
+                break
+            }
+            guard first == began else { return .success(content) }
+            // It is the end of a list in which works have one place, and which has no other sign of its end.
+            let endsOtherwise = facts.order != .newestFirst || last != nil || content.total != nil
+            return endsOtherwise ? .failure(.repeated(next)) : .success(nil)
+        case .failure(.pastTheEnd):
+            // A series counts works that this reader may not see.
+            let isFollowed =
+                facts.order != .lastFirst
+                && came.values.contains { page in (try? page.outcome.get())?.works.isEmpty == false }
+            // A first page alone may be all that there is, whatever it says.
+            if isFollowed || isLedOn && next > 2 { return .failure(.missing(next)) }
+            isLast = true
+        case .failure(let error): return .failure(error)
+        }
+        return isLast && isEmpty ? .failure(.withheld("none is shown")) : .success(try? outcome.get())
     }
 
     /// The error of the next page, returned once; nil while the page may still come.
@@ -114,15 +171,17 @@ struct Paging<Content: Sendable>: Sendable {
         guard let failure else { return nil }
         self.failure = nil
         // The waiters get the error now; the next reader may request all pages again.
-        failedEarly = []
+        came = came.filter { (try? $0.value.outcome.get()) != nil }
         return failure
     }
+}
 
-    private mutating func end(at page: Int) {
-        // The earliest declared end wins; pages appended before stay.
-        last = max(min(last ?? .max, page), next - 1)
-        arrived = arrived.filter { $0.key <= page }
-    }
+extension Failure {
+    /// The page before comes once more in the place of a page.
+    static func repeated(_ page: Int) -> Failure { .unreadable("page \(page) is the one before once more") }
+
+    /// A page to which the one before leads, or after which others came, is missing.
+    static func missing(_ page: Int) -> Failure { .unreadable("page \(page) is missing, and the list goes on") }
 }
 
 extension Paging.Window {

@@ -102,7 +102,7 @@ package enum ListAnswers {
     /// Decodes a page of `/ajax/follow_latest/illust`: works in the order of the page's numbers, the newest first.
     ///
     /// A number without a record is of a work that this reader may not see. No single sign shows the end: a page may be empty, be
-    /// called the last one, or be the page before once more (`ListingState.pageBegan`).
+    /// called the last one, or be the page before once more (the catalog's `Paging`).
     ///
     /// - Throws: `.pastTheEnd` for an empty page after the first; `.withheld` if the service shows no work of the only page.
     package static func feed(_ body: JSON, page: Int) throws(Failure) -> ListingPage {

@@ -161,6 +161,27 @@ import Testing
         await catalog.close()
     }
 
+    /// A first page alone may be all that there is; that the second one is missing is believed of no mount but the present one.
+    @Test(arguments: [200, 50])
+    func aRankingOfWhichOnlyTheFirstPageComesIsRequestedAgainAtEachMount(total: Int) async throws {
+        let works = (1...51).map {
+            ListedWork(rank: $0, previousRank: nil, work: FakeSource.work(Int64($0), title: "T"))
+        }
+        let first = ListingPage(entries: Array(works[..<50]), day: Bench.day, total: total, hasNext: true)
+        let second = ListingPage(entries: [works[50]], day: Bench.day, total: total, hasNext: false)
+        for mount in 1...3 {
+            answer(Bench.key, .success(first), .failure(.pastTheEnd))
+            let catalog = try bench.open()
+            #expect(try await shown(Bench.key, catalog).count == 50, "\(mount)")
+            #expect(try await catalog.listings.open(Bench.key).isComplete)
+            await catalog.close()
+        }
+        answer(Bench.key, .success(first), .success(second))
+        let catalog = try bench.open()
+        #expect(try await shown(Bench.key, catalog).count == 51)
+        await catalog.close()
+    }
+
     /// ENOENT would be taken for the end of the directory, and a copy's `--delete` for works that are gone.
     @Test func onlyAFirstPageCanBeAbsent() {
         let absent: [Failure] = [.absent, .notFound, .gone, .notPublished]

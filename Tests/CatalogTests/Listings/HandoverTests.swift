@@ -33,7 +33,7 @@ import Testing
         let pages = catalog.listings.pageFactory.pages(of: Bench.key)
         return Listing(
             StoredKey(listing: Bench.key), pages: pages, owner: owner,
-            state: ListingState(table: EntryTable(), paging: Paging(window: pages.window), fetched: 0))
+            state: ListingState(table: EntryTable(), paging: pages.paging(), fetched: 0))
     }
 
     private func page(_ number: Int, of owner: Owner, last: Int? = nil) -> Result<PageContent, Failure> {

@@ -5,25 +5,34 @@ import Testing
 
 /// Semantics: "A ranking is paged as it is read".
 @Suite struct PagingTests {
-    let window = Paging<String>.Window(perPage: 50, pages: 10, lastPage: 40)
+    let window = Paging.Window(perPage: 50, pages: 10, lastPage: 40)
 
-    func started(last: Int? = 10) -> Paging<String> {
-        var paging = Paging<String>(window: window)
-        paging.arrive(1, "1", last: last)
-        _ = paging.takeNext()
+    func started(last: Int? = 10, of key: ListingKey = Bench.key) -> Paging {
+        var paging = Paging(key, window: window)
+        paging.arrive(1, Self.content(1, last: last))
+        _ = paging.taken()
         return paging
+    }
+
+    /// A page with one work, whose number is that of the page unless another is given.
+    static func content(
+        _ page: Int, last: Int? = nil, goesOn: Bool = false, total: Int? = nil, work: Int? = nil
+    ) -> Paging.Outcome {
+        let work = FakeSource.work(Int64(work ?? page), title: "T")
+        let listed = ListedWork(rank: page, previousRank: nil, work: work)
+        return .success(PageContent(works: [listed], pictures: [], last: last, goesOn: goesOn, total: total))
     }
 
     @Test func pagesThatAreNotShownAreNotAskedForAndNotTakenForMissing() {
         var window = window
         window.shownPages = 2
-        var paging = Paging<String>(window: window)
+        var paging = Paging(Bench.key, window: window)
         #expect(paging.ask(reaching: .max, known: 0) == [1, 2])
-        paging.arrive(1, "1", last: 10)
-        _ = paging.takeNext()
+        paging.arrive(1, Self.content(1, last: 10))
+        _ = paging.taken()
         #expect(!paging.isComplete)
-        paging.arrive(2, "2", last: 10)
-        _ = paging.takeNext()
+        paging.arrive(2, Self.content(2, last: 10))
+        _ = paging.taken()
         #expect(paging.isComplete && !paging.hasEverything)
         #expect(paging.ask(reaching: .max, known: 100) == [])
     }
@@ -37,8 +46,8 @@ import Testing
     @Test(arguments: [0, 30, 49])
     func withTwoPagesThereTheFirstIsReadWithoutAsking(index: Int) {
         var paging = started()
-        paging.arrive(2, "2", last: 10)
-        _ = paging.takeNext()
+        paging.arrive(2, Self.content(2, last: 10))
+        _ = paging.taken()
         #expect(paging.ask(reaching: index, known: 100) == [])
     }
 
@@ -62,13 +71,11 @@ import Testing
     @Test func pagesAreAppendedInOrderHoweverTheyCome() {
         var paging = started(last: 4)
         _ = paging.ask(reaching: 50, known: 50)
-        paging.arrive(4, "4", last: 4)
-        paging.arrive(3, "3", last: 4)
-        #expect(paging.takeNext() == nil)
-        paging.arrive(2, "2", last: 4)
-        var order: [String] = []
-        while let (_, content) = paging.takeNext() { order.append(content) }
-        #expect(order == ["2", "3", "4"])
+        paging.arrive(4, Self.content(4, last: 4))
+        paging.arrive(3, Self.content(3, last: 4))
+        #expect(paging.taken() == [])
+        paging.arrive(2, Self.content(2, last: 4))
+        #expect(paging.taken() == [2, 3, 4])
         #expect(paging.isComplete)
         #expect(paging.ask(reaching: .max, known: 150) == [])
     }
@@ -76,52 +83,70 @@ import Testing
     @Test func thePageBehindTheLastEndsTheListing() {
         var paging = started(last: nil)
         _ = paging.ask(reaching: 50, known: 50)
-        paging.arrivePastTheEnd(3)
+        paging.arrive(3, .failure(.pastTheEnd))
         #expect(!paging.isComplete)
-        paging.arrive(2, "2", last: nil)
-        #expect(paging.takeNext()?.content == "2")
+        paging.arrive(2, Self.content(2))
+        #expect(paging.taken() == [2])
         #expect(paging.isComplete)
     }
 
     @Test func aPageWithContentIsNotBehindTheEnd() {
         var paging = started(last: 10)
-        paging.arrive(2, "2", last: 1)
-        #expect(paging.takeNext()?.content == "2")
+        paging.arrive(2, Self.content(2, last: 1))
+        #expect(paging.taken() == [2])
         #expect(paging.isComplete && paging.last == 2)
     }
 
-    @Test func anEarlierEndDropsThePagesBehindIt() {
-        var paging = started(last: 10)
-        paging.arrive(4, "4", last: 10)
-        paging.arrivePastTheEnd(3)
-        paging.arrive(2, "2", last: 10)
-        #expect(paging.takeNext()?.content == "2")
-        #expect(paging.takeNext() == nil)
-        #expect(paging.isComplete)
+    /// It is judged once the pages before it are there, with those that came after it.
+    @Test(arguments: [nil, 10]) func aPageThatIsNotThereIsNoEndWhereOthersFollow(last: Int?) {
+        var paging = started(last: last)
+        _ = paging.ask(reaching: 50, known: 50)
+        paging.arrive(4, Self.content(4, last: last))
+        paging.arrive(3, .failure(.pastTheEnd))
+        paging.arrive(2, Self.content(2, last: last))
+        #expect(paging.taken() == [2] && paging.takeFailure() == nil && !paging.isComplete)
+        #expect(paging.ask(reaching: 120, known: 100).first == 3, "asked once more")
+        paging.arrive(3, .failure(.pastTheEnd))
+        #expect(paging.taken() == [] && paging.takeFailure() == .missing(3))
+    }
+
+    /// Only what follows it shows that such a page is none of the ranking.
+    @Test(arguments: [true, false]) func aRepeatedPageOfARankingIsAnErrorWheneverItComes(isEarly: Bool) {
+        var paging = started(last: 4)
+        _ = paging.ask(reaching: 50, known: 50)
+        let repeated = Self.content(3, last: 4, work: 2)
+        if isEarly { paging.arrive(3, repeated) }
+        #expect(paging.taken() == [])
+        paging.arrive(2, Self.content(2, last: 4))
+        #expect(paging.taken() == [2] && paging.takeFailure() == nil)
+        if isEarly { #expect(paging.ask(reaching: 120, known: 100) == [3], "asked once more") }
+        paging.arrive(3, repeated)
+        #expect(paging.taken() == [] && paging.takeFailure() == .repeated(3) && !paging.isComplete)
     }
 
     @Test func aPageBehindTheLastThatComesLateIsNoneOfTheList() {
         var paging = started(last: nil)
         #expect(paging.ask(reaching: 50, known: 50) == [2, 3])
-        paging.arrive(2, "2", last: 2)
-        #expect(paging.takeNext()?.content == "2" && paging.isComplete)
-        paging.arrive(3, "3", last: 3)
-        #expect(paging.takeNext() == nil && paging.last == 2)
+        paging.arrive(2, Self.content(2, last: 2))
+        #expect(paging.taken() == [2] && paging.isComplete)
+        paging.arrive(3, Self.content(3, last: 3))
+        #expect(paging.taken() == [] && paging.last == 2)
     }
 
     @Test func aPageThatAnotherOneFollowsIsNotTheLast() {
         var paging = started(last: 2)
-        paging.arrive(2, "2", last: nil, goesOn: true)
-        #expect(paging.takeNext()?.content == "2" && !paging.isComplete)
+        paging.arrive(2, Self.content(2, goesOn: true))
+        #expect(paging.taken() == [2] && !paging.isComplete)
         #expect(paging.ask(reaching: 150, known: 100) == [3, 4])
-        paging.arrive(3, "3", last: 3)
-        #expect(paging.takeNext()?.content == "3" && paging.isComplete)
+        paging.arrive(3, Self.content(3, last: 3))
+        #expect(paging.taken() == [3] && paging.isComplete)
     }
 
     @Test func aFailureIsToldOnceAndThePageAskedAgain() {
         var paging = started()
         _ = paging.ask(reaching: 0, known: 50)
-        paging.fail(2, .timedOut)
+        paging.arrive(2, .failure(.timedOut))
+        #expect(paging.taken() == [])
         #expect(paging.takeFailure() == .timedOut)
         #expect(paging.takeFailure() == nil)
         #expect(paging.ask(reaching: 0, known: 50) == [2])
@@ -130,32 +155,37 @@ import Testing
     @Test func aLaterPagesFailureWaitsForItsTurn() {
         var paging = started(last: 3)
         _ = paging.ask(reaching: 50, known: 50)
-        paging.fail(3, .timedOut)
-        #expect(paging.takeFailure() == nil)
+        paging.arrive(3, .failure(.timedOut))
+        #expect(paging.taken() == [] && paging.takeFailure() == nil)
         #expect(paging.ask(reaching: 120, known: 50) == [], "not in a circle")
-        paging.arrive(2, "2", last: 3)
-        #expect(paging.takeNext()?.content == "2")
+        paging.arrive(2, Self.content(2, last: 3))
+        #expect(paging.taken() == [2])
         #expect(paging.takeFailure() == nil)
         #expect(paging.ask(reaching: 120, known: 100) == [3], "asked once more")
-        paging.fail(3, .timedOut)
-        #expect(paging.takeFailure() == .timedOut)
+        paging.arrive(3, .failure(.timedOut))
+        #expect(paging.taken() == [] && paging.takeFailure() == .timedOut)
     }
 
     @Test func whenTheNextPageFailsTheNextReaderAsksForAllAgain() {
         var paging = started(last: 4)
         _ = paging.ask(reaching: 50, known: 50)
-        for page in [4, 3, 2] { paging.fail(page, .timedOut) }
-        #expect(paging.takeFailure() == .timedOut)
+        for page in [4, 3, 2] { paging.arrive(page, .failure(.timedOut)) }
+        #expect(paging.taken() == [] && paging.takeFailure() == .timedOut)
         #expect(paging.ask(reaching: 50, known: 50) == [2, 3, 4])
     }
 
     @Test func endlessPagingHasABound() {
-        var paging = Paging<String>(window: .init(perPage: 1, pages: 100, lastPage: 3))
+        var paging = Paging(Bench.key, window: .init(perPage: 1, pages: 100, lastPage: 3))
         #expect(paging.ask(reaching: 90, known: 0) == [1, 2])
         for page in 1...3 {
-            paging.arrive(page, "\(page)", last: page + 1)
-            _ = paging.takeNext()
+            paging.arrive(page, Self.content(page, last: page + 1))
+            _ = paging.taken()
         }
         #expect(paging.isComplete)
     }
+}
+
+extension Paging {
+    /// The ranks of the pages that are appended now to a list that has entries.
+    fileprivate mutating func taken() -> [Int?] { takeWhatCame(isEmpty: false).map { $0.works.first?.rank } }
 }
