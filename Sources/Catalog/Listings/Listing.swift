@@ -93,6 +93,9 @@ protocol ListingOwner: AnyObject, Sendable {
 
     var source: any RankingSource { get }
 
+    /// The wall clock, in Unix seconds.
+    var now: Int64 { get }
+
     /// The newest day that a mode can have.
     func newestPossible(of mode: RankingMode) -> Day
 
@@ -135,6 +138,9 @@ struct ListingState: Sendable {
     var walkedCount = 0
     /// The urgency of all background requests until a user opens the listing; nil if there were none since.
     private var unhurried: Urgency?
+    /// The reason why the service does not show the rest of a work or of an author, and the time of that answer, in Unix seconds: it is
+    /// not requested again for a while.
+    var unanswered: (failure: Failure, since: Int64)?
     /// The orders of a number of first entries; nil before they were first needed.
     var orders: BrowsingOrders?
 
@@ -198,11 +204,7 @@ extension Listing {
 
     /// Requests every page that the window allows, as for a reader after the first page: a walk over sizes needs all entries.
     func askAllPages() {
-        ask(
-            state.withLock { state in
-                let known = state.table.entries.count
-                return state.paging.ask(reaching: max(known, state.paging.window.perPage), known: known)
-            })
+        ask(state.withLock { wanted(reaching: max($0.table.entries.count, $0.paging.window.perPage), &$0) })
     }
 
     /// The index of a name; requests further pages while the name may still come (a rank after the known ones).
@@ -297,6 +299,7 @@ extension Listing {
     /// The waiters that are finished: their entry is there, the end is known, or the next page failed.
     private func satisfied(_ state: inout ListingState) -> [(ListingState.Continuation, ListingState.Outcome)] {
         let failure = state.paging.takeFailure()
+        if let failure, pages.lackRecords(failure) { state.unanswered = (failure, owner.now) }
         let (known, isComplete, entries) = (state.table.entries.count, state.paging.isComplete, state.table.entries)
         var resumed: [(ListingState.Continuation, ListingState.Outcome)] = []
         for (id, waiter) in state.waiters {
@@ -315,7 +318,20 @@ extension Listing {
     /// The pages that the remaining waiters need beyond the pages under way.
     private func askForRest(_ state: inout ListingState) -> [Int] {
         guard let index = state.waiters.values.map(\.index).max() else { return [] }
-        return state.paging.ask(reaching: index, known: state.table.entries.count)
+        return wanted(reaching: index, &state)
+    }
+
+    /// The pages to request for an entry, marked as requested.
+    private func wanted(reaching index: Int, _ state: inout ListingState) -> [Int] {
+        pause(of: state) == nil ? state.paging.ask(reaching: index, known: state.table.entries.count) : []
+    }
+
+    /// The reason why no page is requested now; nil without one.
+    private func pause(of state: ListingState) -> Failure? {
+        state.unanswered.flatMap { unanswered in
+            Freshness.holds(since: unanswered.since, seconds: Freshness.failedSeconds, now: owner.now)
+                ? unanswered.failure : nil
+        }
     }
 
     /// Requests pages: for a user if one waits for them, even where a background page led to the request.
@@ -335,14 +351,16 @@ extension Listing {
     private func wait(
         for index: Int, as waiter: UInt64, _ continuation: ListingState.Continuation
     ) {
-        let (entries, pages) = state.withLock { state -> ([ListingEntry]?, [Int]) in
-            let known = state.table.entries.count
-            let pages = state.paging.ask(reaching: index, known: known)
-            if index < known || state.paging.isComplete { return (state.table.entries, pages) }
+        let (outcome, pages) = state.withLock { state -> (ListingState.Outcome?, [Int]) in
+            let pages = wanted(reaching: index, &state)
+            if index < state.table.entries.count || state.paging.isComplete {
+                return (.success(state.table.entries), pages)
+            }
+            if let failure = pause(of: state) { return (.failure(failure), []) }
             state.waiters[waiter] = (index, !RequestUrgency.isBackground, continuation)
             return (nil, pages)
         }
-        if let entries { continuation.resume(returning: .success(entries)) }
+        if let outcome { continuation.resume(returning: outcome) }
         ask(pages)
         // A program may have requested the pages in the background since.
         if !RequestUrgency.isBackground { hurry() }

@@ -514,7 +514,7 @@ extension Listings {
     private func touch(_ listing: Listing) -> Listing {
         let now = now
         let write = listing.state.withLock { state in
-            state.fetched = now
+            (state.fetched, state.unanswered) = (now, nil)
             return listing.write(of: [], in: state)
         }
         memory.ifCurrent(listing) { context.outbox.add([.listing(write)]) }

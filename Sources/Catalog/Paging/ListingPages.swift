@@ -192,6 +192,11 @@ struct ListingPages: Sendable {
         Array(works.dropFirst((nextPage - 1) * window.perPage))
     }
 
+    /// Whether the service has answered, and has no record of any work of an index, or not the pages of a work.
+    func lackRecords(_ failure: Failure) -> Bool {
+        if case .withheld = failure { key.kind.facts.isIndexed } else { key.isWork && failure.isOfAnswer }
+    }
+
     /// Whether an entry with a name that begins with this number may be on a page still to come.
     ///
     /// - Parameters:
@@ -226,13 +231,15 @@ extension ListingPages {
         guard number <= 2 else { throw .pastTheEnd }
         let deadline = deadline
         // A listed record of a work may itself be stale: a comparison requests the record again.
+        var tried: FoundPictures?
         if number == 1, !isComparison, let summary = await means.records.listedWork(key.work), summary.withheld == nil {
             let found = try await pictures(of: summary, deadline: deadline)
             // A service may answer so for pages that it withholds; the record shows the reason.
             if found.failure == nil { return found.content }
+            tried = found
         }
         let details = try await source.details(of: key.work, deadline: deadline)
-        let found = try await pictures(of: details.work, deadline: deadline)
+        let found = try await pictures(of: details.work, tried: tried, deadline: deadline)
         if number > 1 || isComparison, let failure = found.failure { throw failure }
         // So `info.json` needs no request of its own.
         means.records.keep(details, of: key.work, pages: found.content.pictures.compactMap(\.name))
@@ -240,15 +247,19 @@ extension ListingPages {
     }
 
     /// The pictures of a work, and the failure for which some are missing.
+    private typealias FoundPictures = (content: PageContent, failure: Failure?)
+
+    /// Finds the pictures of a work, unless they have just been requested in vain.
     private func pictures(
-        of record: Work, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> (content: PageContent, failure: Failure?) {
+        of record: Work, tried: FoundPictures? = nil, deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> FoundPictures {
         let listed = ListedWork(rank: nil, previousRank: nil, work: record)
         if let files = source.files(of: record) {
             let pictures = files.map { ListedPicture($0, of: listed, source) }
             return (PageContent(works: [listed], pictures: pictures, last: 1), nil)
         }
         if let reason = record.withheld { throw .withheld(reason) }
+        if let tried { return tried }
         var pictures: [ListedPicture] = []
         do throws(Failure) {
             try await add(to: &pictures, of: listed, deadline: deadline)

@@ -297,6 +297,25 @@ import Testing
         await catalog.close()
     }
 
+    /// Each opening would cost a request for records that are not there.
+    @Test func anAuthorOfWhomNoRecordComesIsLeftAloneForAWhile() async throws {
+        let (author, work) = (UserID(rawValue: 5), WorkID(rawValue: 3))
+        bench.source.set { ($0.works[author], $0.lost) = ([work], [work]) }
+        let catalog = try bench.open()
+        func open() async throws -> [WorkID] {
+            try await catalog.listings.open(.author(author)).entries(reaching: .max).map(\.picture.work)
+        }
+        for _ in 1...3 { await #expect(throws: Failure.withheld("none is shown")) { try await open() } }
+        #expect(bench.source.calls == [.ids(author), .works(1, first: work)])
+        bench.now += Freshness.failedSeconds
+        await #expect(throws: Failure.withheld("none is shown")) { try await open() }
+        #expect(bench.source.calls.count == 3)
+        bench.source.set { $0.lost = [] }
+        try await catalog.listings.refresh(.author(author))
+        #expect(try await open() == [work])
+        await catalog.close()
+    }
+
     @Test func anIndexOfWhichNoWorkComesIsNoEmptyList() async throws {
         let key = ListingKey.author(UserID(rawValue: 5))
         answer(key, .success(ListingPage(entries: [], further: [WorkID(rawValue: 3)])))

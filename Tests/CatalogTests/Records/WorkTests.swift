@@ -161,6 +161,7 @@ import Testing
         for _ in 1...2 {
             await #expect(throws: Failure.notFound.ofPage(2)) { try await listing.entries(reaching: .max) }
         }
+        #expect(bench.source.calls == [.details(work), .originals(work), .details(work), .originals(work)])
         #expect(!catalog.listings.isKnownAbsent(key) && !listing.isComplete && listing.entries.isEmpty)
         #expect(try await catalog.records.details(of: work, pages: []).text.contains("Words"))
         await catalog.close()
@@ -172,6 +173,15 @@ import Testing
         await restarted.close()
     }
 
+    @Test func pagesThatAListedWorkDoesNotHaveAreRequestedOnceBeforeItsRecord() async throws {
+        bench.source.set { ($0.hits["x"], $0.references) = ([77], [:]) }
+        let catalog = try open()
+        _ = try await catalog.listings.open(.search("x"))
+        #expect(try await catalog.listings.open(key).entries.isEmpty)
+        #expect(bench.source.calls == [.search("x", 1), .originals(work), .details(work)])
+        await catalog.close()
+    }
+
     @Test func anAnimationWithoutItsFramesHasItsFirstOne() async throws {
         animate()
         let frames = bench.source.state.withLock { $0.animations }
@@ -181,6 +191,8 @@ import Testing
         #expect(listing.entries.map(\.name) == ["p0.jpg"] && !listing.isComplete)
         await #expect(throws: Failure.notFound.ofPage(2)) { try await listing.entries(reaching: .max) }
         bench.source.set { $0.animations = frames }
+        await #expect(throws: Failure.notFound.ofPage(2)) { try await listing.entries(reaching: .max) }
+        bench.now += Freshness.failedSeconds
         #expect(try await listing.entries(reaching: .max).map(\.name) == ["p0.jpg", "ugoira.zip"])
         await catalog.close()
     }

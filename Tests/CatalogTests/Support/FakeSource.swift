@@ -41,6 +41,8 @@ final class FakeSource: RankingSource {
         /// By how many ranks the ranking has moved on when page 2 is asked.
         var shift = 0
         var works: [UserID: [WorkID]] = [:]
+        /// Works that are named and have no record.
+        var lost: Set<WorkID> = []
         /// Hits, newest first.
         var hits: [String: [Int64]] = [:]
         var bookmarks: [Int64] = []
@@ -156,8 +158,9 @@ final class FakeSource: RankingSource {
     private func works(_ part: ListingPart, of author: UserID) async throws(Failure) -> ListingPage {
         guard case .works(let ids) = part else { throw .notFound }
         try await record(.works(ids.count, first: ids[0]))
-        let records = state.withLock { $0.records }
-        return ListingPage(works: ids.map { records[$0] ?? Self.work($0.rawValue, title: "Work", author: author) })
+        let (records, lost) = state.withLock { ($0.records, $0.lost) }
+        let shown = ids.filter { !lost.contains($0) }
+        return ListingPage(works: shown.map { records[$0] ?? Self.work($0.rawValue, title: "Work", author: author) })
     }
 
     /// A work as lists name it that do not show it.
