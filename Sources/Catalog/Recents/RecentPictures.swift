@@ -80,7 +80,7 @@ extension StoredText {
 struct NewestDay: Hashable, Sendable {
     /// The newest day that the service has named.
     var day: Day
-    /// The time at which the service named it, in Unix seconds.
+    /// The time at which the service named it, in Unix seconds; 0 for a day that it never called the newest.
     var asked: Int64
     /// The time of a failed request since then, in Unix seconds; nil after an answer.
     var failed: Int64?
@@ -105,7 +105,8 @@ struct NewestDay: Hashable, Sendable {
     func listedEnd(_ days: RankingDays, now: Int64) -> Day {
         let expected = days.newest(at: now)
         let latestAsking = max(asked, failed ?? asked)
-        guard latestAsking <= now else { return max(day, expected) }
+        // A stored day that stands in for the newest one says nothing of the days after it.
+        guard asked > 0, latestAsking <= now else { return max(day, expected) }
         return days.newest(at: latestAsking) >= expected ? day : max(day, expected)
     }
 }
@@ -135,7 +136,7 @@ package struct RememberedDay: Hashable, Sendable {
             (day, isCurrent) = (told.day, !told.mustAsk(days, now: now))
         } else if calendarsIsThere {
             (day, isCurrent) = (expected, true)
-        } else if let told, told.listedEnd(days, now: now) == told.day {
+        } else if let told, !told.mustAsk(days, now: now) || told.listedEnd(days, now: now) == told.day {
             (day, isCurrent) = (told.day, !told.mustAsk(days, now: now))
         } else {
             return nil

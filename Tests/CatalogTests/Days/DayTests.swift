@@ -115,6 +115,10 @@ import Testing
         bench.source.set { $0.failure = .timedOut }
         let restarted = try bench.open()
         #expect(try await restarted.days.newest(of: .daily) == stored)
+        #expect(restarted.days.rememberedNewest(of: .daily) == RememberedDay(day: stored, isCurrent: true))
+        // It is not taken for the last day of the calendar, whose days are there once the network is back.
+        #expect(restarted.days.newestListed(of: .daily) == Bench.day)
+        #expect(restarted.days.listed(of: .daily).last == Bench.day)
         #expect(try await restarted.days.newest(of: .daily) == stored)
         #expect(bench.source.calls.count == 2)
         bench.source.set { $0.failure = nil }

@@ -104,6 +104,7 @@ import Testing
         #expect(NewestDay(day: day, asked: noon + 1).listedEnd(daily, now: noon + 2) == day)
         #expect(NewestDay(day: day, asked: start, failed: noon + 1).listedEnd(daily, now: noon + 2) == day)
         #expect(NewestDay(day: next, asked: noon + 1).listedEnd(daily, now: noon + 2) == next)
+        #expect(NewestDay(day: day, asked: 0, failed: noon + 1).listedEnd(daily, now: noon + 2) == next)
     }
 
     @Test func listedDaysAreTheRecentAndTheStoredOnes() {
