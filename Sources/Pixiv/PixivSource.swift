@@ -91,7 +91,12 @@ extension PixivSource {
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
         if let number = listing.number, number <= 0 { throw .notFound }
-        guard case .number(let page) = part else { return try await works(part, of: listing, deadline: deadline) }
+        let (page, name): (Int, String?)
+        switch part {
+        case .number(let number): (page, name) = (number, nil)
+        case .named(let number, let reference): (page, name) = (number, reference)
+        case .works: return try await works(part, of: listing, deadline: deadline)
+        }
         guard page > 0 else { throw .pastTheEnd }
         let api = api(forPage: page)
         func body(_ path: String) async throws(Failure) -> JSON { try await api.body(path, deadline: deadline) }
@@ -112,7 +117,9 @@ extension PixivSource {
         case .authorTags:
             return try ListAnswers.names(await body("\(user)/illustmanga/tags?all=1"), "tag", TagName.name)
         case .authorTag:
-            guard let path = PixivRoutes.works(ofAuthorAndTag: listing.words ?? "", page: page) else { throw .notFound }
+            guard let path = PixivRoutes.works(ofAuthorAndTag: listing.words ?? "", name, page: page) else {
+                throw .notFound
+            }
             return try ListAnswers.works(await body(path), page: page, hasGaps: false)
         case .following:
             let path = PixivRoutes.following(of: listing.user, page: page)
@@ -125,7 +132,7 @@ extension PixivSource {
             }
             return try ListAnswers.collection(await body("/ajax/collection/\(id)"))
         case .bookmarksPrivate, .bookmarkTag, .bookmarkMonth:
-            guard let (owner, path) = PixivRoutes.ownBookmarks(listing, page: page) else { throw .notFound }
+            guard let (owner, path) = PixivRoutes.ownBookmarks(listing, name, page: page) else { throw .notFound }
             guard owner == signIn.user else { throw .needsSignIn }
             return try ListAnswers.works(await body(path), page: page)
         case .bookmarkTags, .bookmarkMonths:
@@ -281,12 +288,20 @@ enum PixivRoutes {
     }
 
     /// The request for the user's private bookmarks, or public ones by tag or month, and whose they are; nil for a name that is none.
-    static func ownBookmarks(_ listing: ListingKey, page: Int) -> (user: UserID, path: String)? {
+    ///
+    /// - Parameters:
+    ///   - listing: The listing.
+    ///   - reference: The reference to a tag with another name (`TagName.reference`).
+    ///   - page: The number of the page.
+    /// - Returns: The user and the path with its query.
+    static func ownBookmarks(
+        _ listing: ListingKey, _ reference: String? = nil, page: Int
+    ) -> (user: UserID, path: String)? {
         if listing.kind == .bookmarksPrivate {
             return (listing.user, bookmarks(of: listing.user, page: page, filter: "tag=", rest: "hide"))
         }
         guard let (user, name) = userAndName(listing.words ?? "") else { return nil }
-        var filter = "tag=\(PercentCoding.encode(TagName.tag(name)))"
+        var filter = "tag=\(reference ?? PercentCoding.encode(TagName.tag(name)))"
         if listing.kind == .bookmarkMonth {
             guard TagName.month(name) == name else { return nil }
             filter = "tag=&bm=\(name.replacing("-", with: ""))"
@@ -315,10 +330,10 @@ enum PixivRoutes {
             + "&work_category=illustManga&is_first_page=0"
     }
 
-    /// The works of an author with a tag; nil for a text that is no number, slash and tag.
-    static func works(ofAuthorAndTag text: String, page: Int) -> String? {
+    /// The works of an author with a tag, which may have a reference; nil for a text that is no number, slash and tag.
+    static func works(ofAuthorAndTag text: String, _ reference: String? = nil, page: Int) -> String? {
         guard let (author, name) = userAndName(text) else { return nil }
-        let tag = PercentCoding.encode(TagName.tag(name))
+        let tag = reference ?? PercentCoding.encode(TagName.tag(name))
         return "/ajax/user/\(author.rawValue)/illustmanga/tag?tag=\(tag)&\(range(page))"
     }
 

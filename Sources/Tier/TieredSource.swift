@@ -167,7 +167,7 @@ extension SharedDocuments {
         if listing.isTogether(part) { return sizes(of: listing) }
         let name =
             switch part {
-            case .number(let number): "\(number)"
+            case .number(let number), .named(let number, _): "\(number)"
             case .works(let ids): XXH3.hex(Array(ids.map { "\($0.rawValue)" }.joined(separator: ",").utf8))
             }
         return Self.place(of: listing, page: "-\(name)").flatMap { document($0) }

@@ -87,6 +87,7 @@ import Testing
         (43, "lists: an answer counts for whom it was asked, a list read in part goes on; caches on servers of files"),
         (136, "answers: pages, totals, days and frames that contradict themselves are errors, odd forms are read"),
         (19, "lists: works and authors without records are not requested at each opening"),
+        (38, "lists: tags are requested as the service spells them"),
         (13, "tier: a replacement that waits is one until its end; catalog: an early end is judged at its turn"),
     ]
 

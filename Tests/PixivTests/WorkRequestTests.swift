@@ -98,6 +98,19 @@ struct WorkRequestTests {
         #expect(service.requests.allSatisfy { $0.headers == [referer] })
     }
 
+    @Test("a tag that is listed under another name is requested as the service calls it")
+    func namedTags() async throws {
+        let body = #"{"error":false,"message":"","body":{"works":[],"total":0}}"#
+        let service = FakeService(status: 200, body, body)
+        let source = service.source()
+        let key = try #require(ListingKey(text: "author-tag/9/c／d"))
+        for part in [ListingPart.number(1), .named(1, "c%EF%BC%8Fd")] {
+            _ = try await source.page(of: key, part, deadline: deadline)
+        }
+        let asked = service.urls.map { $0.split(separator: "?").last?.split(separator: "&").first }
+        #expect(asked == ["tag=c%2Fd", "tag=c%EF%BC%8Fd"])
+    }
+
     @Test("a list that the service denies is withheld, whatever it is of")
     func denied() async {
         let words = "{\"error\":true,\"message\":\"no permission\",\"body\":[]}"

@@ -1,4 +1,5 @@
 package import Rankings
+import System
 
 /// The first pages of another answer for a list, joined as they come.
 struct FirstPages: Sendable {
@@ -138,10 +139,24 @@ struct ListingPages: Sendable {
             key.kind.facts.isIndexed
             ? try await indexedPage(number)
             : try self.content(
-                of: try await source.page(of: key, number, deadline: deadline), number: number)
+                of: try await source.page(of: key, await part(number), deadline: deadline), number: number)
         guard means.context.view.rendition == .original, !key.isSameInEveryView else { return content }
         content.pictures = try await means.originals.originals(of: content.works)
         return content
+    }
+
+    /// A page as the source is to request it: of a listing that another one names otherwise than the service, with its reference there.
+    private func part(_ number: Int) async -> ListingPart {
+        guard let (outer, name) = key.outer else { return .number(number) }
+        let context = means.context
+        let (stored, variant) = (
+            StoredKey(listing: outer, audience: context.audience(of: outer)), StoredVariant(context.view)
+        )
+        let found = try? await context.read { connection throws(DatabaseError) in
+            try Rows.reference(of: name, in: stored, variant, connection)
+        }
+        guard let reference = found.flatMap({ $0 }), reference != name else { return .number(number) }
+        return .named(number, reference)
     }
 
     /// Checks that the page is the requested one, and reads its data about further pages.

@@ -328,6 +328,16 @@ extension Rows {
         return places
     }
 
+    /// The reference of the entry with a name; nil if the listing has none.
+    static func reference(
+        of name: String, in key: StoredKey, _ variant: StoredVariant, _ connection: Connection
+    ) throws(DatabaseError) -> String? {
+        try connection.first(
+            "SELECT e.reference FROM entries e JOIN listings l ON l.id = e.listing WHERE l.key = ? AND e.name = ?",
+            .text(variant.text(of: key)), .text(name)
+        ) { $0.text(0) }
+    }
+
     /// The authors of listed works with this name, at most two: two are enough to show that the name is ambiguous.
     static func authors(named name: String, in connection: Connection) throws(DatabaseError) -> [UserID] {
         var authors: [UserID] = []

@@ -179,13 +179,18 @@ package enum ListAnswers {
         }
         // The number of works stands under another name in months.
         let shown = list.elements.filter { $0["cnt"].count ?? $0["count"].count != 0 }
-        let names = shown.prefix(PixivLimits.tagsOfAuthor).compactMap { $0[field].text.flatMap(name) }
-            .uniqued(by: \.self)
+        let names = shown.prefix(PixivLimits.tagsOfAuthor).compactMap { entry in
+            entry[field].text.flatMap { text in name(text).map { (name: $0, text: text) } }
+        }.uniqued(by: \.name)
         if names.isEmpty, !shown.isEmpty {
             throw noneUnderstood(shown.count, "names")
         }
-        let named = names.enumerated().map { NamedAuthor(id: UserID(rawValue: Int64($0) + 1), name: $1) }
-        return ListingPage(authors: named, total: named.count, hasNext: false)
+        let works = names.enumerated().map { place, named in
+            var work = Work(NamedAuthor(id: UserID(rawValue: Int64(place) + 1), name: named.name))
+            work.picture = TagName.reference(to: named.text, as: named.name)
+            return work
+        }
+        return ListingPage(works: works, total: works.count, hasNext: false)
     }
 
     /// Decodes a page of `/ajax/user/<id>/following`; authors without a number are left out.
@@ -260,7 +265,9 @@ enum TagName {
     static func name(_ tag: String) -> String? {
         let name = NormalizedName(replacing(slash.tag, by: slash.name, in: tag)).text
         let isPlain = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-        return isPlain && ![".", ".."].contains(name) && (1...FileName.longest).contains(name.utf8.count) ? name : nil
+        // The last two are the names by which desktops show themselves, and never found.
+        let isTaken = [".", "..", ".hidden", ".directory"].contains(name)
+        return isPlain && !isTaken && (1...FileName.longest).contains(name.utf8.count) ? name : nil
     }
 
     /// The name of a month of bookmarks, `2026-10`; nil for a text that is no month.
@@ -270,6 +277,12 @@ enum TagName {
             (1...12).contains(month)
         else { return nil }
         return "\(year)-\(Digits.padded(month, to: 2))"
+    }
+
+    /// The reference by which a tag is requested whose name means another one, a full-width slash or a form other than NFC: encoded,
+    /// so that no name is one; the name itself where it means the tag.
+    static func reference(to text: String, as name: String) -> String {
+        tag(name).utf8.elementsEqual(text.utf8) ? name : PercentCoding.encode(text)
     }
 
     /// The tag of a name.

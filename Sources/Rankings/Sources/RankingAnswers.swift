@@ -2,6 +2,8 @@
 package enum ListingPart: Hashable, Sendable {
     /// A page, from 1; of an indexed kind (`ListingFacts.isIndexed`), the first answer.
     case number(Int)
+    /// The same of a listing whose name in another one is not what the service calls it: with the reference of its entry there.
+    case named(Int, String)
     /// The records of works that the first answer named, in this order; at most `SourceDescription.entries(of:)` at once.
     case works([WorkID])
 }

@@ -286,6 +286,29 @@ import Testing
         await catalog.close()
     }
 
+    /// A tag with a full-width slash of its own, for example.
+    @Test func aTagIsRequestedAsTheServiceCallsIt() async throws {
+        var works = ["a", "c／d"].enumerated().map { Work(NamedAuthor(id: UserID(rawValue: Int64($0 + 1)), name: $1)) }
+        works[1].picture = "c%EF%BC%8Fd"
+        answer(ListingKey(.authorTags, 5), .success(ListingPage(works: works, total: 2)))
+        for name in ["a", "c／d", "e／f"] {
+            let key = try #require(ListingKey(text: "author-tag/5/\(name)"))
+            answer(key, page(key, [4, 3], hasNext: true), page(key, [2]))
+        }
+        var catalog = try bench.open()
+        #expect(try await shown(ListingKey(.authorTags, 5), catalog) == [1, 2])
+        for name in ["a", "e／f", "c／d"] {
+            if name == "c／d" {
+                await catalog.close()
+                catalog = try bench.open()
+            }
+            let key = try #require(ListingKey(text: "author-tag/5/\(name)"))
+            #expect(try await shown(key, catalog) == [2, 3, 4])
+        }
+        #expect(bench.source.state.withLock(\.named) == ["c%EF%BC%8Fd", "c%EF%BC%8Fd"])
+        await catalog.close()
+    }
+
     @Test func worksOfAnIndexThatMakeNoSenseAreReported() async throws {
         let key = ListingKey(.related, 5)
         var page = ListingPage(works: [FakeSource.work(3, title: "T")], further: [])

@@ -34,6 +34,8 @@ final class FakeSource: RankingSource {
         var failures: [Call: Failure] = [:]
         /// Pages of listings of any kind, in place of those that follow from the question; beyond them there is none.
         var pages: [ListingKey: [Result<ListingPage, Failure>]] = [:]
+        /// What was asked for by a reference in place of its name.
+        var named: [String] = []
         var newest: Day
         var total: Int? = 500
         var entries = 500
@@ -115,6 +117,10 @@ final class FakeSource: RankingSource {
     func page(
         of listing: ListingKey, _ part: ListingPart, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
+        if case .named(let page, let name) = part {
+            set { $0.named.append(name) }
+            return try await self.page(of: listing, .number(page), deadline: deadline)
+        }
         if let pages = state.withLock({ $0.pages[listing] }) {
             guard case .number(let page) = part else { return ListingPage(works: []) }
             guard page <= pages.count else { throw .pastTheEnd }

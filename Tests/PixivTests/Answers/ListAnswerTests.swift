@@ -289,9 +289,13 @@ struct ListAnswerTests {
         let told = """
             [{"tag":"風景","tag_translation":"","cnt":3},{"tag":"Fate/GrandOrder","cnt":"2"},{"tag":"風景","cnt":1},{"cnt":9},
             {"tag":"none","cnt":0},{"tag":"nothing","cnt":"0"},
-            {"tag":""},{"tag":".."},{"tag":null},{"tag":"a\\u0007"},{"tag":"か\\u3099"},{"tag":"\(String(repeating: "x", count: 300))"}]
+            {"tag":""},{"tag":".."},{"tag":".hidden"},{"tag":".directory"},{"tag":null},{"tag":"a\\u0007"},{"tag":"か\\u3099"},{"tag":"\(String(repeating: "x", count: 300))"}]
             """
         #expect(try read(told) == ["風景", "Fate／GrandOrder", "が"])
+        let spelt = try Self.json(#"[{"tag":"a"},{"tag":"a/b"},{"tag":"c\uff0fd"},{"tag":"か\u3099"}]"#)
+        let odd = try ListAnswers.names(spelt, "tag", TagName.name)
+        #expect(odd.authors.map(\.name) == ["a", "a／b", "c／d", "が"])
+        #expect(odd.works.map(\.picture) == ["a", "a／b", "c%EF%BC%8Fd", "%E3%81%8B%E3%82%99"])
         #expect(try read("[]") == [] && read("[{\"tag\":\"a\",\"cnt\":0}]") == [])
         for text in ["{}", "{\"tags\":[]}", "[{\"name\":\"a\"}]"] {
             let error = #expect(throws: Failure.self) { try read(text) }
