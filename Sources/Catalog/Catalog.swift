@@ -81,7 +81,7 @@ package final class Catalog: Sendable {
             report(.notStored(reason: "the disk has no room for \(path); make room and mount again"))
         }
         if let aside = opened.setAside { report(.databaseSetAside(path: aside.path, reason: aside.reason)) }
-        let stored = StoredContents(keys: overview.keys, sizes: overview.sizes)
+        let stored = StoredContents(overview)
         let store = ListingStore(opened.connection, path: path, view: configuration.view) { aside in
             stored.clear()
             report(.databaseSetAside(path: aside.path, reason: aside.reason))

@@ -88,6 +88,7 @@ import Testing
         (136, "answers: pages, totals, days and frames that contradict themselves are errors, odd forms are read"),
         (19, "lists: works and authors without records are not requested at each opening"),
         (38, "lists: tags are requested as the service spells them"),
+        (20, "fs: a folder that lists what was opened changes when a name is added"),
         (13, "tier: a replacement that waits is one until its end; catalog: an early end is judged at its turn"),
     ]
 

@@ -98,6 +98,9 @@ package final class Listings: Sendable {
         context.stored.listings.union(memory.all.map(\.key))
     }
 
+    /// The time of the last change of the set of a kind's stored listings, in Unix seconds; nil without listings of the kind.
+    package func changed(_ kind: ListingKind) -> Int64? { context.stored.changed(kind) }
+
     /// The listings that are stored, loaded or being requested: the listings that a directory shows.
     ///
     /// A directory is listed from the moment at which it is opened, not only after the service has answered: file managers
@@ -147,7 +150,7 @@ package final class Listings: Sendable {
         let own = current(key)
         for key in [own] + substitutes(for: own) {
             endPauses(of: key)
-            context.stored.remove(key)
+            context.stored.remove(key, now: now)
             memory.remove(key)
             context.outbox.add([.forget(key)])
         }
@@ -219,7 +222,7 @@ extension Listings {
             }
         } catch { return nil }
         guard let stored = found else {
-            context.stored.remove(key)
+            context.stored.remove(key, now: now)
             return nil
         }
         let header = stored.header

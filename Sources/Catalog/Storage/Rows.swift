@@ -128,10 +128,12 @@ enum Rows {
     ) throws(DatabaseError) -> StoredOverview {
         var overview = StoredOverview()
         var spellings: [(stored: String, key: String)] = []
-        try connection.rows("SELECT key FROM listings") { row in
+        try connection.rows("SELECT key, fetched FROM listings") { row in
             let stored = row.text(0)
             guard let key = variant.key(stored) else { return }
             overview.keys.insert(key)
+            let kind = key.listing.kind
+            overview.asked[kind] = max(overview.asked[kind] ?? .min, row.int64(1))
             let text = variant.text(of: key)
             if !stored.utf8.elementsEqual(text.utf8) { spellings.append((stored, text)) }
         }

@@ -72,6 +72,8 @@ typealias StoredListing = (header: ListingHeader, rows: [ListingRow])
 /// The data loaded when the catalog opens.
 struct StoredOverview: Sendable {
     var keys: Set<StoredKey> = []
+    /// The time of the last request for a listing of each kind, in Unix seconds.
+    var asked: [ListingKind: Int64] = [:]
     var newest: [RankingMode: NewestDay] = [:]
     var sizes = 0
     /// The recent pictures, newest first.
@@ -96,6 +98,8 @@ final class StoredContents: Sendable {
         /// The viewers for whom each listing is stored.
         var audiences: [ListingKey: Set<AnswerAudience>] = [:]
         var sizes: Int
+        /// The time of the last request for a listing of each kind, or of the last removal, in Unix seconds.
+        var changed: [ListingKind: Int64]
 
         mutating func insert(_ key: StoredKey) { audiences[key.listing, default: []].insert(key.audience) }
 
@@ -107,9 +111,9 @@ final class StoredContents: Sendable {
 
     private let state: Mutex<State>
 
-    init(keys: Set<StoredKey>, sizes: Int) {
-        var state = State(sizes: sizes)
-        for key in keys { state.insert(key) }
+    init(_ overview: StoredOverview) {
+        var state = State(sizes: overview.sizes, changed: overview.asked)
+        for key in overview.keys { state.insert(key) }
         self.state = Mutex(state)
     }
 
@@ -132,9 +136,19 @@ final class StoredContents: Sendable {
         state.withLock { $0.audiences[key.listing]?.contains(key.audience) ?? false }
     }
 
-    /// Removes a listing that is to be forgotten, or that turned out to be missing.
-    func remove(_ key: StoredKey) {
-        state.withLock { $0.remove(key) }
+    /// The time of the last change of the set of a kind's listings, in Unix seconds; nil without listings of the kind.
+    ///
+    /// That of the last request for one of them: a new listing is the newest one, and the time is the same after another mount.
+    func changed(_ kind: ListingKind) -> Int64? {
+        state.withLock { $0.changed[kind] }
+    }
+
+    /// Removes a listing that is to be forgotten, or that turned out to be missing, at a time in Unix seconds.
+    func remove(_ key: StoredKey, now: Int64) {
+        state.withLock { state in
+            state.remove(key)
+            state.changed[key.listing.kind] = now
+        }
     }
 
     /// Records changes that were written.
@@ -143,7 +157,10 @@ final class StoredContents: Sendable {
             state.sizes += newSizes
             for write in writes {
                 switch write {
-                case .listing(let listing): state.insert(listing.key)
+                case .listing(let listing):
+                    state.insert(listing.key)
+                    let kind = listing.key.listing.kind
+                    state.changed[kind] = max(state.changed[kind] ?? .min, listing.header.fetched)
                 // Rows of the listing may have been on their way when it was forgotten.
                 case .forget(let key): state.remove(key)
                 default: break
@@ -154,6 +171,6 @@ final class StoredContents: Sendable {
 
     /// Clears everything, after the database was set aside and a new one begun.
     func clear() {
-        state.withLock { $0 = State(sizes: 0) }
+        state.withLock { $0 = State(sizes: 0, changed: [:]) }
     }
 }

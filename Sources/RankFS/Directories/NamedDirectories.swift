@@ -39,6 +39,15 @@ struct FolderDirectory: TreeDirectory {
 
     var listsSeen: Bool { kind.facts.listsSeen }
 
+    /// The time of the last addition: file managers, and clients of file servers, list a directory again when it has another time.
+    func modified(in tree: Tree) -> Int64 {
+        let configuration = tree.configuration
+        // Other users see neither what the owner reads nor when.
+        let seesRecent = listsSeen && configuration.notesRecent && !configuration.keepsOwners
+        let read = seesRecent ? tree.catalog.recents.pictures.first?.opened : nil
+        return [tree.catalog.listings.changed(kind), read].compactMap(\.self).max() ?? tree.newestPublication
+    }
+
     /// Returns its names together with the recently seen authors or works.
     ///
     /// They lead from a picture to its author and its work. Listing them makes no request; whether the author or work exists is

@@ -108,6 +108,23 @@ import Testing
         await catalog.close()
     }
 
+    /// The times of the folders that list what was opened.
+    @Test func theTimeOfTheLastAdditionIsKept() async throws {
+        bench.source.set { $0.hits = ["a": [1], "b": [2]] }
+        let catalog = try bench.open()
+        #expect(catalog.listings.changed(.search) == nil)
+        for words in ["a", "b"] {
+            bench.now += 100
+            _ = try await catalog.listings.open(.search(words))
+        }
+        await catalog.close()
+        let last = bench.now
+        bench.now += 1000
+        let restarted = try bench.open()
+        #expect(restarted.listings.changed(.search) == last && restarted.listings.changed(.work) == nil)
+        await restarted.close()
+    }
+
     @Test func aDamagedDatabaseIsSetAsideAndAskedAnew() async throws {
         try await bench.storeDay()
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: bench.database))

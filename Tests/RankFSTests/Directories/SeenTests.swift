@@ -56,6 +56,32 @@ import Testing
         }
     }
 
+    /// Clients of file servers list a directory again when its time has changed.
+    @Test func aFolderChangesWhenANameIsAdded() async throws {
+        try await Workbench.with { bench in
+            bench.source.set { $0.hits = ["a": [Workbench.work(1001)], "b": [Workbench.work(1002)]] }
+            bench.source.setRanking(.daily, Workbench.day, Self.entries())
+            func modified(_ path: String) async throws -> Int64 { try await bench.stat(path).modified }
+            let untouched = try await modified("series")
+            for words in ["a", "b"] {
+                bench.time += 100
+                #expect(try await modified("search") < bench.time)
+                _ = try await bench.names("search/\(words)")
+                // The rows are on their way to the database.
+                while try await modified("search") < bench.time { await Task.yield() }
+                #expect(try await modified("search") == bench.time)
+            }
+            let search = try await bench.stat("search/a").inode
+            bench.time += 100
+            _ = await bench.ioctl(InodeTable.root, .forget, of: search)
+            #expect(try await modified("search") == bench.time, "a name is removed")
+            bench.time += 100
+            try await read(2, bench)
+            for folder in ["users", "works"] { #expect(try await modified(folder) == bench.time, "\(folder)") }
+            #expect(try await modified("series") == untouched)
+        }
+    }
+
     @Test(arguments: [true, false])
     func aDayThatIsBeingOpenedIsListed(isThere: Bool) async throws {
         try await Workbench.with { bench in
