@@ -89,6 +89,7 @@ import Testing
         (19, "lists: works and authors without records are not requested at each opening"),
         (38, "lists: tags are requested as the service spells them"),
         (20, "fs: a folder that lists what was opened changes when a name is added"),
+        (6, "commands: offline, a pin keeps what is stored of a list known in part"),
         (13, "tier: a replacement that waits is one until its end; catalog: an early end is judged at its turn"),
     ]
 

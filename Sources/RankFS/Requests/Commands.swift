@@ -19,7 +19,7 @@ extension RankFileSystem {
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
             let count =
                 switch command {
-                case .pin: self.pin(try await self.pictures(of: node))
+                case .pin: self.pin(try await self.pictures(of: node, known: self.configuration.isOffline))
                 case .lacking: await self.tree.cache.lacking(try await self.pictures(of: node))
                 case .unpin: await self.knownPictures(of: node).count { self.tree.cache.setPinned(false, $0) }
                 case .evict:
@@ -34,11 +34,12 @@ extension RankFileSystem {
 
     // MARK: - Pictures
 
-    /// Returns the pictures of a path: the picture itself, or all pictures of a listing.
-    private func pictures(of node: Node) async throws(Failure) -> [PictureID] {
+    /// Returns the pictures of a path: the picture itself, or all pictures of a listing, or those that are known of it.
+    private func pictures(of node: Node, known: Bool = false) async throws(Failure) -> [PictureID] {
         if case .picture(let listing, let index) = node { return [listing.entries[Int(index)].picture] }
         guard let listing = try await pictureListing(of: node)?.currentListing(in: tree) else { throw .absent }
-        return try await listing.entries(reaching: .max).filter { !$0.isWithheld && !$0.isHidden }.map(\.picture)
+        let entries = known ? listing.entries : try await listing.entries(reaching: .max)
+        return entries.filter { !$0.isWithheld && !$0.isHidden }.map(\.picture)
     }
 
     /// Returns what can be stored of a path, as far as it is known without a request: pictures, and the animations made of them.

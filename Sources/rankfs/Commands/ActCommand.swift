@@ -73,7 +73,7 @@ extension Command {
         for path in found { try act(command, on: path, mounts, &tally) }
         Output.print(command.outcome(tally))
         // The missing pictures are reported already; scripts check the exit status.
-        if tally.failed > 0 { throw .incomplete() }
+        if tally.failed + tally.partial > 0 { throw .incomplete() }
     }
 
     /// Applies the command to one path, or to every entry below a directory that the command does not apply to.
@@ -103,6 +103,8 @@ extension Command {
         tally.pinned.formUnion(download(path))
         tally.done = tally.pinned.count
         do throws(SystemError) { tally.failed += try LocalFiles.give(.lacking, to: path, in: mounts) } catch {
+            // Without a network the mount pins what it knows of a listing.
+            if error.code == EHOSTUNREACH { return tally.partial += 1 }
             throw .unavailable("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
         }
     }
@@ -150,6 +152,8 @@ struct ActTally: Hashable {
     var pinned: Set<String> = []
     /// The pinned pictures that could not be downloaded.
     var failed = 0
+    /// The listings with pictures that are not known without the network.
+    var partial = 0
     /// The documents of listings that were removed from the shared tier.
     var documents = 0
 }
@@ -172,8 +176,11 @@ extension MountCommand {
             case .forget: ("forgot", "listing")
             case .unshare: ("removed from the tier:", "picture")
             }
+        let partial =
+            tally.partial > 0
+            ? "; of \(tally.partial.counted("listing")) not all is stored, and no request brings the rest" : ""
         let documents = self == .unshare ? ", \(tally.documents.counted("document"))" : ""
-        return "\(done) \(tally.done.counted(noun))\(missing)\(documents)"
+        return "\(done) \(tally.done.counted(noun))\(missing)\(partial)\(documents)"
     }
 
     fileprivate func complaint(_ failure: SystemError, at path: String) -> String {

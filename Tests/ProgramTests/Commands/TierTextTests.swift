@@ -47,6 +47,9 @@ import Testing
                 """)
         #expect(Command.text(of: found).hasPrefix("removed    2 pictures"))
         let tally = ActTally(done: 1, documents: 2)
+        #expect(
+            MountCommand.pin.outcome(ActTally(done: 3, failed: 1, partial: 1)).hasSuffix(
+                "; of 1 listing not all is stored, and no request brings the rest"))
         #expect(MountCommand.unshare.outcome(tally) == "removed from the tier: 1 picture, 2 documents")
     }
 

@@ -32,6 +32,22 @@ import Testing
         }
     }
 
+    /// What lacks is an error of the command that counts it, as for `rankfs fetch`.
+    @Test func offlineWhatIsKnownOfAListIsPinned() async throws {
+        var wishes = Workbench.Wishes()
+        wishes.isOffline = true
+        try await Workbench.with(wishes) { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
+            let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
+            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+            bench.source.setFailure(.offline)
+            let known = listing.count
+            #expect((1..<120).contains(known))
+            #expect(await bench.ioctl(day, .pin) == .ioctl(result: Int32(known), output: []))
+            #expect(await bench.ioctl(day, .lacking) == .failure(.EHOSTUNREACH))
+        }
+    }
+
     /// The bookmarks of an author stand in the author's directory.
     @Test func bookmarksAreForgottenWithTheirAuthor() async throws {
         try await Workbench.with { bench in
