@@ -72,7 +72,7 @@ extension Failure {
         case .notFound: "the service says that it is gone; it may have been deleted by its author"
         case .gone: "the image host says that the picture is gone; it may have been deleted by its author"
         case .needsSignIn: "the service shows this to signed-in users only; sign in with `rankfs login`"
-        case .withheld: "the service withholds this work (\(cause)); \(Self.members)"
+        case .withheld: "the service withholds this (\(cause)); \(Self.members)"
         case .refused: "the image host refuses the picture (\(cause)); sign in with `rankfs login` if it is for members"
         case .notTaken: "the service does not take this (\(cause))"
         case .limited(let wait):

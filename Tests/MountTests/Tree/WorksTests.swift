@@ -142,7 +142,7 @@ extension MountSuite {
                     // As one that a listing told it does not look either.
                     _ = try mount.names(mount.day())
                 }
-                #expect(poll { mount.child.errorText.contains("the service withholds this work (location)") })
+                #expect(poll { mount.child.errorText.contains("the service withholds this (location)") })
                 #expect(!mount.child.errorText.contains("gone"))
             }
         }
