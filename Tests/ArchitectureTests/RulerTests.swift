@@ -90,6 +90,7 @@ import Testing
         (38, "lists: tags are requested as the service spells them"),
         (20, "fs: a folder that lists what was opened changes when a name is added"),
         (6, "commands: offline, a pin keeps what is stored of a list known in part"),
+        (28, "catalog: recent pictures are found under another name"),
         (13, "tier: a replacement that waits is one until its end; catalog: an early end is judged at its turn"),
     ]
 

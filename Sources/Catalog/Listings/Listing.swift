@@ -76,6 +76,13 @@ package final class Listing: Sendable {
         state.withLock { $0.table.position(of: picture) }
     }
 
+    /// The index of a work's page among the known entries, in whatever rendition and upload.
+    func index(of work: WorkID, page: Int) -> Int? {
+        state.withLock { state in
+            state.table.entries.firstIndex { $0.picture.work == work && $0.picture.page == page }
+        }
+    }
+
     /// The size of an entry's picture in bytes; nil if it is not known.
     ///
     /// Never waits.

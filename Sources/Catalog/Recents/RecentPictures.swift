@@ -4,6 +4,10 @@ package import Rankings
 package struct RecentPicture: Hashable, Sendable {
     package let path: String
     package let opened: Int64
+    /// The work; nil if it was not noted.
+    let work: WorkID?
+    /// The page of the work.
+    let page: Int
     /// The name of the picture among recent ones, for as long as it is remembered, independent of the other pictures.
     ///
     /// `2026-11-21_daily_001-Title.jpg` of a ranking, `77-Title.jpg` of an author or a search, `77_p0.png` of a work,
@@ -15,9 +19,10 @@ package struct RecentPicture: Hashable, Sendable {
     /// The longest name of a file in bytes (path_resolution(7)).
     private static let longest = 255
 
-    init(path text: String, opened: Int64) {
+    init(path text: String, opened: Int64, of picture: (work: WorkID, page: Int)? = nil) {
         path = text
         self.opened = opened
+        (work, page) = (picture?.work, picture?.page ?? 0)
         let path = TreePath(text)
         name =
             switch path.parent {

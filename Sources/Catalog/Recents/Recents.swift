@@ -32,24 +32,28 @@ package final class Recents: Sendable {
     /// The pictures that were read last, newest first.
     package var pictures: [RecentPicture] { recent.withLock { $0 } }
 
-    /// Records that a picture was read.
-    package func note(_ path: String) {
-        let picture = RecentPicture(path: path, opened: context.now)
+    /// Records that a picture was read, at its path.
+    package func note(_ path: String, _ picture: PictureID? = nil) {
+        let picture = RecentPicture(path: path, opened: context.now, of: picture.map { ($0.work, $0.page) })
         recent.withLock { $0.note(picture) }
         context.outbox.add([.recent(picture)], canWait: true)
     }
 
     /// Records that a picture was read once more, if it is among the recent ones.
-    package func noteAgain(_ path: String) {
+    package func noteAgain(_ path: String, _ picture: PictureID? = nil) {
         guard pictures.contains(where: { $0.path == path }) else { return }
-        note(path)
+        note(path, picture)
     }
 
     /// The places of recent pictures, newest first, as far as stored listings contain them; sends no request to the service.
     package func places() async -> [(picture: RecentPicture, listing: Listing, index: Int)] {
         var found: [(picture: RecentPicture, listing: Listing, index: Int)] = []
         for picture in pictures {
-            if let (listing, index) = await place(of: picture.path) { found.append((picture, listing, index)) }
+            guard let (listing, index) = await place(of: picture) else { continue }
+            // Under another name since, it may have been read under both.
+            if !found.contains(where: { $0.listing === listing && $0.index == index }) {
+                found.append((picture, listing, index))
+            }
         }
         return found
     }
@@ -57,15 +61,18 @@ package final class Recents: Sendable {
     /// The place of a recent picture, by its name among the recent ones; nil if no stored listing contains it.
     package func place(named name: [UInt8]) async -> (listing: Listing, index: Int)? {
         guard let picture = pictures.first(where: { $0.name.utf8.elementsEqual(name) }) else { return nil }
-        return await place(of: picture.path)
+        return await place(of: picture)
     }
 
-    private func place(of path: String) async -> (listing: Listing, index: Int)? {
-        guard case .entry(let directory, let name) = TreePath(path),
+    private func place(of picture: RecentPicture) async -> (listing: Listing, index: Int)? {
+        guard case .entry(let directory, let name) = TreePath(picture.path),
             let key = ListingKey(of: directory, user: context.source.signIn.user),
-            let listing = await listings.stored(key), let index = listing.index(named: Array(name.utf8))
+            let listing = await listings.stored(key)
         else { return nil }
-        return (listing, index)
+        // Its author renamed it, or it has another rank: a listing that was requested anew names it so.
+        let index =
+            listing.index(named: Array(name.utf8)) ?? picture.work.flatMap { listing.index(of: $0, page: picture.page) }
+        return index.map { (listing, $0) }
     }
 
     /// The works of the recent pictures, in that order; at most as many as there are remembered pictures.
@@ -73,17 +80,18 @@ package final class Recents: Sendable {
     /// From memory and the database; sends no request to the service. Works that are no longer in a stored listing are missing.
     package func seenWorks() async -> [SeenWork] {
         let viewer = context.source.signIn
-        let (paths, remembered) = (pictures.map(\.path), seen.withLock { $0.viewer == viewer ? $0.works : [:] })
+        let (pictures, remembered) = (pictures, seen.withLock { $0.viewer == viewer ? $0.works : [:] })
         var seen: [String: SeenWork] = [:]
-        for path in paths {
+        for picture in pictures {
+            let path = picture.path
             if let found = remembered[path] {
                 seen[path] = found
-            } else if let (listing, index) = await place(of: path), let entry = listing.entry(at: index) {
+            } else if let (listing, index) = await place(of: picture), let entry = listing.entry(at: index) {
                 let work = entry.picture.work
                 seen[path] = (work, await records.listedWork(work)?.author)
             }
         }
         self.seen.withLock { [seen] in $0 = (seen, viewer) }
-        return paths.compactMap { seen[$0] }
+        return pictures.compactMap { seen[$0.path] }
     }
 }

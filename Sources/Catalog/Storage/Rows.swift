@@ -147,8 +147,9 @@ enum Rows {
             overview.newest[mode] = NewestDay(day: Day(ordinal: row.int(1)), asked: row.int64(2))
         }
         overview.sizes = try connection.first("SELECT count(*) FROM sizes") { $0.int(0) } ?? 0
-        try connection.rows("SELECT path, opened FROM recent ORDER BY place DESC") { row in
-            overview.recent.append(RecentPicture(path: row.text(0), opened: row.int64(1)))
+        try connection.rows("SELECT path, opened, work, page FROM recent ORDER BY place DESC") { row in
+            let page = row.optionalInt64(2).map { (work: WorkID(rawValue: $0), page: row.int(3)) }
+            overview.recent.append(RecentPicture(path: row.text(0), opened: row.int64(1), of: page))
         }
         return overview
     }
@@ -303,7 +304,8 @@ extension Rows {
     /// Writes a picture that was read, and deletes the oldest ones above the bound.
     static func write(_ picture: RecentPicture, to connection: Connection) throws(DatabaseError) {
         try connection.run(
-            "INSERT OR REPLACE INTO recent(path, opened) VALUES(?, ?)", .text(picture.path), .integer(picture.opened))
+            "INSERT OR REPLACE INTO recent(path, opened, work, page) VALUES(?, ?, ?, ?)", .text(picture.path),
+            .integer(picture.opened), .optional(picture.work?.rawValue), .integer(picture.page))
         try connection.run(
             """
             DELETE FROM recent WHERE place NOT IN (SELECT place FROM recent ORDER BY place DESC LIMIT ?)

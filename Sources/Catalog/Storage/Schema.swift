@@ -68,6 +68,14 @@ enum Schema {
             ALTER TABLE works ADD COLUMN series INTEGER;
             """
         ),
+        (
+            "works of recent pictures",
+            """
+            -- The work and the page of a picture that was read, which has another name once its listing was requested anew.
+            ALTER TABLE recent ADD COLUMN work INTEGER;
+            ALTER TABLE recent ADD COLUMN page INTEGER NOT NULL DEFAULT 0;
+            """
+        ),
     ]
 
     /// U+001F, which no tag contains; it is removed from any tag that does.

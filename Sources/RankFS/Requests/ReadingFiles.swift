@@ -118,7 +118,9 @@ extension RankFileSystem {
         let isNoted =
             configuration.notesRecent && name != .recent && !listing.key.kind.facts.isSecret
             && Rendition.ofListings.contains(picture.id.rendition)
-        let note: @Sendable () -> Void = { [catalog = tree.catalog] in catalog.recents.note(node.path.text) }
+        let note: @Sendable () -> Void = { [catalog = tree.catalog] in
+            catalog.recents.note(node.path.text, picture.id)
+        }
         let isSniffing = request.isSniffing && !tree.callers.servesClients(request.caller)
         let isAlone = isAlone || name != nil || isSniffing
         let opened = try tree.cache.open(
@@ -172,7 +174,9 @@ extension RankFileSystem {
             handle.opened.picture.close()
             if !handle.isDirect { pages.closed(inode) }
             // The picture was read before, and now without a request: the kernel had its pages.
-            if handle.isUnread, handle.opened.isNoted { tree.catalog.recents.noteAgain(handle.opened.node.path.text) }
+            if handle.isUnread, handle.opened.isNoted {
+                tree.catalog.recents.noteAgain(handle.opened.node.path.text, handle.opened.picture.picture)
+            }
         case .animation(let file, _): file.close()
         case .directory(let view): closed(view)
         case .text, nil: break

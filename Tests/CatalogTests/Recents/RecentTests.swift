@@ -92,6 +92,34 @@ import Testing
         await catalog.close()
     }
 
+    /// Its author renamed it, or its rank is another one.
+    @Test func aPictureWithAnotherNameIsFound() async throws {
+        func answer(_ titles: [Int64: String]) {
+            let works = titles.sorted { $0.value < $1.value }.enumerated().map { place, work in
+                ListedWork(rank: place + 1, previousRank: nil, work: FakeSource.work(work.key, title: work.value))
+            }
+            bench.source.set { $0.pages[Bench.key] = [.success(ListingPage(entries: works, day: Bench.day))] }
+        }
+        answer([1: "A", 2: "B"])
+        var catalog = try bench.open()
+        let entries = try await catalog.listings.open(Bench.key).entries
+        for entry in entries { catalog.recents.note("ranking/daily/\(Bench.day)/\(entry.name)", entry.picture) }
+        let names = catalog.recents.pictures.map(\.name)
+        answer([1: "C", 2: "B"])
+        try await catalog.listings.refresh(Bench.key)
+        for _ in 1...2 {
+            let places = await catalog.recents.places()
+            #expect(places.map(\.picture.name) == names && places.map(\.index) == [0, 1])
+            #expect(places.map { $0.listing.entries[$0.index].name } == ["001-B.jpg", "002-C.jpg"])
+            await catalog.close()
+            catalog = try bench.open()
+        }
+        let read = try await catalog.listings.open(Bench.key).entries[1]
+        catalog.recents.note("ranking/daily/\(Bench.day)/\(read.name)", read.picture)
+        #expect(await catalog.recents.places().map(\.index) == [1, 0], "each once")
+        await catalog.close()
+    }
+
     @Test func whatTheAccountSawIsNotSeenSignedOut() async throws {
         let user = UserID(rawValue: 7)
         bench.source.set {
