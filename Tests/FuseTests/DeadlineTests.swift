@@ -9,7 +9,7 @@ struct DeadlineTests {
     let timer = ManualTimer()
 
     @Test func workThatNeverEndsIsAnsweredAtTheDeadline() {
-        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer.timer)
         let gate = Gate()
         DataReply(waiting: waiting, answer: recorder.record).later { () async throws(Errno) in await gate.pass() }
         #expect(waiting.count == 1)
@@ -22,7 +22,7 @@ struct DeadlineTests {
     }
 
     @Test func oneTimerServesAllRequests() async {
-        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer.timer)
         let gate = Gate()
         let second = Recorder()
         DataReply(waiting: waiting, answer: recorder.record).later { () async throws(Errno) in await gate.pass() }
@@ -39,7 +39,7 @@ struct DeadlineTests {
     }
 
     @Test func anAnsweredRequestNoLongerWaits() async {
-        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer.timer)
         let reply = DataReply(waiting: waiting, answer: recorder.record)
         reply.later { () async throws(Errno) in reply.bytes([]) }
         _ = await recorder.first()
@@ -49,7 +49,7 @@ struct DeadlineTests {
     }
 
     @Test func stoppingAnswersWhatWaitsAndWhatComesAfter() {
-        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer.timer)
         let gate = Gate()
         let late = Recorder()
         DataReply(waiting: waiting, answer: recorder.record).later { () async throws(Errno) in await gate.pass() }
@@ -61,7 +61,7 @@ struct DeadlineTests {
     }
 
     @Test func aFailedReadIsRememberedForAMoment() {
-        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer.timer)
         let read = ReadRequest(
             inode: 1, handle: 0, offset: 0, size: 4096, caller: Caller(user: 0, group: 0, process: 0))
         waiting.remember(.EINTR, of: read)

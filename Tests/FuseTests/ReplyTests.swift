@@ -81,8 +81,7 @@ struct ReplyTests {
     @Test func anEntryThatComesTooLateIsForgotten() {
         let forgotten = Mutex<[UInt64]>([])
         let request = PendingRequest(destination: RecordingDestination(record: recorder.record), waiting: nil)
-        let undo = Reply.Undo(forget: { inode in forgotten.withLock { $0.append(inode) } })
-        let reply = EntryReply(request, undo: undo)
+        let reply = EntryReply(request) { inode in forgotten.withLock { $0.append(inode) } }
         request.overtake(.ETIMEDOUT)
         reply.entry(.example(inode: 42), entryTimeout: .zero, attributesTimeout: .zero)
         #expect(recorder.answers == [.failure(.ETIMEDOUT)])
@@ -92,8 +91,7 @@ struct ReplyTests {
     @Test func aHandleThatComesTooLateIsReleased() {
         let released = Mutex<[UInt64]>([])
         let request = PendingRequest(destination: RecordingDestination(record: recorder.record), waiting: nil)
-        let undo = Reply.Undo(release: { handle in released.withLock { $0.append(handle) } })
-        let reply = OpenReply(request, undo: undo)
+        let reply = OpenReply(request) { handle in released.withLock { $0.append(handle) } }
         request.overtake(.EINTR)
         reply.opened(handle: 9, keepCache: false, directIO: false, cacheDirectory: false)
         #expect(released.withLock { $0 } == [9])

@@ -70,7 +70,7 @@ final class Gate: Sendable {
 }
 
 /// A clock that a test moves.
-final class ManualTimer: DeadlineTimer {
+final class ManualTimer: Sendable {
     private struct State {
         var now = Duration.zero
         var actions: [(time: Duration, action: @Sendable () -> Void)] = []
@@ -78,14 +78,15 @@ final class ManualTimer: DeadlineTimer {
 
     private let state = Mutex(State())
 
-    var now: Duration { state.withLock(\.now) }
+    /// The timer as requests use it.
+    var timer: DeadlineTimer {
+        DeadlineTimer(now: { self.state.withLock(\.now) }) { time, action in
+            self.state.withLock { $0.actions.append((time, action)) }
+        }
+    }
 
     /// Timers that are set.
     var count: Int { state.withLock(\.actions.count) }
-
-    func fire(at time: Duration, _ action: @escaping @Sendable () -> Void) {
-        state.withLock { $0.actions.append((time, action)) }
-    }
 
     func advance(by duration: Duration) {
         let due = state.withLock { state in

@@ -25,8 +25,7 @@ extension DirectoryReply {
         answer: @escaping @Sendable (Answer) -> Void
     ) {
         let request = PendingRequest(destination: RecordingDestination(record: answer), waiting: waiting)
-        let packer = RecordingPacker(size: size, wantsAttributes: wantsAttributes)
-        self.init(request, wantsAttributes: wantsAttributes, packer: packer)
+        self.init(request, wantsAttributes: wantsAttributes, size: size)
     }
 }
 
@@ -48,35 +47,63 @@ package struct RecordingDestination: AnswerDestination {
     package func unwatchInterrupts(of request: PendingRequest) {}
 }
 
-/// Keeps the entries as values, and counts bytes as the kernel does.
-struct RecordingPacker: DirectoryPacker {
-    private var room: Int
-    private let fixedSize: Int
-    private var entries: [DirectoryEntry] = []
+/// A directory entry as the kernel reads it from an answer.
+package struct DirectoryEntry: Hashable, Sendable {
+    /// The name's bytes.
+    package var name: [UInt8]
+    /// The inode's number.
+    package var inode: UInt64
+    /// The kind that `ls -F` shows.
+    package var kind: Attributes.Kind
+    /// The offset at which the next read continues after this entry.
+    package var nextOffset: Int64
+    /// The attributes, if they were sent: each entry with attributes counts as one lookup of its inode.
+    package var attributes: Attributes?
 
-    init(size: Int, wantsAttributes: Bool) {
-        room = size
-        // linux/fuse.h: struct fuse_dirent has 24 bytes before the name; struct fuse_direntplus has 128 more before those.
-        fixedSize = wantsAttributes ? 152 : 24
+    package init(
+        name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, attributes: Attributes? = nil
+    ) {
+        (self.name, self.inode, self.kind) = (name, inode, kind)
+        (self.nextOffset, self.attributes) = (nextOffset, attributes)
     }
+}
 
-    package var answer: Answer { .directory(entries) }
-
-    package var counted: [UInt64] { entries.compactMap(\.attributes?.inode) }
-
-    package mutating func add(
-        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
-    ) -> Bool {
-        // FUSE_DIRENT_ALIGN: entries begin at multiples of eight.
-        let size = (fixedSize + name.utf8.count + 7) / 8 * 8
-        guard size <= room else { return false }
-        room -= size
-        entries.append(
-            DirectoryEntry(
-                name: Array(name.utf8), inode: inode, kind: kind, nextOffset: nextOffset,
-                attributes: known?.attributes))
-        return true
+extension Answer {
+    /// The entries of an answer to readdirplus, or to readdir; nil for another answer.
+    package func entries(plus: Bool = true) -> [DirectoryEntry]? {
+        guard case .bytes(let bytes) = self else { return nil }
+        // linux/fuse.h: struct fuse_direntplus has a fuse_entry_out of 128 bytes before the fuse_dirent of 24 and the name.
+        let begin = plus ? 128 : 0
+        var (entries, place): ([DirectoryEntry], Int) = ([], 0)
+        func number<Number: FixedWidthInteger>(_ offset: Int, _ type: Number.Type = Number.self) -> Number {
+            bytes[(place + offset)...].prefix(MemoryLayout<Number>.size).reversed().reduce(0) {
+                $0 << 8 | Number(truncatingIfNeeded: $1)
+            }
+        }
+        while place < bytes.count {
+            let length = Int(number(begin + 16, UInt32.self))
+            let attributes =
+                plus && number(0) != 0
+                ? Attributes(
+                    inode: number(40), kind: Attributes.Kind(type: number(100, UInt32.self) >> 12),
+                    permissions: number(100, UInt32.self) & 0o7777, size: number(48),
+                    modified: number(72), links: number(104, UInt32.self), user: number(108, UInt32.self),
+                    group: number(112, UInt32.self)) : nil
+            entries.append(
+                DirectoryEntry(
+                    name: Array(bytes[(place + begin + 24)...].prefix(length)), inode: number(begin),
+                    kind: Attributes.Kind(type: number(begin + 20, UInt32.self)), nextOffset: number(begin + 8),
+                    attributes: attributes))
+            // FUSE_DIRENT_ALIGN: entries begin at multiples of eight.
+            place += (begin + 24 + length + 7) / 8 * 8
+        }
+        return entries
     }
+}
+
+extension Attributes.Kind {
+    /// The kind of a type of readdir(3), DT_DIR and the like.
+    fileprivate init(type: UInt32) { self = type == 4 ? .directory : type == 10 ? .link : .file }
 }
 
 // Errors that tests alone name.

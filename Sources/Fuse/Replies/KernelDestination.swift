@@ -75,8 +75,6 @@ import System
             return sendBytes(bytes)
         case .file(let descriptor, let offset, let count):
             return unsafe Self.send(descriptor, offset: offset, count: count, to: request)
-        case .directory:
-            preconditionFailure("The kernel's entries are packed as bytes")
         case .statistics(let blocks, let freeBlocks, let longestName):
             var status = statvfs(blocks: blocks, freeBlocks: freeBlocks, longestName: longestName)
             return unsafe fuse_reply_statfs(request, &status)
@@ -140,54 +138,5 @@ package struct FilePart: Sendable {
         self.descriptor = descriptor
         self.offset = offset
         self.count = count
-    }
-}
-
-// MARK: - Kernel packer
-
-/// Packs entries in the kernel's format into one buffer, with `fuse_add_direntry` and `fuse_add_direntry_plus`.
-struct KernelPacker: DirectoryPacker {
-    private var buffer: [UInt8]
-    private var used = 0
-    private let withAttributes: Bool
-    private(set) var counted: [UInt64] = []
-
-    init(size: Int, withAttributes: Bool) {
-        buffer = [UInt8](repeating: 0, count: size)
-        self.withAttributes = withAttributes
-        // linux/fuse.h: struct fuse_direntplus with a name of one byte takes 160 bytes.
-        if withAttributes { counted.reserveCapacity(size / 160) }
-    }
-
-    var answer: Answer { .bytes([UInt8](buffer[..<used])) }
-
-    /// Packs an entry; the libfuse functions get no request, which they do not use: an interrupt may have answered it already.
-    mutating func add(
-        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
-    ) -> Bool {
-        let (used, room) = (used, buffer.count - used)
-        let needed = unsafe buffer.withUnsafeMutableBytes { buffer in
-            let target = unsafe buffer.baseAddress?.advanced(by: used).assumingMemoryBound(to: CChar.self)
-            // A native string already ends with a NUL: no bytes are copied.
-            return unsafe name.withCString { name in
-                guard withAttributes else {
-                    var status = stat()
-                    status.st_ino = ino_t(inode)
-                    status.st_mode = kind.modeBits
-                    return unsafe fuse_add_direntry(nil, target, room, name, &status, off_t(nextOffset))
-                }
-                var parameters =
-                    known.map {
-                        fuse_entry_param(
-                            $0.attributes, entryTimeout: $0.entryTimeout, attributesTimeout: $0.attributesTimeout)
-                    } ?? fuse_entry_param(nameOf: inode, kind: kind)
-                return unsafe fuse_add_direntry_plus(nil, target, room, name, &parameters, off_t(nextOffset))
-            }
-        }
-        // Both functions return the size of the entry, and write nothing if it exceeds the room.
-        guard needed <= room else { return false }
-        self.used += needed
-        if withAttributes, let known { counted.append(known.attributes.inode) }
-        return true
     }
 }

@@ -1,4 +1,6 @@
+internal import CFuse3
 import Dispatch
+import Glibc
 import Synchronization
 
 /// The right to answer one request, once.
@@ -19,11 +21,11 @@ package class Reply: @unchecked Sendable {
 
     /// The request to answer.
     final let request: PendingRequest
-    /// Undoes the counts of an answer that did not arrive.
-    final let undo: Undo
+    /// Takes back what an answer that did not arrive gave out: a lookup of an inode, or a handle.
+    final let undo: @Sendable (UInt64) -> Void
 
     /// Creates a reply to the kernel, or to a test.
-    package init(_ request: PendingRequest, undo: Undo = Undo()) {
+    package init(_ request: PendingRequest, undo: @escaping @Sendable (UInt64) -> Void = { _ in }) {
         self.request = request
         self.undo = undo
     }
@@ -58,14 +60,6 @@ package class Reply: @unchecked Sendable {
     package final func interrupt() {
         request.interrupt()
     }
-
-    /// The actions that undo an answer that did not arrive.
-    package struct Undo: Sendable {
-        /// Drops one lookup of an inode.
-        var forget: @Sendable (UInt64) -> Void = { _ in }
-        /// Closes a handle.
-        var release: @Sendable (UInt64) -> Void = { _ in }
-    }
 }
 
 /// Answers lookup.
@@ -76,7 +70,7 @@ package final class EntryReply: Reply, @unchecked Sendable {
     package func entry(_ attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration) {
         let answer = Answer.entry(attributes, entryTimeout: entryTimeout, attributesTimeout: attributesTimeout)
         if !request.answer(answer) {
-            undo.forget(attributes.inode)
+            undo(attributes.inode)
         }
     }
 
@@ -116,7 +110,7 @@ package final class OpenReply: Reply, @unchecked Sendable {
         let answer = Answer.opened(
             handle: handle, keepCache: keepCache, directIO: directIO, cacheDirectory: cacheDirectory)
         if !request.answer(answer) {
-            undo.release(handle)
+            undo(handle)
         }
     }
 }
@@ -168,14 +162,15 @@ package final class IoctlReply: Reply, @unchecked Sendable {
 package final class DirectoryReply: Reply, @unchecked Sendable {
     /// Whether the kernel wants attributes with the names (readdirplus).
     package let wantsAttributes: Bool
-    private let packer: Mutex<any DirectoryPacker>
+    private let packer: Mutex<KernelPacker>
 
-    /// Creates a reply to the kernel, or to a test.
+    /// Creates a reply to the kernel, or to a test, whose entries have at most `size` bytes.
     package init(
-        _ request: PendingRequest, undo: Undo = Undo(), wantsAttributes: Bool, packer: sending any DirectoryPacker
+        _ request: PendingRequest, undo: @escaping @Sendable (UInt64) -> Void = { _ in }, wantsAttributes: Bool,
+        size: Int
     ) {
         self.wantsAttributes = wantsAttributes
-        self.packer = Mutex(packer)
+        packer = Mutex(KernelPacker(size: size, withAttributes: wantsAttributes))
         super.init(request, undo: undo)
     }
 
@@ -206,20 +201,61 @@ package final class DirectoryReply: Reply, @unchecked Sendable {
     package func send() {
         let (answer, counted) = packer.withLock { ($0.answer, $0.counted) }
         guard !request.answer(answer) else { return }
-        counted.forEach(undo.forget)
+        counted.forEach(undo)
     }
 }
 
-/// Packs entries into the buffer size given by the kernel.
-package protocol DirectoryPacker {
-    /// The answer with the packed entries.
-    var answer: Answer { get }
+// MARK: - Kernel packer
+
+/// Packs entries in the kernel's format into one buffer, with `fuse_add_direntry` and `fuse_add_direntry_plus`.
+struct KernelPacker {
+    private var buffer: [UInt8]
+    private var used = 0
+    private let withAttributes: Bool
     /// The inodes whose lookup counts the answer raises.
-    var counted: [UInt64] { get }
+    private(set) var counted: [UInt64] = []
+
+    init(size: Int, withAttributes: Bool) {
+        buffer = [UInt8](repeating: 0, count: size)
+        self.withAttributes = withAttributes
+        // linux/fuse.h: struct fuse_direntplus with a name of one byte takes 160 bytes.
+        if withAttributes { counted.reserveCapacity(size / 160) }
+    }
+
+    /// The answer with the packed entries.
+    var answer: Answer { .bytes([UInt8](buffer[..<used])) }
+
     /// Packs an entry; false if there is no room for it.
+    ///
+    /// The libfuse functions get no request, which they do not use: an interrupt may have answered it already.
     mutating func add(
         _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
-    ) -> Bool
+    ) -> Bool {
+        let (used, room) = (used, buffer.count - used)
+        let needed = unsafe buffer.withUnsafeMutableBytes { buffer in
+            let target = unsafe buffer.baseAddress?.advanced(by: used).assumingMemoryBound(to: CChar.self)
+            // A native string already ends with a NUL: no bytes are copied.
+            return unsafe name.withCString { name in
+                guard withAttributes else {
+                    var status = stat()
+                    status.st_ino = ino_t(inode)
+                    status.st_mode = kind.modeBits
+                    return unsafe fuse_add_direntry(nil, target, room, name, &status, off_t(nextOffset))
+                }
+                var parameters =
+                    known.map {
+                        fuse_entry_param(
+                            $0.attributes, entryTimeout: $0.entryTimeout, attributesTimeout: $0.attributesTimeout)
+                    } ?? fuse_entry_param(nameOf: inode, kind: kind)
+                return unsafe fuse_add_direntry_plus(nil, target, room, name, &parameters, off_t(nextOffset))
+            }
+        }
+        // Both functions return the size of the entry, and write nothing if it exceeds the room.
+        guard needed <= room else { return false }
+        self.used += needed
+        if withAttributes, let known { counted.append(known.attributes.inode) }
+        return true
+    }
 }
 
 // MARK: - Pending requests
@@ -394,10 +430,10 @@ package final class WaitingRequests: Sendable {
     /// Whether any failed read is remembered: this is rare, and every read checks it.
     private let hasFailedReads = Atomic(false)
     private let deadline: Duration
-    private let timer: any DeadlineTimer
+    private let timer: DeadlineTimer
 
     /// Creates a table that answers its requests with ETIMEDOUT after `deadline`.
-    package init(deadline: Duration, timer: any DeadlineTimer = DispatchDeadlineTimer()) {
+    package init(deadline: Duration, timer: DeadlineTimer = .dispatch()) {
         self.deadline = deadline
         self.timer = timer
     }
@@ -421,7 +457,7 @@ package final class WaitingRequests: Sendable {
     func remember(_ error: Errno, of read: ReadRequest) {
         guard error != .EINTR else { return }
         failedReads.withLock { failures in
-            failures.remember(error, of: read, at: timer.now)
+            failures.remember(error, of: read, at: timer.now())
             hasFailedReads.store(true, ordering: .releasing)
         }
     }
@@ -436,7 +472,7 @@ package final class WaitingRequests: Sendable {
     func rememberedError(for read: ReadRequest) -> Errno? {
         guard hasFailedReads.load(ordering: .acquiring) else { return nil }
         return failedReads.withLock { failures in
-            let now = timer.now
+            let now = timer.now()
             failures.expire(at: now)
             hasFailedReads.store(!failures.isEmpty, ordering: .releasing)
             return failures.error(for: read, at: now)
@@ -445,7 +481,7 @@ package final class WaitingRequests: Sendable {
 
     /// Starts the deadline of a request; false if the session has been stopped.
     func add(_ request: PendingRequest) -> Bool {
-        let until = timer.now + deadline
+        let until = timer.now() + deadline
         let (isOpen, setsTimer) = state.withLock { state in
             guard !state.isStopped else { return (false, false) }
             state.requests[ObjectIdentifier(request)] = (request, until)
@@ -462,11 +498,11 @@ package final class WaitingRequests: Sendable {
     }
 
     private func setTimer(at time: Duration) {
-        timer.fire(at: time) { [weak self] in self?.expire() }
+        timer.fire(time) { [weak self] in self?.expire() }
     }
 
     private func expire() {
-        let now = timer.now
+        let now = timer.now()
         let (expired, next) = state.withLock { state in
             let expired = state.requests.filter { $0.value.deadline <= now }
             for key in expired.keys { state.requests[key] = nil }
@@ -480,29 +516,21 @@ package final class WaitingRequests: Sendable {
 }
 
 /// The clock of deadlines; tests use a clock that they advance by hand.
-package protocol DeadlineTimer: Sendable {
+package struct DeadlineTimer: Sendable {
     /// The time since a fixed moment; it stands still while the machine is suspended.
-    var now: Duration { get }
+    let now: @Sendable () -> Duration
+    /// Calls an action once at or after a time, on a thread that may block.
+    let fire: @Sendable (_ time: Duration, _ action: @escaping @Sendable () -> Void) -> Void
 
-    /// Calls `action` once at or after `time`, on a thread that may block.
-    func fire(at time: Duration, _ action: @escaping @Sendable () -> Void)
-}
-
-/// The machine's own clock, on a Dispatch queue.
-package struct DispatchDeadlineTimer: DeadlineTimer {
-    private let queue = DispatchQueue(label: "fuse.deadline")
-
-    /// Creates a timer with a queue of its own.
-    package init() {}
-
-    package var now: Duration {
-        .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
-    }
-
-    package func fire(at time: Duration, _ action: @escaping @Sendable () -> Void) {
-        let wait = time - now
-        let nanoseconds = wait.components.seconds * 1_000_000_000 + wait.components.attoseconds / 1_000_000_000
-        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0))), execute: action)
+    /// The machine's own clock, on a Dispatch queue of its own.
+    package static func dispatch() -> DeadlineTimer {
+        let queue = DispatchQueue(label: "fuse.deadline")
+        let now = { @Sendable in Duration.nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
+        return DeadlineTimer(now: now) { time, action in
+            let wait = time - now()
+            let nanoseconds = wait.components.seconds * 1_000_000_000 + wait.components.attoseconds / 1_000_000_000
+            queue.asyncAfter(deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0))), execute: action)
+        }
     }
 }
 

@@ -114,14 +114,14 @@ final class Dispatcher: Sendable {
         return unsafe Caller(user: context.pointee.uid, group: context.pointee.gid, process: context.pointee.pid)
     }
 
-    /// The action that undoes a lookup after its answer did not arrive.
-    var forgetting: Reply.Undo {
-        Reply.Undo(forget: { [fileSystem] inode in fileSystem.forget(inode, lookups: 1) })
+    /// The action that takes back a lookup after its answer did not arrive.
+    var forgetting: @Sendable (_ inode: UInt64) -> Void {
+        { [fileSystem] inode in fileSystem.forget(inode, lookups: 1) }
     }
 
-    /// The action that undoes an open after its answer did not arrive.
-    func releasing(_ inode: UInt64) -> Reply.Undo {
-        Reply.Undo(release: { [fileSystem] in fileSystem.release(inode, handle: $0) })
+    /// The action that takes back an open after its answer did not arrive.
+    func releasing(_ inode: UInt64) -> @Sendable (_ handle: UInt64) -> Void {
+        { [fileSystem] handle in fileSystem.release(inode, handle: handle) }
     }
 
     /// Whether the file system is queried for an extended attribute at all; all outside of `user.` answer EOPNOTSUPP.
@@ -152,7 +152,7 @@ enum Operations {
         unsafe operations.`init` = { pointer, connection in
             guard let connection = unsafe connection else { return }
             let dispatcher = unsafe Dispatcher.behind(pointer)
-            unsafe Capabilities.choose(&connection.pointee)
+            unsafe InitialAnswer.choose(&connection.pointee)
             // libfuse ends a session whose option says otherwise.
             unsafe connection.pointee.max_read = dispatcher?.longestRead ?? 0
             let agreed = unsafe connection.pointee.want
@@ -252,8 +252,7 @@ enum Operations {
                 inode: UInt64(inode), handle: handle, offset: Int64(offset), size: size,
                 caller: caller)
             let reply = DirectoryReply(
-                pending, undo: dispatcher.forgetting, wantsAttributes: withAttributes,
-                packer: KernelPacker(size: size, withAttributes: withAttributes))
+                pending, undo: dispatcher.forgetting, wantsAttributes: withAttributes, size: size)
             dispatcher.fileSystem.readDirectory(read, reply: reply)
         }
     }

@@ -114,12 +114,10 @@ package enum Answer: Hashable, Sendable {
     case link(String)
     /// The answer to open and opendir.
     case opened(handle: UInt64, keepCache: Bool, directIO: Bool, cacheDirectory: Bool)
-    /// The answer to a read, from memory.
+    /// The answer to a read from memory, or the packed entries of a directory that fit.
     case bytes([UInt8])
     /// The answer to a read, from a descriptor that is open only while the answer is delivered.
     case file(descriptor: Int32, offset: Int64, count: Int)
-    /// The answer to readdir and readdirplus: the entries that fit.
-    case directory([DirectoryEntry])
     /// The answer to statfs: the figures that statvfs(3) reports, in blocks of 4 KiB.
     ///
     /// Inodes are not counted. Directories are created by lookups, so there is no total, and df(1) and monitors report a file
@@ -129,27 +127,6 @@ package enum Answer: Hashable, Sendable {
     case extendedAttribute([UInt8])
     /// The answer to ioctl.
     case ioctl(result: Int32, output: [UInt8])
-}
-
-/// A directory entry as added to a ``DirectoryReply``.
-package struct DirectoryEntry: Hashable, Sendable {
-    /// The name's bytes.
-    package var name: [UInt8]
-    /// The inode's number.
-    package var inode: UInt64
-    /// The kind that `ls -F` shows.
-    package var kind: Attributes.Kind
-    /// The offset at which the next read continues after this entry.
-    package var nextOffset: Int64
-    /// The attributes, if they were sent: each entry with attributes counts as one lookup of its inode.
-    package var attributes: Attributes?
-
-    package init(
-        name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, attributes: Attributes? = nil
-    ) {
-        (self.name, self.inode, self.kind) = (name, inode, kind)
-        (self.nextOffset, self.attributes) = (nextOffset, attributes)
-    }
 }
 
 // MARK: - C values

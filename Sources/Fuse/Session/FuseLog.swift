@@ -149,7 +149,7 @@ struct MountFailure {
     static var hasMeans: Bool { allows(R_OK | W_OK, "/dev/fuse") && (geteuid() == 0 || hasHelper) }
 
     private static var hasHelper: Bool {
-        ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"].contains { allows(X_OK, $0) }
+        MountTable.helpers.contains { allows(X_OK, $0) }
     }
 
     private static func allows(_ mode: Int32, _ path: String) -> Bool {

@@ -2,7 +2,7 @@ internal import CFuse3
 import Glibc
 internal import System
 
-/// Completes libfuse's answer to the kernel's first request, INIT.
+/// libfuse's answer to the kernel's first request, INIT: the capabilities that it agrees on, and the flags that it leaves out.
 ///
 /// libfuse before 3.17 agrees to FUSE_CAP_PARALLEL_DIROPS but never sends FUSE_PARALLEL_DIROPS (lib/fuse_lowlevel.c, do_init;
 /// fixed there by "Pass FUSE_PARALLEL_DIROPS to kernel"). The kernel then requests the names of a directory one at a time, and no
@@ -40,17 +40,14 @@ enum InitialAnswer {
         }
         return true
     }
-}
 
-// MARK: - Capabilities
+    // MARK: - Capabilities
 
-/// The capabilities agreed on with the kernel at the start of the mount.
-enum Capabilities {
     /// Turned on if the kernel has them.
     ///
     /// Splicing sends answers from a file's page cache without a copy (three times as fast for large reads). Readdirplus sends
     /// attributes with the names; its automatic form sends them only to readers that use them. Lookups and readdirs of one
-    /// directory run in parallel, and files that go past the page cache can be mapped (see ``InitialAnswer``). Commands on
+    /// directory run in parallel, and files that go past the page cache can be mapped. Commands on
     /// directories are allowed. NFS servers may request inodes that the kernel has forgotten.
     private static let wanted =
         FUSE_CAP_SPLICE_WRITE | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_PARALLEL_DIROPS

@@ -126,6 +126,9 @@ package struct MountTable: Sendable {
 
     // MARK: - Unmounting
 
+    /// The paths of fusermount3(1), which is setuid root.
+    package static let helpers = ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"]
+
     /// Detaches a mount at once and returns whether that succeeded; processes with open files of the mount keep them.
     ///
     /// For a mount with a dead daemon, or one that cannot be closed in order. As root with umount2(2), otherwise with

@@ -36,7 +36,7 @@ import Testing
                 return
             }
             func names(from offset: Int64) async -> [String] {
-                guard case .directory(let entries) = await bench.readDirectory(inode, handle, offset) else { return [] }
+                guard let entries = await bench.readDirectory(inode, handle, offset).entries() else { return [] }
                 return entries.map { String(decoding: $0.name, as: UTF8.self) }
             }
             #expect(await names(from: 0) == [".", ".."])
@@ -80,7 +80,7 @@ import Testing
                 return
             }
             #expect(!keepCache && !cacheDirectory, "not complete yet")
-            guard case .directory(let first) = await bench.readDirectory(inode, handle, 0, size: 1 << 20) else {
+            guard let first = await bench.readDirectory(inode, handle, 0, size: 1 << 20).entries() else {
                 Issue.record("not read")
                 return
             }
@@ -88,7 +88,7 @@ import Testing
             async let rest = bench.readDirectory(inode, handle, 52, size: 1 << 20)
             await bench.source.waitForQuestions(2)
             bench.source.letPagesCome()
-            guard case .directory(let more) = await rest else {
+            guard let more = await rest.entries() else {
                 Issue.record("not read")
                 return
             }
@@ -109,13 +109,13 @@ import Testing
             let all = try await bench.list(inode)
             guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else { return }
             for offset in [31, 0, 17, 2, 1] {
-                guard case .directory(let entries) = await bench.readDirectory(inode, handle, Int64(offset)) else {
+                guard let entries = await bench.readDirectory(inode, handle, Int64(offset)).entries() else {
                     return
                 }
                 #expect(entries.first?.name == all[offset].name)
             }
-            #expect(await bench.readDirectory(inode, handle, 32) == .directory([]))
-            #expect(await bench.readDirectory(inode, handle, 9999) == .directory([]))
+            #expect(await bench.readDirectory(inode, handle, 32) == .bytes([]))
+            #expect(await bench.readDirectory(inode, handle, 9999) == .bytes([]))
         }
     }
 

@@ -117,7 +117,7 @@ import Testing
             #expect(try await bench.names(latest) == shown(1001, 60))
             let old = try await bench.stat("\(latest)/\(Workbench.name(1))")
             guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode),
-                case .directory(let begun) = await bench.readDirectory(inode, handle, 0, size: 1000)
+                let begun = await bench.readDirectory(inode, handle, 0, size: 1000).entries()
             else {
                 Issue.record("not opened")
                 return
@@ -137,7 +137,7 @@ import Testing
             // Who is in the middle of the day before comes to its end.
             var names = begun.map(\.name)
             var offset = try #require(begun.last).nextOffset
-            while case .directory(let more) = await bench.readDirectory(inode, handle, offset), let last = more.last {
+            while let more = await bench.readDirectory(inode, handle, offset).entries(), let last = more.last {
                 names += more.map(\.name)
                 offset = last.nextOffset
             }

@@ -33,10 +33,10 @@ import Testing
                 return
             }
             bench.source.setFailure(.notFound)
-            var (answer, offset) = (Answer.directory([]), Int64(0))
+            var (answer, offset) = (Answer.bytes([]), Int64(0))
             repeat {
                 answer = await bench.readDirectory(inode, handle, offset, size: 65_536)
-                if case .directory(let entries) = answer { offset = entries.last?.nextOffset ?? .max }
+                if let entries = answer.entries() { offset = entries.last?.nextOffset ?? .max }
             } while answer != .failure(.EIO) && offset < .max
             #expect(answer == .failure(.EIO) && offset > 100)
             #expect(bench.reported.count == 1 && bench.reported[0].contains("although the list goes on"))

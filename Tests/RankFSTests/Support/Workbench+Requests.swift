@@ -120,7 +120,7 @@ extension Workbench {
         while true {
             let answer = await readDirectory(
                 inode, handle, entries.last?.nextOffset ?? 0, size: size, plus: plus)
-            guard case .directory(let more) = answer else { throw Unexpected(answer: answer) }
+            guard let more = answer.entries(plus: plus) else { throw Unexpected(answer: answer) }
             if more.isEmpty { return entries }
             entries += more
         }
