@@ -2,15 +2,9 @@ package import Rankings
 
 /// The names of a service's ratings: the words of the option `rating`, each of which means "up to".
 package struct RatingScale: Sendable {
-    /// One rating of the service.
-    package struct Step: Sendable {
-        /// The word of the option, also shown in `info.json`.
-        package let word: String
-        /// The value of `rating` in posts.
-        package let letter: String
-        /// The tag that limits a search to the rating; nil for no limit.
-        package let tag: String?
-    }
+    /// One rating of the service: the word of the option, also shown in `info.json`; the value of `rating` in posts; and the tag that
+    /// limits a search to the rating, nil for no limit.
+    package typealias Step = (word: String, letter: String, tag: String?)
 
     /// The steps from the mildest on, which is the default.
     package let steps: [Step]
@@ -29,29 +23,6 @@ package struct RatingScale: Sendable {
 
     /// The place on the scale of a post's letter; nil for an unknown letter, which means that the post is to be hidden.
     package func place(ofLetter letter: String?) -> Int? { steps.firstIndex { $0.letter == letter } }
-}
-
-// MARK: - Booru rankings
-
-/// The rankings available on every image board: the best of a day, week and month by score.
-package enum BooruRankings {
-    /// The rankings of a board, from the day of its first posts.
-    package static func all(from day: Day) -> [RankingFacts] {
-        [("day", RankingPeriod.day), ("week", .week), ("month", .month)].compactMap { name, period in
-            RankingMode(rawValue: name).map { RankingFacts($0, firstDay: day, period: period) }
-        }
-    }
-
-    /// The further listings that every board has: artists are names alone.
-    package static func listings(perPage: Int) -> [ListingKind: Int] {
-        [
-            .artist: perPage, .search: perPage, .family: perPage, .favorites: perPage, .pool: perPage,
-            .poolsOfPost: perPage, .work: 1,
-        ]
-    }
-
-    /// The further abilities: there is no signing in.
-    package static let abilities: Set<SourceAbility> = [.origins]
 }
 
 // MARK: - Booru limits

@@ -33,6 +33,24 @@ package struct BooruSource: RankingSource {
 
     package var description: SourceDescription { engine.description }
 
+    /// The rankings of every board from the day of its first posts: the best of a day, week and month by score.
+    static func rankings(from day: Day) -> [RankingFacts] {
+        [("day", RankingPeriod.day), ("week", .week), ("month", .month)].compactMap { name, period in
+            RankingMode(rawValue: name).map { RankingFacts($0, firstDay: day, period: period) }
+        }
+    }
+
+    /// The further listings that every board has: artists are names alone.
+    static func listings(perPage: Int) -> [ListingKind: Int] {
+        [
+            .artist: perPage, .search: perPage, .family: perPage, .favorites: perPage, .pool: perPage,
+            .poolsOfPost: perPage, .work: 1,
+        ]
+    }
+
+    /// The further abilities: there is no signing in.
+    static let abilities: Set<SourceAbility> = [.origins]
+
     // MARK: - Pictures
 
     package func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {

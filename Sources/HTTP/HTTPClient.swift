@@ -22,7 +22,7 @@ package struct HTTPClient: Sendable {
     ///   - random: Returns numbers from 0 to 1.
     package init(
         transport: any Transport, policy: RetryPolicy = RetryPolicy(), time: TimeSource = .system,
-        wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) },
+        wallClock: @escaping @Sendable () -> Int64 = TimeSource.wallClock,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
     ) {
         self.transport = transport

@@ -1,5 +1,6 @@
 package import Rankings
 import System
+import Glibc
 import Synchronization
 
 /// An HTTP request as a value.
@@ -496,6 +497,9 @@ package struct TimeSource: Sendable {
 
     /// The system's clock.
     package static let system = TimeSource(ContinuousClock())
+
+    /// Unix seconds (time(2)).
+    package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
 
     /// Makes a source from a clock with instants that are comparable with deadlines.
     package init<C: Clock>(_ clock: C) where C.Instant == ContinuousClock.Instant {

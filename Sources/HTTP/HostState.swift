@@ -54,12 +54,6 @@ struct HostState {
     /// The occupied slots, and those of them that requests without a reader occupy.
     private typealias Taken = (all: Int, ahead: Int)
 
-    /// The family of addresses in use after the host turned the other family away.
-    struct Way: Equatable {
-        let family: AddressFamily
-        var isProven = false
-    }
-
     /// The requests under way at the beginning of a burst: enough for the first pictures, few enough to be refused.
     static let few = 4
     /// The additional requests under way after each good answer; each round trip triples the number of requests.
@@ -93,7 +87,8 @@ struct HostState {
     private var welcomed: ContinuousClock.Instant?
     /// Whether small answers share connections; nil before the first answer.
     private var isMultiplexed: Bool?
-    var way: Way?
+    /// The family of addresses in use after the host turned the other family away, and whether a request has passed on it.
+    var way: (family: AddressFamily, isProven: Bool)?
 
     /// - Parameters:
     ///   - limits: The slots.

@@ -49,7 +49,7 @@ package final class RequestQueue: Transport {
         /// Receives each change, with the pauses of all hosts, to persist them.
         package var report: @Sendable (News, _ all: [String: HostPause]) -> Void = { _, _ in }
 
-        package init(wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }) {
+        package init(wallClock: @escaping @Sendable () -> Int64 = TimeSource.wallClock) {
             self.wallClock = wallClock
         }
     }
@@ -276,7 +276,7 @@ package final class RequestQueue: Transport {
             let end = state.hosts[host]?.turnAway(
                 sent.id, refusal, mark: mark, hasOtherWay: hasOtherWay, wall: wall)
             guard end != nil else { return (nil, []) }
-            if refusal == .block { state.hosts[host]?.way = other.map { HostState.Way(family: $0) } }
+            if refusal == .block { state.hosts[host]?.way = other.map { ($0, false) } }
             return (hasOtherWay ? nil : state.sentence(on: host, wall), state.stop(to: host, but: sent.id))
         }
         for transfer in stopped { transfer.cancel() }

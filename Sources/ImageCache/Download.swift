@@ -79,7 +79,7 @@ struct Download: Sendable {
     var wantsWhole: Bool {
         // Of a picture with a digest not even the beginning can be given out before the comparison.
         digest != nil || isPreload || isDemanded || isShared || hidesEnd
-            || waiters.values.contains { $0.need == .length }
+            || waiters.values.contains { $0.range == nil }
     }
 
     /// Whether any byte has been given to a reader.
@@ -138,12 +138,9 @@ struct Download: Sendable {
     /// Removes and returns the waiters with fulfilled needs.
     mutating func takeReady() -> [Waiter] {
         let ready = waiters.values.filter { waiter in
-            switch waiter.need {
-            case .bytes(let range): canRelease(range.clamped(to: 0..<(total ?? .max)))
-            case .length: phase == .complete
-            }
+            waiter.range.map { canRelease($0.clamped(to: 0..<(total ?? .max))) } ?? (phase == .complete)
         }
-        for case .bytes(let range) in ready.map(\.need) { released(to: range.upperBound) }
+        for range in ready.compactMap(\.range) { released(to: range.upperBound) }
         return takeWaiters { ready.contains($0) }
     }
 
@@ -362,13 +359,8 @@ struct Download: Sendable {
 
 /// A wait for bytes or for the length of a picture.
 struct Waiter: Equatable, Sendable {
-    enum Need: Equatable, Sendable {
-        case bytes(Range<Int64>)
-        /// The length of a picture that no header declares.
-        case length
-    }
-
-    let need: Need
+    /// The range of the bytes; nil for the length of a picture that no header declares.
+    let range: Range<Int64>?
     /// The open picture; nil for a wait for the length.
     let handle: UInt64?
     let deadline: ContinuousClock.Instant

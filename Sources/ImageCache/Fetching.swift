@@ -166,7 +166,7 @@ extension Core {
     /// Gives a removed waiter the bytes or the length that have come.
     private mutating func answer(_ waiter: Waiter, of key: PictureID) {
         guard let entry = downloads[key] else { return end(waiter, .again) }
-        guard case .bytes(let range) = waiter.need, let handle = waiter.handle else {
+        guard let range = waiter.range, let handle = waiter.handle else {
             return end(waiter, .length(entry.download.total ?? 0))
         }
         guard let total = entry.download.total, let file = entry.file.current else { return end(waiter, .again) }

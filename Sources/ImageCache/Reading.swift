@@ -171,7 +171,7 @@ extension Core {
         if downloads[handle.key] == nil, let error = begin(handle.picture) { return .failed(error) }
         if let mismatch = join(id) { return .failed(mismatch) }
         let range = offset..<max(offset, offset &+ Int64(count))
-        add(wait, for: .bytes(range), of: id)
+        add(wait, for: range, of: id)
         downloads[handle.key]?.download.noteNeed(range)
         // A copying program needs the whole picture, and all of it has to come before its end is certain.
         if handle.neighbours?.isBulk == true || offset >= downloads[handle.key]?.download.total ?? .max {
@@ -181,9 +181,9 @@ extension Core {
         return .wait
     }
 
-    /// Adds a waiter to an existing download.
-    private mutating func add(_ wait: Wait, for need: Waiter.Need, of handle: UInt64?) {
-        let waiter = Waiter(need: need, handle: handle, deadline: now + configuration.timeout, wait: wait)
+    /// Adds a waiter for bytes, or for the length, to an existing download.
+    private mutating func add(_ wait: Wait, for range: Range<Int64>?, of handle: UInt64?) {
+        let waiter = Waiter(range: range, handle: handle, deadline: now + configuration.timeout, wait: wait)
         downloads.decide(wait.key) { [now] in $0.add(waiter, now: now) }
     }
 
@@ -191,7 +191,7 @@ extension Core {
     mutating func waitForLength(of picture: PictureRequest, _ wait: Wait) {
         let key = picture.id
         if let result = lengthNow(of: picture, key) { return later { _ in wait.answer(result) } }
-        add(wait, for: .length, of: nil)
+        add(wait, for: nil, of: nil)
         updatePriority(key)
         pump()
     }

@@ -60,9 +60,8 @@ extension Download {
     private var isDivisible: Bool { (total != nil || isCopied) && !ignoresRanges }
 
     private var waitingRanges: [Range<Int64>] {
-        waiters.values.compactMap { waiter in
-            if case .bytes(let range) = waiter.need { range.clamped(to: 0..<(total ?? .max)) } else { nil }
-        }.sorted { $0.lowerBound < $1.lowerBound }
+        waiters.values.compactMap { $0.range?.clamped(to: 0..<(total ?? .max)) }
+            .sorted { $0.lowerBound < $1.lowerBound }
     }
 
     private func piece(for range: Range<Int64>) -> Piece? {

@@ -53,7 +53,7 @@ extension PixivSource {
             hosts: [apiHost, "i.pximg.net", "s.pximg.net"], apiURL: apiURL, imageURL: imageURL,
             // The service accepts programs under their own names (60 requests on 2026-10-08); fronts detect a browser's name
             // with the handshake of another program.
-            userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
+            userAgent: Version.userAgent, userAgentText: Version.userAgentText,
             // The pace that PixivBatchDownloader recommends after measuring the limit: the service refuses after 80 to 100
             // requests within two minutes.
             rate: 1 / 1.2, burst: 40, takesClearance: true,

@@ -158,10 +158,10 @@ extension PixivSource {
         let answer = try await api(forPage: page).ask(
             path, forMembers: Self.facts.needsSignIn(mode), deadline: deadline)
         switch answer.status {
-        case 404: throw RankingAnswer.nothing(page: page)
+        case 404: throw ListAnswers.noRanking(page: page)
         case 401: throw .needsSignIn
         case 200:
-            let told = try RankingAnswer.page(of: answer.json, mode: mode, day: day, page: page)
+            let told = try ListAnswers.ranking(of: answer.json, mode: mode, day: day, page: page)
             let days = Self.facts.days(of: mode)
             // This machine's clock may be behind the service's.
             let newest = days.newest(at: max(api.api.wallClock(), answer.sent ?? .min)).advanced(by: 1)

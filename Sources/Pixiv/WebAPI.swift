@@ -68,12 +68,22 @@ struct WebAPI: Sendable {
     func ask(
         _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Answer {
-        switch SessionAudience(of: path, forMembers: forMembers) {
-        case .everybody: try await askForEverybody(path, deadline)
-        case .account: try await askForAccount(path, deadline)
-        case .members: try await askForMembers(path, deadline)
-        }
+        if forMembers { return try await askForMembers(path, deadline) }
+        if Self.needsAccount(path) { return try await askForAccount(path, deadline) }
+        return try await askForEverybody(path, deadline)
     }
+
+    /// Whether a request needs an account: without one the service answers 400, not 401 or 403.
+    static func needsAccount(_ path: String) -> Bool {
+        let route = path.prefix { $0 != "?" }
+        return route.hasPrefix("/ajax/follow_latest/")
+            || route.hasPrefix("/ajax/user/") && ofAccount.contains { route.hasSuffix($0) }
+    }
+
+    /// The endings of a user's routes that need an account.
+    private static let ofAccount = [
+        "/illusts/bookmarks", "/illusts/bookmark/tags", "/bookmark/periods", "/following", "/followers",
+    ]
 
     /// Sends a request, and once more if the answer is not JSON: now and then the service answers with a page instead.
     ///
@@ -148,35 +158,6 @@ struct WebAPI: Sendable {
         }
         return .limited(by: response.head, usual: PacedAPI.usualPause, now: api.wallClock())
     }
-}
-
-// MARK: - Session
-
-/// The audience of a request's answer.
-enum SessionAudience: Equatable {
-    case everybody
-    /// Signed-in users; other requests are answered with 400, not 401 or 403.
-    case account
-    /// Signed-in users with R-18 switched on in their account.
-    case members
-
-    /// Classifies a request.
-    ///
-    /// - Parameters:
-    ///   - path: Path and query of the API, from the slash on.
-    ///   - forMembers: Whether the caller knows that the answer is for members.
-    init(of path: String, forMembers: Bool) {
-        let route = path.prefix { $0 != "?" }
-        let isPrivate =
-            route.hasPrefix("/ajax/follow_latest/")
-            || route.hasPrefix("/ajax/user/") && Self.ofAccount.contains { route.hasSuffix($0) }
-        self = forMembers ? .members : isPrivate ? .account : .everybody
-    }
-
-    /// The endings of a user's routes that need an account; without an account the service answers 400.
-    private static let ofAccount = [
-        "/illusts/bookmarks", "/illusts/bookmark/tags", "/bookmark/periods", "/following", "/followers",
-    ]
 }
 
 /// The rules by which a session is sent, and the conclusions from answers about it.

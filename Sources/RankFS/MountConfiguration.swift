@@ -62,7 +62,7 @@ package struct MountConfiguration: Sendable {
         metrics: @escaping @Sendable () -> [UInt8] = { [] }, version: String,
         report: @escaping @Sendable (String) -> Void,
         invalidate: @escaping @Sendable (UInt64) -> Void = { _ in },
-        now: @escaping @Sendable () -> Int64 = MountConfiguration.wallClock
+        now: @escaping @Sendable () -> Int64
     ) {
         self.user = user
         self.group = group
@@ -74,9 +74,6 @@ package struct MountConfiguration: Sendable {
         invalidateAttributes = invalidate
         self.now = now
     }
-
-    /// time(2).
-    package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
 }
 
 /// The removal of objects from the shared tier; each function returns the number of objects removed.
@@ -105,15 +102,6 @@ package struct HelperFile: Sendable {
     let text: @Sendable (_ toOwner: Bool) -> [UInt8]
 }
 
-/// A link from a work to the same work in another mount.
-package struct Bridge: Hashable, Sendable {
-    /// The name of the link in the work's directory, which is the name of the other source.
-    package let name: String
-    /// The absolute path of the target.
-    package let target: String
-
-    package init(name: String, target: String) {
-        self.name = name
-        self.target = target
-    }
-}
+/// A link from a work to the same work in another mount: its name in the work's directory, which is the name of the other source, and
+/// the absolute path of its target.
+package typealias Bridge = (name: String, target: String)

@@ -264,16 +264,12 @@ extension Failure {
 /// The program's version, which packages, manual pages and the `User-Agent` take from here.
 package enum Version {
     package static let text = "1.0.0"
-}
-
-/// The program's own name, for services that require clients to identify themselves.
-///
-/// Operators of open image boards let in programs that give their name, and turn away programs that claim to be browsers.
-package enum OwnAgent {
     /// An address such as `mailto:packager@example.org` of the maintainer of a package; nil for none.
     private static let contact: String? = nil
     /// Name, version and contact, as a `User-Agent` (RFC 9110, section 10.1.5).
-    package static let text = "rankfs/\(Version.text)" + (contact.map { " (+\($0))" } ?? "")
-    /// A description of the name in a word or two.
-    package static let description = "its own name"
+    ///
+    /// Operators of open image boards let in programs that give their name, and turn away programs that claim to be browsers.
+    package static let userAgent = "rankfs/\(text)" + (contact.map { " (+\($0))" } ?? "")
+    /// A description of that `User-Agent` in a word or two.
+    package static let userAgentText = "its own name"
 }

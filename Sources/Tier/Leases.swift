@@ -12,12 +12,8 @@ import Synchronization
 ///
 /// Any thread may call. The mutex is held for microseconds.
 final class Leases: Sendable {
-    /// A lease that this machine holds.
-    struct Lease: Sendable {
-        let key: ObjectKey
-        /// The latest end of the lease.
-        let ends: ContinuousClock.Instant
-    }
+    /// A lease that this machine holds, and its latest end.
+    typealias Lease = (key: ObjectKey, ends: ContinuousClock.Instant)
 
     /// The result of a request for a lease.
     enum Claim: Sendable {
@@ -77,7 +73,7 @@ final class Leases: Sendable {
         if holds {
             let ends = store.time.now() + .seconds(seconds)
             switch await write(key, seconds: seconds, queue: queued, if: .isNew) {
-            case .done: return .held(Lease(key: key, ends: ends))
+            case .done: return .held((key, ends))
             // The store does not let this machine write.
             case .notTaken, .failed(.refused), .failed(.full), .unasked: holds = false
             case .failed: return .unknown
@@ -100,14 +96,14 @@ final class Leases: Sendable {
         let queue = Duration.seconds(min(max(text["queue"].number ?? 0, 0), Self.longest))
         guard holds else { return left > 0 ? .taken(.seconds(left), queue: queue) : .unknown }
         if left > 0, text["owner"].text == owner {
-            return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
+            return .held((key, store.time.now() + .seconds(left)))
         }
         guard left < 0 || text["owner"].text == owner, let etag = object.head.etag else {
             return .taken(.seconds(max(0, left)), queue: queue)
         }
         let ends = store.time.now() + .seconds(seconds)
         return switch await write(key, seconds: seconds, queue: queued, if: .isStill(etag)) {
-        case .done: .held(Lease(key: key, ends: ends))
+        case .done: .held((key, ends))
         case .declined: .taken(.seconds(seconds))
         case .notTaken, .failed, .unasked: .unknown
         }

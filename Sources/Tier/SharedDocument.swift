@@ -118,7 +118,7 @@ actor SharedDocument {
         mayKeep: @Sendable () -> Bool = { true },
         ask: @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        if RequestSharing.isRefused { return try await renewed(name, mayKeep, ask) }
+        if RequestUrgency.isRenewal { return try await renewed(name, mayKeep, ask) }
         calls += 1
         defer {
             calls -= 1

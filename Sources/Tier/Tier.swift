@@ -100,30 +100,18 @@ package final class Tier: Sendable {
         TierPictures(store, leases: leases, service: configuration.pictures, uploads: uploads)
     }
 
-    /// Returns the sizes of pictures in the object store.
+    /// Returns what the object store has about the pictures of days: only days live as long as their pictures.
     ///
     /// - Parameters:
     ///   - source: The facts of the source.
     ///   - signIn: Returns the present sign-in; a signed-in user may see more of a ranking than other users.
-    /// - Returns: The sizes that the catalogue queries before it sends a request to the image host.
-    package func sizes(
+    /// - Returns: The sizes that the catalogue queries before it sends a request to the image host, and the previews of thumbnails.
+    package func days(
         of source: SourceDescription, signIn: @escaping @Sendable () -> SignIn
-    ) -> any SharedSizes {
-        TierSizes { [self] in documents(ofDay: $0, source, signIn())?.sizes(of: $0) }
-    }
-
-    /// Returns the previews of pictures in the object store, for thumbnails; the parameters are those of `sizes`.
-    package func previews(
-        of source: SourceDescription, signIn: @escaping @Sendable () -> SignIn
-    ) -> any SharedPreviews {
-        TierPreviews { [self] in documents(ofDay: $0, source, signIn())?.previews(of: $0, $1) }
-    }
-
-    /// Returns the documents of a day's audience; nil for another listing: only those of days live as long as their pictures.
-    private func documents(
-        ofDay listing: ListingKey, _ source: SourceDescription, _ signIn: SignIn
-    ) -> SharedDocuments? {
-        listing.ranking == nil ? nil : source.audience(of: listing, signIn).flatMap { documents(for: $0) }
+    ) -> any SharedSizes & SharedPreviews {
+        TierDays { [self] listing in
+            listing.ranking == nil ? nil : source.audience(of: listing, signIn()).flatMap { documents(for: $0) }
+        }
     }
 
     /// Returns a source with shared answers.

@@ -39,7 +39,7 @@ enum Confinement {
         }
         if giveUpPrivileges() { protection.insert(.privileges) }
         if limit() { protection.insert(.limits) }
-        if SystemCallFilter.install() { protection.insert(.calls) }
+        if filterCalls() { protection.insert(.calls) }
         return protection
     }
 

@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 
 /// The filter of system calls: any call that decoding does not make ends the process (seccomp(2)).
-enum SystemCallFilter {
+extension Confinement {
     /// Installs the filter permanently.
     ///
     /// - Returns: False if the kernel lacks filters, or if this machine's call numbers are unknown here.
-    static func install() -> Bool {
+    static func filterCalls() -> Bool {
         guard rankfs_architecture() != 0 else { return false }
         var program = program
         return unsafe program.withUnsafeMutableBufferPointer { program in

@@ -71,11 +71,11 @@ struct Program {
     private static func mountAsHelper(_ arguments: [String]) throws(ProgramError) {
         let helper = try HelperArguments.parse(arguments)
         if helper.checkOnly {
-            try Mounter.account(of: helper.request)?.become()
+            try helper.request.account()?.become()
             _ = try SettingsLoader.load(helper.request)
             return
         }
-        try Mounter.mount(helper.request)
+        try helper.request.mount()
         if helper.verbose {
             Output.print(
                 "rankfs: \(helper.request.source.rawValue) mounted on \(LogText.escaped(helper.request.mountPoint)).")

@@ -13,7 +13,7 @@ import Testing
             let day = Day(ordinal: ordinal)
             let (year, month, number) = day.civil
             let midnight = try #require(calendar.date(from: DateComponents(year: year, month: month, day: number)))
-            #expect(DanbooruFacts.calendar.begins(day) == Int64(midnight.timeIntervalSince1970), "\(day)")
+            #expect(DanbooruEngine.calendar.begins(day) == Int64(midnight.timeIntervalSince1970), "\(day)")
         }
     }
 
@@ -25,11 +25,11 @@ import Testing
         ("2026-03-08", -5), ("2026-03-09", -4), ("2026-11-01", -4), ("2026-11-02", -5),
     ])
     func summersBeginAndEnd(date: String, hours: Int64) {
-        #expect(DanbooruFacts.secondsAhead(day(date)) == hours * 3600)
+        #expect(DanbooruEngine.secondsAhead(day(date)) == hours * 3600)
     }
 
     @Test func theNewestDayIsYesterday() {
-        let days = DanbooruFacts.description.days(of: .day)
+        let days = DanbooruEngine.description.days(of: .day)
         // 2024-07-02, midnight in New York.
         #expect(days.newest(at: 1_719_892_800) == day("2024-07-01"))
         #expect(days.newest(at: 1_719_892_799) == day("2024-06-30"))
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func weeksBeginOnMondayAndMonthsOnTheFirst() {
-        for engine in [yandere.description, DanbooruFacts.description] {
+        for engine in [yandere.description, DanbooruEngine.description] {
             #expect(engine.days(of: .week).contains(day("2024-05-06")))
             #expect(!engine.days(of: .week).contains(day("2024-05-05")))
             #expect(engine.days(of: .month).contains(day("2024-05-01")))

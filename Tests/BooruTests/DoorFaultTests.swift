@@ -2,6 +2,7 @@ import Boards
 import Foundation
 @testable import HTTP
 import Rankings
+import TestSupport
 import Testing
 
 /// A directory that opens by name, with the answers that fill it, in their order.
@@ -81,10 +82,6 @@ struct Door: Sendable, CustomTestStringConvertible {
 
     /// What a directory shows of a page that is none at all.
     private func showsNothing(_ page: ListingPage) -> Bool { page.entries.isEmpty && page.unreadable == 0 }
-
-    private func saysThatThereIsNone(_ error: Failure) -> Bool {
-        [.absent, .notFound, .gone, .notPublished, .pastTheEnd].contains(error)
-    }
 
     @Test(arguments: try Door.all()) func aFailedAnswerIsAnError(door: Door) async {
         for place in door.answers.indices {

@@ -3,6 +3,7 @@ import Foundation
 @testable import HTTP
 import Rankings
 import Sourcing
+import TestSupport
 import Testing
 
 /// `rankfs doctor --service` of boards: what is taken for granted, held against right and wrong answers.

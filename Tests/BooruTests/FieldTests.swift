@@ -64,7 +64,7 @@ import Testing
 
     private static func danbooru(_ object: [String: Any]) throws -> String {
         let record = try json(object)
-        return "\(DanbooruPost.entry(record, hosts: hosts(DanbooruEngine()))) \(DanbooruPost.fields(record))"
+        return "\(DanbooruEngine.entry(record, hosts: hosts(DanbooruEngine()))) \(DanbooruEngine.fields(record))"
     }
 
     private func object(_ path: String) throws -> [String: Any] {

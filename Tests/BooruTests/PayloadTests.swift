@@ -1,5 +1,6 @@
 @testable import Boards
 import Rankings
+import TestSupport
 import Testing
 
 /// Recorded answers, read here and by Foundation.
@@ -11,7 +12,7 @@ import Testing
         #expect(all.flatMap(\.posts).count == 5)
         for recorded in all {
             for (told, record) in zip(recorded.posts, recorded.records) {
-                let entry = DanbooruPost.entry(record, hosts: hosts(DanbooruEngine()))
+                let entry = DanbooruEngine.entry(record, hosts: hosts(DanbooruEngine()))
                 let work = try #require(entry.post?.work)
                 #expect(work.id.rawValue == Int64(told.int("id") ?? 0))
                 #expect(work.width == told.int("image_width") && work.height == told.int("image_height"))
@@ -75,7 +76,7 @@ import Testing
 
     @Test func namesAreMadeOfTypedTags() throws {
         let works = try Recorded("danbooru/posts-2026-09").records.compactMap {
-            DanbooruPost.entry($0, hosts: hosts(DanbooruEngine())).post?.work
+            DanbooruEngine.entry($0, hosts: hosts(DanbooruEngine())).post?.work
         }
         #expect(
             works.map(\.title) == [
@@ -98,7 +99,7 @@ import Testing
                     tagKinds: [:], hosts: hosts(recorded.name.contains("konachan") ? konachan : yandere))
                 let entry =
                     recorded.name.hasPrefix("danbooru")
-                    ? DanbooruPost.entry(record, hosts: hosts(DanbooruEngine())) : reader.entry(record)
+                    ? DanbooruEngine.entry(record, hosts: hosts(DanbooruEngine())) : reader.entry(record)
                 let reference = try #require(entry.post?.work.picture)
                 #expect(reference.utf8.count < (told.text("file_url") ?? "").utf8.count + 200, "\(reference)")
             }

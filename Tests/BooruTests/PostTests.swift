@@ -1,6 +1,7 @@
 import Boards
 import Foundation
 import Rankings
+import TestSupport
 import Testing
 
 /// Posts of odd shapes.

@@ -1,6 +1,7 @@
 import Boards
 import Foundation
 import Rankings
+import TestSupport
 import Testing
 
 /// The full record of a post.

@@ -2,6 +2,7 @@ import Boards
 import Foundation
 import HTTP
 import Rankings
+import TestSupport
 import Testing
 
 /// What answers other than a list mean, and what the gate is told of them.

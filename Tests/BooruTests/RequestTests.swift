@@ -2,6 +2,7 @@ import Boards
 import Foundation
 @testable import HTTP
 import Rankings
+import TestSupport
 import Testing
 
 /// What is asked, and how pages end.
@@ -580,8 +581,4 @@ import Testing
         }
         #expect(isUnreadable(search))
     }
-}
-
-func isUnreadable(_ error: Failure?) -> Bool {
-    if case .unreadable(let reason)? = error { !reason.isEmpty } else { false }
 }

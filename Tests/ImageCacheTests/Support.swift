@@ -195,12 +195,13 @@ extension OpenPicture {
 
 extension Waiter {
     /// One that waits for bytes, or for the length, of any picture.
-    static func bytes(_ range: Range<Int64>, id: UInt64) -> Waiter { waiter(.bytes(range), id) }
-    static func length(id: UInt64) -> Waiter { waiter(.length, id) }
+    static func bytes(_ range: Range<Int64>, id: UInt64) -> Waiter { waiter(range, id) }
+    static func length(id: UInt64) -> Waiter { waiter(nil, id) }
 
-    private static func waiter(_ need: Need, _ id: UInt64) -> Waiter {
+    private static func waiter(_ range: Range<Int64>?, _ id: UInt64) -> Waiter {
         Waiter(
-            need: need, handle: nil, deadline: .now + .seconds(30), wait: Wait(id: id, key: PictureID(high: 0, low: 1)))
+            range: range, handle: nil, deadline: .now + .seconds(30),
+            wait: Wait(id: id, key: PictureID(high: 0, low: 1)))
     }
 }
 

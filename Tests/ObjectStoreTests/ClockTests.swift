@@ -53,7 +53,7 @@ import Testing
         ] {
             let request = HTTPRequest(
                 url: "\(origin)/\(query)", headers: headers, transferClass: .metadata, deadline: .now, bodyLimit: 1)
-            let lines = TimedSignature(keys: keys, region: "us-east-1").headers(for: request, at: Self.midnight)
+            let lines = keys.headers(signing: request, for: "us-east-1", at: Self.midnight)
             #expect(
                 lines == [
                     "x-amz-date: 20130524T000000Z",
@@ -71,7 +71,7 @@ import Testing
     func aMomentIsADate(_ seconds: Int64, _ text: String?) throws {
         let keys = try #require(StoreKeys(keyID: "AK", secret: "hidden"))
         let request = HTTPRequest(url: "http://nas/a", transferClass: .metadata, deadline: .now, bodyLimit: 1)
-        let lines = TimedSignature(keys: keys, region: "r").headers(for: request, at: seconds)
+        let lines = keys.headers(signing: request, for: "r", at: seconds)
         #expect(lines?.first == text.map { "x-amz-date: \($0)" })
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Rankings
+import TestSupport
 import Testing
 
 @testable import Pixiv

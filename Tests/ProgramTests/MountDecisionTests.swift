@@ -64,11 +64,11 @@ import Glibc
 
     @Test func aRefusedUnmountSaysWhatWasSaid() {
         let busy = "fusermount3: failed to unmount /m: Device or resource busy\n"
-        #expect(Unmounter.refusal("/m", busy).message.contains("in use"))
-        let other = Unmounter.refusal("/m", "fusermount3: failed to open /etc/mtab: No such file or directory\nx\n")
+        #expect(MountTable.refusal("/m", busy).message.contains("in use"))
+        let other = MountTable.refusal("/m", "fusermount3: failed to open /etc/mtab: No such file or directory\nx\n")
         #expect(other.message.contains("/etc/mtab: No such file or directory;") && !other.message.contains("in use"))
         #expect(other.status == .mountFailure && !other.message.contains("\n"))
-        #expect(Unmounter.refusal("/m", "").message.contains("does not say why"))
+        #expect(MountTable.refusal("/m", "").message.contains("does not say why"))
     }
 
     @Test func whatAProgramComplainsOfIsHeard() throws {
@@ -83,10 +83,10 @@ import Glibc
         let mount = MountTable.Mount(path: Array("/m".utf8), type: "fuse.rankfs", source: "pixiv", device: "0:44")
         var next = mount
         next.device = "0:45"
-        #expect(Unmounter.isListed(mount, in: [next, mount]))
-        #expect(!Unmounter.isListed(mount, in: [mount, next]))
-        #expect(!Unmounter.isListed(mount, in: []) && !Unmounter.isListed(mount, in: other))
-        #expect(!Unmounter.hasLeft(mount, at: "/nowhere/at/all"))
+        #expect(MountTable.isListed(mount, in: [next, mount]))
+        #expect(!MountTable.isListed(mount, in: [mount, next]))
+        #expect(!MountTable.isListed(mount, in: []) && !MountTable.isListed(mount, in: other))
+        #expect(!MountTable.hasLeft(mount, at: "/nowhere/at/all"))
     }
 
     @Test func foldersOfOthersBecomeNoCaches() {

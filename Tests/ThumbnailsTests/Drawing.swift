@@ -5,6 +5,6 @@ import Media
 extension Thumbnail {
     /// The file, made of a picture of any size.
     func file(of pixels: Pixels) -> [UInt8]? {
-        PNGEncoder.encode(Scaling.fit(pixels, within: size.edge)).flatMap { file(of: $0) }
+        pixels.fitted(within: size.edge).png().flatMap { file(of: $0) }
     }
 }

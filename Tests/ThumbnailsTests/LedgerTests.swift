@@ -38,7 +38,7 @@ import Testing
     @Test func whatWasWrittenIsRemovedAndNothingElse() throws {
         try write(1..<4)
         // Another program's thumbnail of the second, a user's picture in the place of the third, a stranger beside them.
-        let image = try #require(PNGEncoder.encode(Pixels(width: 9, height: 9)))
+        let image = try #require(Pixels(width: 9, height: 9).png())
         let foreign = PNG.setting([("Thumb::URI", thumbnail(2).uri)], of: image)
         try Data(try #require(foreign)).write(to: URL(filePath: path(thumbnail(2))))
         try Data(try bytes(thumbnail(77))).write(to: URL(filePath: path(thumbnail(3))))

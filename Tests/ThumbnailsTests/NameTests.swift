@@ -82,15 +82,15 @@ import Testing
         ("猫 1.jpg", ["./%E7%8C%AB%201.jpg", "%E7%8C%AB%201.jpg", "猫 1.jpg"]),
     ])
     func addressesInASharedStore(_ name: String, addresses: [String]) {
-        #expect(SharedAddress.all(of: name) == addresses)
+        #expect(SharedThumbnailNames.addresses(of: name) == addresses)
     }
 
     @Test func digestsInNames() {
         let digest = "c6ee772d9e49320e97ec29a7eb5b1697"
-        #expect(SharedAddress.digest(in: Array("\(digest).png".utf8)) == digest)
+        #expect(SharedThumbnailNames.digest(in: Array("\(digest).png".utf8)) == digest)
         for name in [digest, "\(digest).jpg", "C\(digest.dropFirst()).png", "\(digest)0.png", "x\(digest).png", ".png"]
         {
-            #expect(SharedAddress.digest(in: Array(name.utf8)) == nil, "\(name)")
+            #expect(SharedThumbnailNames.digest(in: Array(name.utf8)) == nil, "\(name)")
         }
     }
 

@@ -14,8 +14,8 @@ import TestSupport
         (4000, 3, 128, 1), (129, 128, 128, 127),
     ])
     func sizes(_ width: Int, _ height: Int, _ newWidth: Int, _ newHeight: Int) {
-        #expect(Scaling.size(width, height, within: 128) == (newWidth, newHeight))
-        let fitted = Scaling.fit(Pixels(width: width, height: height, filledWith: 77), within: 128)
+        #expect(Pixels.size(width, height, within: 128) == (newWidth, newHeight))
+        let fitted = Pixels(width: width, height: height, filledWith: 77).fitted(within: 128)
         #expect((fitted.width, fitted.height) == (newWidth, newHeight))
         // A picture of one grey keeps it: the shares of every pixel add up.
         let channels = fitted.bytes.enumerated().filter { $0.offset % 4 != 3 }.map(\.element)
@@ -27,7 +27,7 @@ import TestSupport
         pixels.set(0, 0, red: 30, green: 0, blue: 0)
         pixels.set(1, 0, red: 60, green: 90, blue: 0)
         pixels.set(2, 0, red: 0, green: 0, blue: 255)
-        let half = Scaling.fit(pixels, within: 2)
+        let half = pixels.fitted(within: 2)
         #expect((half.width, half.height) == (2, 1))
         // (30 + 60 / 2) / 1.5 and so on; bytes are blue, green, red.
         #expect(Array(half.bytes[0..<3]) == [0, 30, 40])
@@ -50,7 +50,7 @@ import TestSupport
 
     /// A thumbnail of one store becomes one of the other by its texts alone.
     @Test func textsAreReplaced() throws {
-        let image = try #require(PNGEncoder.encode(picture(300, 200)))
+        let image = try #require(picture(300, 200).png())
         let shared = Thumbnail(uri: "./x.jpg", size: .normal, modified: 5, length: nil)
         let file = try #require(thumbnail.file(of: image).flatMap { shared.file(of: $0) })
         #expect(file == shared.file(of: image))
@@ -62,7 +62,7 @@ import TestSupport
 
     /// Qt reads tEXt as Latin-1 and iTXt as UTF-8 (PNG specification, 11.3.4).
     @Test func textsOutsideOfASCIIAreInternational() throws {
-        let image = try #require(PNGEncoder.encode(picture(3, 3)))
+        let image = try #require(picture(3, 3).png())
         let texts = [(key: "Thumb::URI", value: "file:///猫.jpg"), (key: "Thumb::MTime", value: "5")]
         let once = try #require(PNG.setting(texts, areInternational: true, of: image))
         #expect(PNG.texts(of: once) == ["Thumb::URI": "file:///猫.jpg", "Thumb::MTime": "5"])

@@ -87,7 +87,7 @@ import Testing
         memory.pass(100)
         let third = try machine("3").document
         try await passing {
-            let told = try await RequestSharing.$isRefused.withValue(true) {
+            let told = try await RequestUrgency.$isRenewal.withValue(true) {
                 try await third.value("page/1", isFresh: { _, _ in true }) { "new" }
             }
             #expect(told == "new")

@@ -178,7 +178,7 @@ private final class Simulation: Sendable {
             }
         }
         let listing = ListingKey.ranking(.daily, day)
-        let sizes = TierSizes { shared.sizes(of: $0) }
+        let sizes = TierDays { _ in shared }
         let pictures = (0..<FleetSimulationTests.pictures).map {
             PictureID(work: WorkID(rawValue: Int64($0 + 1)), page: 0, rendition: .regular, uploaded: 5)
         }

@@ -25,14 +25,14 @@ import Testing
 
     private struct Machine: Sendable {
         let store: TierStore
-        let previews: TierPreviews
+        let previews: TierDays
         let documents: SharedDocuments
     }
 
     private func machine(_ name: String) throws -> Machine {
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
         let documents = SharedDocuments(store, leases: Leases(store, owner: name), service: "pixiv")
-        return Machine(store: store, previews: TierPreviews { documents.previews(of: $0, $1) }, documents: documents)
+        return Machine(store: store, previews: TierDays { _ in documents }, documents: documents)
     }
 
     private func picture(_ number: Int) -> PictureID {
@@ -100,9 +100,9 @@ import Testing
 
     @Test func oneThatCannotBeDecodedIsReplaced() async throws {
         let first = try machine("1")
-        await first.documents.previews(of: listing, 0)?.offer(TierPreviews.name(of: picture(0)), "no base64 *")
+        await first.documents.previews(of: listing, 0)?.offer(TierDays.name(of: picture(0)), "no base64 *")
         await first.documents.previews(of: listing, 0)?.offer(
-            TierPreviews.name(of: picture(1)), Base64.text([1, 2, 3]))
+            TierDays.name(of: picture(1)), Base64.text([1, 2, 3]))
         try await close(first)
         let second = try machine("2")
         // What is no preview at all counts as absent; what the renderer refuses is reported.
@@ -168,7 +168,7 @@ import Testing
         try await close(second)
         let third = try machine("3")
         let parts = await third.documents.previews(of: listing, 0)?.partsNow() ?? [:]
-        let old = try #require(parts[TierPreviews.name(of: picture(0))]), new = try #require(parts["preview/new"])
+        let old = try #require(parts[TierDays.name(of: picture(0))]), new = try #require(parts["preview/new"])
         #expect(new.asked - old.asked >= 100)
         // One that sends nothing does rest.
         memory.fail { _ in .late }

@@ -204,7 +204,7 @@ import Testing
             for seconds in [0 as Int64, 10, AnswerAge.changing] {
                 memory.pass(seconds)
                 let machine = try machine()
-                let sizes = TierSizes { machine.shared.sizes(of: $0) }
+                let sizes = TierDays { _ in machine.shared }
                 // It is no size that a listing can show.
                 #expect(await sizes.known(of: [picture], in: .ranking(.daily, day)) == [0])
                 answers.append(
@@ -229,7 +229,7 @@ import Testing
                 owner: "machine"),
             store: store, time: TimeSource(clock)
         ) { _ in }
-        let sizes = tier.sizes(of: service.description, signIn: { [service] in service.signIn })
+        let sizes = tier.days(of: service.description, signIn: { [service] in service.signIn })
         let picture = PictureID(work: WorkID(rawValue: 1), page: 0, rendition: .regular, uploaded: 5)
         service.set { $0.signIn = .signedIn(user) }
         _ = await sizes.size(of: picture, in: .ranking(.daily, day)) { .size(5) }

@@ -5,15 +5,15 @@ package import Sourcing
 package struct DanbooruEngine: BooruEngine {
     package init() {}
 
-    package var description: SourceDescription { DanbooruFacts.description }
+    package var description: SourceDescription { Self.description }
 
     package var plainRequest: String { "/posts.json?tags=rating:g&limit=1" }
 
-    package var scale: RatingScale { DanbooruFacts.scale }
+    package var scale: RatingScale { Self.scale }
 
-    package var postsPerPage: Int { DanbooruFacts.postsPerPage }
+    package var postsPerPage: Int { Self.postsPerPage }
 
-    package func apiURL(upTo rating: Int) -> String { rating == 0 ? DanbooruFacts.safeURL : DanbooruFacts.wholeURL }
+    package func apiURL(upTo rating: Int) -> String { rating == 0 ? Self.safeURL : Self.wholeURL }
 
     /// Two dates mean their midnights (`range_parser.rb`): two dots would exclude the last day; three exclude the end.
     package func term(for days: Range<Day>) -> String {
@@ -40,7 +40,7 @@ package struct DanbooruEngine: BooruEngine {
     }
 
     package func isSyntax(_ word: String) -> Bool {
-        ["and", "or"].contains(word) || DanbooruFacts.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")
+        ["and", "or"].contains(word) || Self.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")
     }
 
     /// The part after an `or` belongs to its last term alone (`post_query/parser.rb`).
@@ -60,7 +60,7 @@ package struct DanbooruEngine: BooruEngine {
         guard case .array(let posts) = answer else {
             throw .unreadable("Danbooru's list is no list; Danbooru may have changed it.")
         }
-        return posts.map { DanbooruPost.entry($0, hosts: hosts) }
+        return posts.map { Self.entry($0, hosts: hosts) }
     }
 
     package func fields(of answer: JSON) -> [Assumption] {
@@ -77,7 +77,7 @@ package struct DanbooruEngine: BooruEngine {
     package func record(
         in answer: JSON, hosts: PictureHosts
     ) throws(Failure) -> (entry: PostEntry, fields: [JSON.Member]) {
-        (DanbooruPost.entry(answer, hosts: hosts), DanbooruPost.fields(answer))
+        (Self.entry(answer, hosts: hosts), Self.fields(answer))
     }
 
     /// The status of a query over the time limit; a second attempt would take as long.

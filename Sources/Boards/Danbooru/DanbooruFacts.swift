@@ -2,7 +2,7 @@ package import Rankings
 import Sourcing
 
 /// The facts of the service for its source and its clients, independent of any account.
-package enum DanbooruFacts {
+extension DanbooruEngine {
     /// The host that adds `rating:g` to every search.
     static let safeURL = "https://safebooru.donmai.us"
     /// The host that shows every rating.
@@ -39,10 +39,10 @@ package enum DanbooruFacts {
 
     /// The ratings; their letters changed in 2022: posts with the former `s` (safe) now have `g` or `s` (sensitive).
     package static let scale = RatingScale(steps: [
-        RatingScale.Step(word: "general", letter: "g", tag: "rating:g"),
-        RatingScale.Step(word: "sensitive", letter: "s", tag: "rating:g,s"),
-        RatingScale.Step(word: "questionable", letter: "q", tag: "rating:g,s,q"),
-        RatingScale.Step(word: "explicit", letter: "e", tag: nil),
+        ("general", "g", "rating:g"),
+        ("sensitive", "s", "rating:g,s"),
+        ("questionable", "q", "rating:g,s,q"),
+        ("explicit", "e", nil),
     ])
 
     /// The calendar: days run from midnight to midnight; votes continue after the day.
@@ -53,10 +53,10 @@ package enum DanbooruFacts {
     private static let firstDay = Day(year: 2005, month: 5, day: 24) ?? Day(ordinal: 0)
 
     package static let description = SourceDescription(
-        name: "danbooru", title: "Danbooru", calendar: calendar, rankings: BooruRankings.all(from: firstDay),
-        listings: BooruRankings.listings(perPage: postsPerPage)
+        name: "danbooru", title: "Danbooru", calendar: calendar, rankings: BooruSource.rankings(from: firstDay),
+        listings: BooruSource.listings(perPage: postsPerPage)
             .merging([.favoriteGroup: postsPerPage, .hot: postsPerPage]) { first, _ in first },
-        abilities: BooruRankings.abilities,
+        abilities: BooruSource.abilities,
         renditions: [
             RenditionFacts(.original), RenditionFacts(.regular, size: "850 pixels wide"),
             RenditionFacts(.small, size: "360 pixels", fileExtension: "jpg"),
@@ -65,7 +65,7 @@ package enum DanbooruFacts {
         tellsSizes: true,
         access: SourceAccess(
             hosts: ["danbooru.donmai.us", "safebooru.donmai.us", "cdn.donmai.us"], apiURL: safeURL,
-            imageURL: imageURL, userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
+            imageURL: imageURL, userAgent: Version.userAgent, userAgentText: Version.userAgentText,
             // The service allows ten reads a second; its clients leave one to two seconds between lists.
             rate: 1, burst: 10),
         choices: [scale.choice], work: { work(webPage: $0) }, webPage: { "\(wholeURL)/posts/\($0.rawValue)" })
@@ -82,7 +82,7 @@ package enum DanbooruFacts {
 // MARK: - Eastern time
 
 /// Time on the east coast of the United States, by which the service counts days (its configuration's `time_zone`).
-extension DanbooruFacts {
+extension DanbooruEngine {
     /// Seconds ahead of UTC at the begin of a day: minus five hours, minus four in summer time.
     ///
     /// The value is valid from 1987 on: earlier summers began at other times, and the service has no posts of them.

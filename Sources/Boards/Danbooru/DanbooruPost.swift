@@ -2,7 +2,7 @@ package import Rankings
 package import Sourcing
 
 /// Decoder of a post of Danbooru's.
-package enum DanbooruPost {
+extension DanbooruEngine {
     /// Decodes a post of `/posts.json` or `/posts/<id>.json`, also from the years in which it had fewer fields.
     package static func entry(_ record: JSON, hosts: PictureHosts) -> PostEntry {
         guard let id = record["id"].number, id > 0 else { return .unreadable }
@@ -12,7 +12,7 @@ package enum DanbooruPost {
         if fileExtension == PostFormat.flash { return .unplayable }
         var post = BooruPost(id: WorkID(rawValue: id))
         let asset = record["media_asset"]
-        post.rating = DanbooruFacts.scale.place(ofLetter: record["rating"].text)
+        post.rating = scale.place(ofLetter: record["rating"].text)
         post.tags = tags(of: record)
         post.width = record["image_width"].pixels
         post.height = record["image_height"].pixels
@@ -85,7 +85,7 @@ extension JSON {
 
 // MARK: - Danbooru fields
 
-extension DanbooruPost {
+extension DanbooruEngine {
     /// The fields of a post's record that listings lack.
     package static func fields(_ record: JSON) -> [JSON.Member] {
         let asset = record["media_asset"]

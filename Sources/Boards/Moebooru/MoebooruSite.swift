@@ -14,8 +14,8 @@ package struct MoebooruSite: Sendable {
         self.tagKinds = tagKinds
         description = SourceDescription(
             name: name, title: title, calendar: Self.calendar,
-            rankings: BooruRankings.all(from: firstDay ?? Day(ordinal: 0)),
-            listings: BooruRankings.listings(perPage: Self.postsPerPage), abilities: BooruRankings.abilities,
+            rankings: BooruSource.rankings(from: firstDay ?? Day(ordinal: 0)),
+            listings: BooruSource.listings(perPage: Self.postsPerPage), abilities: BooruSource.abilities,
             renditions: [
                 RenditionFacts(.original), RenditionFacts(.regular, size: "1500 pixels"),
                 RenditionFacts(.small, size: "300 pixels", fileExtension: "jpg"),
@@ -24,7 +24,7 @@ package struct MoebooruSite: Sendable {
             paging: RankingPaging(entries: Self.postsPerPage, atOnce: 2, most: Self.pages), tellsSizes: true,
             access: SourceAccess(
                 hosts: Set(webHosts + pictureHosts), apiURL: "https://\(webHosts[0])", imageURL: imageURL,
-                userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
+                userAgent: Version.userAgent, userAgentText: Version.userAgentText,
                 // Ten lists in a row were answered in a test; the sites are small.
                 rate: 1, burst: 10,
                 // With five or more connections the site answers "accessing too quickly" and ends downloads.
@@ -61,9 +61,9 @@ package struct MoebooruSite: Sendable {
 
     /// The ratings; a rating unknown to the engine limits nothing, which is why answers are filtered once more.
     package static let scale = RatingScale(steps: [
-        RatingScale.Step(word: "safe", letter: "s", tag: "rating:s"),
-        RatingScale.Step(word: "questionable", letter: "q", tag: "-rating:e"),
-        RatingScale.Step(word: "explicit", letter: "e", tag: nil),
+        ("safe", "s", "rating:s"),
+        ("questionable", "q", "-rating:e"),
+        ("explicit", "e", nil),
     ])
 
     /// The calendar: days of UTC, the engine's time zone; votes continue after the day.

@@ -87,7 +87,7 @@ actor ListingStore {
             let reason = error.description
             let moved = try Connection.moveAside(path)
             connection = try Connection.openOrSetAside(path: path, migrations: Schema.migrations).connection
-            onSetAside(SetAside(path: moved, reason: reason))
+            onSetAside((moved, reason))
             throw error
         }
     }

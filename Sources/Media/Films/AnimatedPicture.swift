@@ -33,7 +33,7 @@ package enum AnimatedPicture {
         var last: Pixels?
         for (index, delay) in delays.enumerated() {
             var pixels = try JPEG.decode(frame(index))
-            if format == .gif { pixels = Scaling.fit(pixels, within: longestGIFEdge) }
+            if format == .gif { pixels = pixels.fitted(within: longestGIFEdge) }
             let area: PixelArea
             if let last {
                 guard pixels.width == last.width, pixels.height == last.height else {

@@ -1,8 +1,8 @@
 import CWebP
 package import Render
 
-/// The chunks of an animated WebP file (RFC 9649, section 2.7).
-struct WebPContainer: AnimationContainer {
+/// The chunks of a WebP file (RFC 9649, section 2.7), each picture lossy and made with libwebp.
+package struct WebPContainer: AnimationContainer {
     /// The longest side of a picture, in pixels: VP8 has 14 bits for it (RFC 6386, 9.1).
     static let longestSide = 16_383
 
@@ -23,7 +23,7 @@ struct WebPContainer: AnimationContainer {
 
     /// Appends a frame; its area begins at even coordinates.
     mutating func append(_ pixels: Pixels, _ area: PixelArea, delay: Int) throws(MediaError) {
-        let picture = try WebPEncoder.encode(pixels, area)
+        let picture = try Self.compressed(pixels, area)
         chunk("ANMF", size: Self.frameHead + picture.count)
         bytes.append(littleEndian: area.x / 2, bytes: 3)
         bytes.append(littleEndian: area.y / 2, bytes: 3)
@@ -53,7 +53,7 @@ struct WebPContainer: AnimationContainer {
     private static let overwrites: UInt8 = 0x02
 
     /// Makes a file of one picture, the chunks of which are already made.
-    fileprivate init(still picture: [UInt8], width: Int, height: Int) {
+    private init(still picture: [UInt8], width: Int, height: Int) {
         begin(width, height, flags: 0)
         bytes += picture
     }
@@ -70,16 +70,22 @@ struct WebPContainer: AnimationContainer {
         bytes += Array(name.utf8)
         bytes.append(littleEndian: size, bytes: 4)
     }
-}
 
-// MARK: - Web P encoder
+    // MARK: - Pictures
 
-/// One lossy WebP picture, made with libwebp.
-enum WebPEncoder {
+    /// A file of one still picture in the extended format, which allows more chunks after the picture's, from a JPEG.
+    ///
+    /// - Throws: `MediaError` for data that is no JPEG or too large.
+    package static func still(jpeg: [UInt8]) throws(MediaError) -> [UInt8] {
+        let pixels = try JPEG.decode(jpeg)
+        let picture = try compressed(pixels, PixelArea(x: 0, y: 0, width: pixels.width, height: pixels.height))
+        return WebPContainer(still: picture, width: pixels.width, height: pixels.height).finished()
+    }
+
     /// Compresses a part of a picture, which must lie within it.
     ///
     /// - Returns: The chunks of the picture with their padding, without the head of a file.
-    static func encode(_ pixels: Pixels, _ area: PixelArea) throws(MediaError) -> [UInt8] {
+    private static func compressed(_ pixels: Pixels, _ area: PixelArea) throws(MediaError) -> [UInt8] {
         var config = WebPConfig()
         var picture = unsafe WebPPicture()
         guard unsafe WebPConfigInit(&config) != 0, unsafe WebPPictureInit(&picture) != 0 else {
@@ -114,26 +120,9 @@ enum WebPEncoder {
         return unsafe Array(UnsafeBufferPointer(start: bytes + fileHead, count: writer.size - fileHead))
     }
 
-    // MARK: -
-
     private static let quality: Float = 80
     /// From 0, the fastest, to 6.
     private static let method: Int32 = 1
     /// `RIFF`, length and `WEBP`, which the container replaces with its own.
     private static let fileHead = 12
-}
-
-// MARK: - Still web P
-
-/// A WebP file of one still picture (RFC 9649, section 2.7).
-package enum StillWebP {
-    /// Converts a JPEG to a file in the extended format, which allows more chunks after the picture's.
-    ///
-    /// - Throws: `MediaError` for data that is no JPEG or too large.
-    package static func encode(jpeg: [UInt8]) throws(MediaError) -> [UInt8] {
-        let pixels = try JPEG.decode(jpeg)
-        let picture = try WebPEncoder.encode(
-            pixels, PixelArea(x: 0, y: 0, width: pixels.width, height: pixels.height))
-        return WebPContainer(still: picture, width: pixels.width, height: pixels.height).finished()
-    }
 }

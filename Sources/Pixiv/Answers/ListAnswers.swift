@@ -384,7 +384,7 @@ extension ListingPage {
     /// Reads records one by one; advertisement slots and `null` (for works that were not requested) do not count as entries.
     package init(records: [JSON]) {
         let told = records.filter { $0["isAdContainer"].flag != true && !$0.isNull }
-        let works = told.compactMap(WorkDecoding.brief)
+        let works = told.compactMap(WorkAnswers.brief)
         self.init(works: works.uniqued(by: \.id), unreadable: told.count - works.count)
     }
 

@@ -1,9 +1,8 @@
 package import Rankings
 import Sourcing
 
-/// Decoder of the answer of `ranking.php`.
-package enum RankingAnswer {
-    /// Decodes one page, entry by entry.
+extension ListAnswers {
+    /// Decodes one page of `ranking.php`, entry by entry.
     ///
     /// - Parameters:
     ///   - root: The whole answer.
@@ -12,7 +11,7 @@ package enum RankingAnswer {
     ///   - page: The number of the requested page, from 1.
     /// - Returns: The page; unreadable entries are left out and counted.
     /// - Throws: `Failure`, also if the answer belongs to another request.
-    package static func page(
+    package static func ranking(
         of root: JSON, mode: RankingMode, day: Day?, page: Int
     ) throws(Failure) -> ListingPage {
         if let message = Envelope.error(in: root) { throw error(message, page: page) }
@@ -34,7 +33,7 @@ package enum RankingAnswer {
             guard total ?? 0 <= before, root["next"].number ?? 0 <= Int64(page) else {
                 throw .unreadable("pixiv shows no entries of a ranking where it counts some; asking again later helps.")
             }
-            throw nothing(page: page)
+            throw noRanking(page: page)
         }
         guard let served = root["date"].text.flatMap({ Day(compact: $0) }) ?? day else {
             throw .unreadable("pixiv's ranking does not tell its day; pixiv may have changed it.")
@@ -56,14 +55,14 @@ package enum RankingAnswer {
     }
 
     /// The error for status 404 and for an empty list: a page after the last, or a day without a ranking.
-    package static func nothing(page: Int) -> Failure {
+    package static func noRanking(page: Int) -> Failure {
         page > 1 ? .pastTheEnd : .notPublished
     }
 
     private static func error(_ message: String, page: Int) -> Failure {
         // The message means "outside the counted range of rankings"; it was seen with status 404.
         message.contains("範囲外")
-            ? nothing(page: page) : .unreadable("pixiv refused to tell a ranking: \(ForeignText.quoted(message)).")
+            ? noRanking(page: page) : .unreadable("pixiv refused to tell a ranking: \(ForeignText.quoted(message)).")
     }
 
     /// The entries in rank order; a repeated entry is dropped, a second entry of the same rank counts as unreadable.
@@ -71,7 +70,7 @@ package enum RankingAnswer {
         var kept: [Int: ListedWork] = [:]
         var unreadable = 0
         for entry in contents {
-            guard let work = WorkDecoding.ranked(entry), let rank = work.rank else {
+            guard let work = WorkAnswers.ranked(entry), let rank = work.rank else {
                 unreadable += 1
                 continue
             }

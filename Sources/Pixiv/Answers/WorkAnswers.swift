@@ -1,7 +1,10 @@
 package import Rankings
 import Sourcing
 
-/// Decoders of answers about one work.
+/// Decoders of answers about one work, and of one work in each of the three forms in which the service describes it.
+///
+/// Nil for a work means that the entry cannot be used: it has no number, or a picture URL of an unknown form. Every other field has
+/// a substitute, so that an unexpected field costs that field only.
 package enum WorkAnswers {
     /// Decodes the full record in `/ajax/illust/<id>`.
     ///
@@ -11,7 +14,7 @@ package enum WorkAnswers {
     /// - Returns: The record; fields that the answer lacks are nil or empty.
     /// - Throws: `.unreadable` if the record is missing or of another work.
     package static func details(_ body: JSON, of work: WorkID) throws(Failure) -> WorkDetails {
-        guard let told = WorkDecoding.full(body), told.id == work else {
+        guard let told = full(body), told.id == work else {
             throw .unreadable("pixiv's record of work \(work.rawValue) makes no sense; pixiv may have changed it.")
         }
         return WorkDetails(
@@ -86,15 +89,9 @@ package enum WorkAnswers {
     private static func isFrameName(_ name: String) -> Bool {
         name.utf8.count == 10 && name.hasSuffix(".jpg") && name.utf8.prefix(6).allSatisfy(\.isDigit)
     }
-}
 
-// MARK: - Work decoding
+    // MARK: - The three forms of a work
 
-/// Decoders of one work, for each of the three forms in which the service describes a work.
-///
-/// Nil means that the entry cannot be used: it has no number, or a picture URL of an unknown form. Every other field has a
-/// substitute, so that an unexpected field costs that field only.
-package enum WorkDecoding {
     /// Decodes an entry of `ranking.php` with its rank.
     package static func ranked(_ entry: JSON) -> ListedWork? {
         guard let rank = entry["rank"].number(in: PixivLimits.ranks) else { return nil }

@@ -94,8 +94,8 @@ final class CallerRecognition: Sendable {
     func announcement(
         _ name: [UInt8], in path: @autoclosure () -> String, by caller: Caller
     ) -> (program: CallingProgram?, isWanted: Bool, isListed: Bool)? {
-        guard ProbedNames.isAnnouncement(name) else { return nil }
-        let (path, isListed, program) = (path(), ProbedNames.isOpening(name), processes.program(caller.process))
+        guard EntryName.isAnnouncement(name) else { return nil }
+        let (path, isListed, program) = (path(), EntryName.isOpening(name), processes.program(caller.process))
         let isWanted = facts { $0.announced(in: path, isListed: isListed, by: program, now: $1) }
         return (program, isWanted, isListed)
     }

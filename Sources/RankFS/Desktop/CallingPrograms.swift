@@ -73,7 +73,7 @@ struct CallingProgram: Hashable, Sendable {
 
 /// The programs that must be recognised by name, since their behaviour does not distinguish them; all lists of names.
 ///
-/// Most programs are recognised by their behaviour: file managers by the names that they query (`ProbedNames`) and by their
+/// Most programs are recognised by their behaviour: file managers by the names that they query (`EntryName`) and by their
 /// watches, walks by the pace of their opens (`Callers`), and programs that copy and pack because they follow no links
 /// (`O_NOFOLLOW`).
 package enum KnownPrograms {
@@ -114,16 +114,13 @@ package enum KnownPrograms {
     package static let baloo = "baloo_file"
 
     /// A file manager: its name in sentences, and its program.
-    package struct FileManager: Sendable {
-        package let name: String
-        package let program: String
-    }
+    package typealias FileManager = (name: String, program: String)
 
-    package static let nautilus = FileManager(name: "Nautilus", program: "nautilus")
-    package static let nemo = FileManager(name: "Nemo", program: "nemo")
-    package static let caja = FileManager(name: "Caja", program: "caja")
-    package static let thunar = FileManager(name: "Thunar", program: "thunar")
-    package static let dolphin = FileManager(name: "Dolphin", program: "dolphin")
+    package static let nautilus: FileManager = ("Nautilus", "nautilus")
+    package static let nemo: FileManager = ("Nemo", "nemo")
+    package static let caja: FileManager = ("Caja", "caja")
+    package static let thunar: FileManager = ("Thunar", "thunar")
+    package static let dolphin: FileManager = ("Dolphin", "dolphin")
 }
 
 // MARK: - Thumbnailer

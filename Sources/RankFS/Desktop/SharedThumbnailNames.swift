@@ -1,4 +1,5 @@
 import Catalog
+import Rankings
 import System
 
 /// Finds entries of listings by the digests in the names of their shared thumbnails.
@@ -22,12 +23,31 @@ struct SharedThumbnailNames: Sendable {
             names.count = entries.count
             names.indices = [:]
             for (index, entry) in entries.enumerated() {
-                for address in SharedAddress.all(of: entry.name) { names.indices[MD5.hex(address.utf8)] = index }
+                for address in Self.addresses(of: entry.name) { names.indices[MD5.hex(address.utf8)] = index }
             }
         }
         kept[ObjectIdentifier(listing)] = names
         guard let index = names.indices[digest] else { return nil }
-        let address = SharedAddress.all(of: entries[index].name).first { MD5.hex($0.utf8) == digest }
+        let address = Self.addresses(of: entries[index].name).first { MD5.hex($0.utf8) == digest }
         return address.map { (index, $0) }
+    }
+
+    /// Returns the spellings that programs use for the address of a file in its directory's shared store, `.sh_thumbnails`, each once.
+    ///
+    /// The Thumbnail Managing Standard 0.9, section 10, requires `./` and the percent-encoded name. libxfce4util before March 2024,
+    /// and Tumbler with it, uses the encoded name alone, pqiv the plain name. Each compares the text `Thumb::URI` with its own
+    /// spelling, if at all: therefore each finds a thumbnail of its own.
+    static func addresses(of name: String) -> [String] {
+        let encoded = FileURI.escaped(name)
+        return name == encoded ? ["./" + encoded, encoded] : ["./" + encoded, encoded, name]
+    }
+
+    /// Returns the digest in a thumbnail's name, `<32 digits>.png`; nil for any other name.
+    static func digest(in name: [UInt8]) -> String? {
+        guard name.count == 36, name.suffix(4).elementsEqual(".png".utf8), name.prefix(32).allSatisfy(\.isHexDigit)
+        else {
+            return nil
+        }
+        return String(decoding: name.prefix(32), as: UTF8.self)
     }
 }

@@ -40,7 +40,7 @@ struct SharedThumbnailsDirectory: TreeDirectory {
             let size = ThumbnailSize.allCases.first { $0.directory.utf8.elementsEqual(name) }
             return size.map { .directory(SharedThumbnailsDirectory(of: owner, $0)) } ?? .absent(TreeLimits.frozen)
         }
-        guard let digest = SharedAddress.digest(in: name) else { return .absent(TreeLimits.frozen) }
+        guard let digest = SharedThumbnailNames.digest(in: name) else { return .absent(TreeLimits.frozen) }
         return .unknown { () async throws(Failure) in await thumbnail(digest, size, in: tree) }
     }
 

@@ -29,7 +29,7 @@ enum EntryName {
         guard name.count <= FileName.longest, !name.contains(where: { $0 < 0x20 || $0 == 0x7F }),
             let words = String(validating: name, as: UTF8.self),
             // The normalized form, in which the directory is listed.
-            NormalizedName(words).text.utf8.count <= FileName.longest, !ProbedNames.isProbed(words),
+            NormalizedName(words).text.utf8.count <= FileName.longest, !isProbed(words),
             words.contains(where: { !$0.isWhitespace })
         else { return nil }
         return words
@@ -60,18 +60,15 @@ enum EntryName {
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
         digits.count <= TreeLimits.idDigits ? Digits.number(digits).map(Int64.init) : nil
     }
-}
 
-// MARK: - Probed names
+    // MARK: - Names that desktops, file servers and players look up in every directory, whatever its contents
 
-/// Names that desktops, file servers and players look up in every directory, whatever its contents.
-enum ProbedNames {
     /// The name that GIO and KDE look up in a directory that they list, and in no other.
     private static let opening = Array(".hidden".utf8)
     private static let announcements = [opening, Array(".directory".utf8)]
 
     /// Files that desktops, file servers and players search for; names that begin with a dot are no search either.
-    private static let files: Set<String> = [
+    private static let probedFiles: Set<String> = [
         "desktop.ini", "thumbs.db", "autorun.inf", "folder.jpg", "cover.jpg", "albumart.jpg", "ehthumbs.db",
         "lost+found", "index.html", "album.xml", "cachedir.tag",
     ]
@@ -90,6 +87,6 @@ enum ProbedNames {
 
     /// Whether programs search for this name anywhere, so that no user has typed it.
     static func isProbed(_ name: String) -> Bool {
-        name.utf8.first == UInt8(ascii: ".") || files.contains(name.lowercased())
+        name.utf8.first == UInt8(ascii: ".") || probedFiles.contains(name.lowercased())
     }
 }

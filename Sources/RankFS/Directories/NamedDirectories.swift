@@ -232,7 +232,7 @@ struct WorkDirectory: ListingDirectory {
             guard let bridge = tree.bridge(of: work), bridge.name.utf8.elementsEqual(name) else {
                 return .absent(.zero)
             }
-            return .node(.link(.bridge(work, bridge)))
+            return .node(.link(.bridge(work, name: bridge.name, target: bridge.target)))
         }
     }
 
@@ -249,7 +249,8 @@ struct WorkDirectory: ListingDirectory {
 
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] {
         let files: [NamedNode] = tree.files(of: work, isAnimation: listing.isAnimation).map { ($0.name, .file($0)) }
-        return files + (tree.bridge(of: work).map { [($0.name, .link(.bridge(work, $0)))] } ?? [])
+        guard let bridge = tree.bridge(of: work) else { return files }
+        return files + [(bridge.name, .link(.bridge(work, name: bridge.name, target: bridge.target)))]
     }
 }
 

@@ -7,14 +7,14 @@ struct RootDirectory: TreeDirectory {
     var path: TreePath { .root }
 
     func names(in tree: Tree) -> [NamedNode]? {
-        DirectoryKinds.top.filter { $0.isThere(in: tree) && $0.refusal(in: tree) == nil }.map { ($0.path.name, $0) }
+        Node.top.filter { $0.isThere(in: tree) && $0.refusal(in: tree) == nil }.map { ($0.path.name, $0) }
     }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let path = EntryName.ascii(name).map(TreePath.root.child) else { return .absent(TreeLimits.frozen) }
         if path == .helpers { return .directory(HelpersDirectory()) }
         if let file = tree.helpers.first(where: { $0.path == path }) { return .node(.file(file)) }
-        guard let node = DirectoryKinds.top.first(where: { $0.path == path }) else {
+        guard let node = Node.top.first(where: { $0.path == path }) else {
             return .absent(TreeLimits.frozen)
         }
         guard node.isThere(in: tree) else { return .absent(node.directory?.longestName ?? TreeLimits.frozen) }
@@ -88,7 +88,7 @@ extension Tree {
 // MARK: - Directory kinds
 
 /// The kinds of directories: kinds of listings have rows (`ListingKind`), any other kind gets its line here.
-enum DirectoryKinds {
+extension Node {
     /// The possible entries of the root, in their order.
     static let top: [Node] =
         [.directory(RankingsDirectory()), .directory(DatesDirectory(folder: .all))]
@@ -98,20 +98,22 @@ enum DirectoryKinds {
 
     /// The directory that a search for a number visits last, because it has many entries below it.
     static let searchedLast = Node.directory(DatesDirectory(folder: .all))
+}
 
-    /// The directory with a path; nil for a path that no directory has by its form.
-    static func directory(at path: TreePath) -> (any TreeDirectory)? {
-        switch path {
+extension TreePath {
+    /// The directory with this path; nil for a path that no directory has by its form.
+    var directory: (any TreeDirectory)? {
+        switch self {
         case .root: RootDirectory()
         case .mode(let mode): ModeDirectory(mode: mode)
         case .day(let mode, let day): DayDirectory(mode, day)
         case .latest(let mode): LatestDirectory(mode: mode)
         case .dates(let folder): DatesDirectory(folder: folder)
-        case .listing(.author, _), .listing(.work, _): ListingKey(of: path)?.directory()
+        case .listing(.author, _), .listing(.work, _): ListingKey(of: self)?.directory()
         case .listing(let kind, let name): KindDirectory(kind, name)
         case .helpers: HelpersDirectory()
-        case .sharedThumbnails(let owner): directory(at: owner).map { SharedThumbnailsDirectory(of: $0) }
-        default: top.lazy.compactMap { $0.path == path ? $0.directory : nil }.first
+        case .sharedThumbnails(let owner): owner.directory.map { SharedThumbnailsDirectory(of: $0) }
+        default: Node.top.lazy.compactMap { $0.path == self ? $0.directory : nil }.first
         }
     }
 }
@@ -122,6 +124,6 @@ extension Node {
     /// The directory that holds this node; the root holds itself.
     var parent: any TreeDirectory {
         if case .picture(let listing, _) = self { return listing.directory }
-        return path.parent.flatMap(DirectoryKinds.directory(at:)) ?? RootDirectory()
+        return path.parent?.directory ?? RootDirectory()
     }
 }

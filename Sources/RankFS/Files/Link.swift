@@ -11,8 +11,8 @@ enum Link: Hashable, TreeEntry {
     case followed(NamedAuthor)
     /// An author under a name that is unique among authors.
     case named(String, UserID)
-    /// A work in another mount.
-    case bridge(WorkID, Bridge)
+    /// A work in another mount, as `Bridge` describes it.
+    case bridge(WorkID, name: String, target: String)
 
     /// The path below the mount point.
     var path: TreePath {
@@ -20,7 +20,7 @@ enum Link: Hashable, TreeEntry {
         case .dated(let mode, let day): .dayLink(mode, day)
         case .followed(let author): .entry(.following, FileName.author(author.id, name: author.name))
         case .named(let name, _): .authorLink(name)
-        case .bridge(let work, let bridge): .entry(.work(work), bridge.name)
+        case .bridge(let work, let name, _): .entry(.work(work), name)
         }
     }
 
@@ -85,7 +85,7 @@ extension Link {
         switch self {
         case .followed(let author): "../\(TreePath.author(author.id).text)"
         case .named(_, let author): TreePath.author(author).name
-        case .bridge(_, let bridge): bridge.target
+        case .bridge(_, _, let target): target
         case .dated(let mode, let day): "../../../../\(TreePath.day(mode, day).text)"
         }
     }

@@ -34,7 +34,7 @@ extension RankFileSystem {
 
     /// Finds the node of a name in a directory.
     private func find(_ name: [UInt8], in directory: any TreeDirectory, _ caller: Caller) -> LookupResult {
-        if ProbedNames.isAnnouncement(name) { return .absent(.zero) }
+        if EntryName.isAnnouncement(name) { return .absent(.zero) }
         if let failure = tree.refusal(of: .directory(directory), to: caller) { return .refused(failure) }
         if configuration.thumbnails != nil, directory.listing?.showsPictures == true,
             SharedThumbnailsDirectory.isName(name)
@@ -263,7 +263,7 @@ extension RankFileSystem {
     private func node(numbered number: UInt64) async -> Node? {
         var (searched, last): ([any TreeDirectory], [any TreeDirectory]) = ([], [])
         let start = [Node.root, .directory(HelpersDirectory())]
-        if let found = node(numbered: number, below: start, without: DirectoryKinds.searchedLast, &searched) {
+        if let found = node(numbered: number, below: start, without: Node.searchedLast, &searched) {
             return found
         }
         for directory in searched where directory.listsSeen && configuration.notesRecent {
@@ -271,7 +271,7 @@ extension RankFileSystem {
             if let found = seen.first(where: { inodes.number(of: $0.node) == number }) { return found.node }
         }
         if let found = await listed(numbered: number) { return found }
-        return node(numbered: number, below: [DirectoryKinds.searchedLast], without: nil, &last)
+        return node(numbered: number, below: [Node.searchedLast], without: nil, &last)
     }
 
     /// Searches stored listings: the loaded ones, and some of the others.

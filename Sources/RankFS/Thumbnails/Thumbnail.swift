@@ -6,7 +6,7 @@ import Sourcing
 ///
 /// It belongs in the user's own store or in a directory's shared store, which spell the file's address differently.
 package struct Thumbnail: Hashable, Sendable {
-    /// The address of the file, as desktops spell it: absolute, or one of `SharedAddress`.
+    /// The address of the file, as desktops spell it: absolute, or one of `SharedThumbnailNames.addresses`.
     let uri: String
     let size: ThumbnailSize
     /// The modification time of the file in Unix seconds.
@@ -144,26 +144,4 @@ enum FileURI {
     private static let kept = PercentCoding.unreserved.union("/!$&'()*+,:=@".utf8)
     private static let keptByQt = kept.union("[];".utf8)
     private static let keptWhenDecoded = keptByQt.union(" ".utf8).union(0x80...0xFF)
-}
-
-/// The spellings that programs use for the address of a file in its directory's shared store, `.sh_thumbnails`.
-///
-/// The Thumbnail Managing Standard 0.9, section 10, requires `./` and the percent-encoded name. libxfce4util before March 2024,
-/// and Tumbler with it, uses the encoded name alone, pqiv the plain name. Each compares the text `Thumb::URI` with its own
-/// spelling, if at all: therefore each finds a thumbnail of its own.
-enum SharedAddress {
-    /// Returns the spellings of a name, each once.
-    static func all(of name: String) -> [String] {
-        let encoded = FileURI.escaped(name)
-        return name == encoded ? ["./" + encoded, encoded] : ["./" + encoded, encoded, name]
-    }
-
-    /// Returns the digest in a thumbnail's name, `<32 digits>.png`; nil for any other name.
-    static func digest(in name: [UInt8]) -> String? {
-        guard name.count == 36, name.suffix(4).elementsEqual(".png".utf8), name.prefix(32).allSatisfy(\.isHexDigit)
-        else {
-            return nil
-        }
-        return String(decoding: name.prefix(32), as: UTF8.self)
-    }
 }

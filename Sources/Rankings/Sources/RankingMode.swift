@@ -47,21 +47,14 @@ package enum AnswerAudience: Hashable, Sendable {
     case user(UserID)
 }
 
-// MARK: - Request sharing
-
-/// Whether an answer that another machine received may be used.
-package enum RequestSharing {
-    /// Set while the user requests a new answer from the service: no shared answer is used then.
-    @TaskLocal package static var isRefused = false
-}
-
 // MARK: - Request urgency
 
-/// The urgency of a task's requests to the service.
+/// The urgency of a task's requests to the service; tasks that a task starts inherit it.
 package enum RequestUrgency {
     /// Whether no user waits: a file manager counts or previews the entries it shows, or a program walks the tree.
     ///
-    /// Such requests queue after all others and leave half of a burst to them (Semantics, "Folder manners"). Tasks that a task
-    /// starts inherit the value.
+    /// Such requests queue after all others and leave half of a burst to them (Semantics, "Folder manners").
     @TaskLocal package static var isBackground = false
+    /// Whether the user requests a new answer from the service: no answer that another machine received is used then.
+    @TaskLocal package static var isRenewal = false
 }

@@ -3,17 +3,8 @@ internal import Glibc
 /// An open database, the unusable file that was set aside, and whether it is in memory because the disk has no room for it.
 package typealias OpenedDatabase = (connection: Connection, setAside: SetAside?, isInMemory: Bool)
 
-/// An unusable database file, moved out of the way.
-package struct SetAside: Hashable, Sendable {
-    /// The new path of the file.
-    package let path: String
-    package let reason: String
-
-    package init(path: String, reason: String) {
-        self.path = path
-        self.reason = reason
-    }
-}
+/// The new path of an unusable database file that was moved out of the way, and the reason.
+package typealias SetAside = (path: String, reason: String)
 
 extension Connection {
     /// The size in bytes up to which a check costs little (a few milliseconds).
@@ -43,7 +34,7 @@ extension Connection {
                 guard inMemoryIfFull, hasNoRoom(beside: path) else { throw error }
                 return (try openChecked(inMemory, migrations), nil, true)
             }
-            let aside = SetAside(path: try moveAside(path), reason: error.description)
+            let aside = (path: try moveAside(path), reason: error.description)
             return (try openChecked(path, migrations), aside, false)
         }
     }
@@ -87,7 +78,7 @@ extension Connection {
     package static func setAsideIfDamaged(_ path: String) throws(DatabaseError) -> SetAside? {
         guard fileStatus(link: path) != nil else { return nil }
         guard isFile(path) else {
-            return SetAside(path: try moveAside(path), reason: "something else lies in its place")
+            return (path: try moveAside(path), reason: "something else lies in its place")
         }
         let reason: String
         do throws(DatabaseError) {
@@ -99,7 +90,7 @@ extension Connection {
             guard error.code.meansUnusable else { throw error }
             reason = error.description
         }
-        return SetAside(path: try moveAside(path), reason: reason)
+        return (path: try moveAside(path), reason: reason)
     }
 
     /// Whether the path is that of an ordinary file, and not of a link.

@@ -30,7 +30,7 @@ package struct ObjectStore: Sendable {
     package init(
         _ place: StorePlace, keys: KeyRing, secret: ObjectSecret? = nil, transport: any Transport,
         time: TimeSource = .system,
-        wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }
+        wallClock: @escaping @Sendable () -> Int64 = TimeSource.wallClock
     ) {
         self.place = place
         self.keys = keys
@@ -96,13 +96,13 @@ package struct ObjectStore: Sendable {
     ///   - condition: The condition under which it is written.
     ///   - transferClass: The class of the transfer; pictures are bodies.
     ///   - deadline: The time at which the request fails.
-    /// - Returns: Its ETag if it was written and the store states one; nil if the condition does not hold.
+    /// - Returns: The head of the answer, with an ETag if the store states one; nil if the condition does not hold.
     /// - Throws: The reason why the store did not write it.
     package func put(
         _ key: ObjectKey, _ content: RequestContent, _ description: ObjectDescription,
         if condition: Condition = .always,
         transferClass: TransferClass = .metadata, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> Written? {
+    ) async throws(Failure) -> HTTPAnswer? {
         var request = request(.put, place.url(of: key), limit: Self.longestError, deadline: deadline)
         request.transferClass = transferClass
         request.priority = transferClass == .bulk ? .preload : .reader
@@ -115,7 +115,7 @@ package struct ObjectStore: Sendable {
         }
         let answer = try await send(request)
         switch answer.head.status {
-        case 200, 201, 204: return Written(etag: answer.head.etag)
+        case 200, 201, 204: return answer.head
         // 409: two writes at once (Amazon S3 User Guide, "Conditional writes").
         case 412, 409: return nil
         default:
@@ -156,12 +156,6 @@ package struct ObjectStore: Sendable {
     private static func isCopied(_ body: [UInt8]) -> Bool {
         !String(decoding: body, as: UTF8.self).contains("<Error>")
     }
-
-    /// The store's answer about a written object.
-    package struct Written: Sendable {
-        package let etag: String?
-    }
-
     /// Removes an object; a missing object counts as removed.
     package func delete(_ key: ObjectKey, deadline: ContinuousClock.Instant) async throws(Failure) {
         let answer = try await send(request(.delete, place.url(of: key), limit: Self.longestError, deadline: deadline))
@@ -229,7 +223,7 @@ package struct ObjectStore: Sendable {
         } else {
             // One signature only: libcurl would take the other for an unfinished negotiation and first send a PUT without its
             // content.
-            request.headers += TimedSignature(keys: keys, region: place.region).headers(for: request, at: time) ?? []
+            request.headers += keys.headers(signing: request, for: place.region, at: time) ?? []
         }
         return (request, time)
     }

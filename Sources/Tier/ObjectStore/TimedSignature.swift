@@ -8,18 +8,16 @@ internal import Synchronization
 /// Source: AWS Signature Version 4, "Create a signed AWS API request". libcurl can only sign by the clock: a date among a
 /// request's headers is signed once and sent twice, which stores treat as a wrong signature (lib/http_aws_sigv4.c of 7.88;
 /// SeaweedFS 4.48 answers 403).
-struct TimedSignature {
-    let keys: StoreKeys
-    let region: String
-
+extension StoreKeys {
     /// The headers that sign a request.
     ///
     /// - Parameters:
     ///   - request: The request with all its other headers, `x-amz-content-sha256` among them, and an address that needs no
     ///     escaping.
+    ///   - region: The region of the store.
     ///   - seconds: The time of the signature in Unix seconds.
     /// - Returns: Nil for a time outside the calendar, or if memory runs out.
-    func headers(for request: HTTPRequest, at seconds: Int64) -> [String]? {
+    func headers(signing request: HTTPRequest, for region: String, at seconds: Int64) -> [String]? {
         guard let stamp = Self.stamp(seconds), let place = Self.place(request.url) else { return nil }
         let date = "x-amz-date: \(stamp)"
         let signed = Self.signed(request.headers + ["host: \(place.host)", date])
@@ -30,7 +28,7 @@ struct TimedSignature {
             + ["", names, content]).joined(separator: "\n")
         let scope = "\(stamp.prefix(8))/\(region)/s3/aws4_request"
         let hash = SHA256.hex(SHA256.digest(Array(canonical.utf8)))
-        var key: [UInt8]? = Array("AWS4\(keys.secret)".utf8)
+        var key: [UInt8]? = Array("AWS4\(secret)".utf8)
         for part in scope.split(separator: "/") {
             key = key.flatMap { SHA256.authenticate(Array(part.utf8), key: $0) }
         }
@@ -40,7 +38,7 @@ struct TimedSignature {
         }
         return [
             date,
-            "Authorization: \(Self.algorithm) Credential=\(keys.keyID)/\(scope), SignedHeaders=\(names), Signature=\(signature)",
+            "Authorization: \(Self.algorithm) Credential=\(keyID)/\(scope), SignedHeaders=\(names), Signature=\(signature)",
         ]
     }
 

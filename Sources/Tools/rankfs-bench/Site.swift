@@ -72,13 +72,8 @@ final class Site {
     /// The pictures, the largest first.
     var largest: [(rank: String, size: Int)] { pictures.sorted { $0.size > $1.size } }
 
-    /// An answered request for a picture's bytes, or for its size, which brings none.
-    struct Sent {
-        /// In milliseconds since the origin started.
-        let began: Int
-        let path: Substring
-        let bytes: Int
-    }
+    /// An answered request for a picture's bytes, or for its size, which brings none; it began so many milliseconds after the origin.
+    typealias Sent = (began: Int, path: Substring, bytes: Int)
 
     /// Bytes of pictures that the origin has sent so far.
     var sentBytes: Int { sent().reduce(0) { $0 + $1.bytes } }
@@ -87,9 +82,10 @@ final class Site {
     func sent(after lines: Int = 0) -> [Sent] {
         contents(of: log).split(separator: "\n").dropFirst(lines).compactMap { line in
             guard line.contains("/img-master/") || line.contains(".jpg") else { return nil }
-            return Sent(
-                began: Self.number(in: line, after: "\"t\":"), path: Self.text(in: line, after: "\"path\":\""),
-                bytes: Self.number(in: line, after: "\"bytes\":"))
+            return (
+                Self.number(in: line, after: "\"t\":"), Self.text(in: line, after: "\"path\":\""),
+                Self.number(in: line, after: "\"bytes\":")
+            )
         }
     }
 

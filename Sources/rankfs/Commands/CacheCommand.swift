@@ -51,7 +51,7 @@ extension Command {
         }
         let mistakes: Int
         do throws(Failure) {
-            mistakes = try place.waitingForEnd(unless: { MountedStatus.holder(of: place.directory) != nil }) {
+            mistakes = try place.waitingForEnd(unless: { StatusDocument.holder(of: place.directory) != nil }) {
                 () throws(Failure) in
                 switch action {
                 case "info": try printInfo(place, settings, shown)
@@ -62,7 +62,7 @@ extension Command {
                 return 0
             }
         } catch .busy {
-            throw .unavailable(busy(shown, MountedStatus.holder(of: place.directory)))
+            throw .unavailable(busy(shown, StatusDocument.holder(of: place.directory)))
         } catch .unusable(let sentence) {
             throw .unavailable("\(LogText.escaped(sentence, limit: LogText.longestLine)).")
         } catch {
@@ -120,7 +120,7 @@ extension Command {
         let cache = try ImageCache(
             CacheConfiguration(
                 directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree, preload: 0,
-                timeout: settings.timeout, networkTimeout: settings.timeout, now: WallClock.now),
+                timeout: settings.timeout, networkTimeout: settings.timeout, now: TimeSource.wallClock),
             host: ImageHost(OfflineNetwork())
         ) { event in
             if case .notStoring(let reason) = event {

@@ -136,7 +136,7 @@ extension Command {
     /// `rankfs` without arguments: the overview, and the next step on this machine.
     private static let greeting = Command("", summary: nil, details: "", takesAnyWords: true) { _ in
         let mountPoints = MountTable.current().mountPoints(of: geteuid())
-        Output.print("\(overview)\nNext: \(next(Finding.fuse(), mountPoints: mountPoints, read: MountedStatus.read))")
+        Output.print("\(overview)\nNext: \(next(Finding.fuse(), mountPoints: mountPoints, read: StatusDocument.read))")
     }
 
     /// The next step: a remedy for what keeps this user from mounting, else a mount, else a directory of one that answers.

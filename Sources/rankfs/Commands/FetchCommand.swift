@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import HTTP
 import Rankings
 import System
 
@@ -46,10 +47,10 @@ extension Command {
     /// - Throws: The reason why files are missing.
     static func read(_ arguments: Arguments) throws(ProgramError) -> FetchTally.Group {
         // Until the handlers are installed, a Ctrl-C just ends the process, which has written nothing yet.
-        let now = WallClock.now()
+        let now = TimeSource.wallClock()
         let (mount, paths, notes) = try resolve(arguments.positions, now: now)
         // Fails if the process of the mount has died or does not answer.
-        let status = StatusDocument(json: try MountedStatus.read(mount))
+        let status = StatusDocument(json: try StatusDocument.read(mount))
         let display = FetchDisplay(variables: Home.environment())
         let temporaries = TemporaryFiles()
         let folder = try folder(arguments, of: mount, temporaries: temporaries, display: display)
@@ -82,7 +83,7 @@ extension Command {
 
     /// The only mount that contains all paths.
     static func mount(of paths: [String]) throws(ProgramError) -> String {
-        try resolve(paths, now: WallClock.now()).mount
+        try resolve(paths, now: TimeSource.wallClock()).mount
     }
 
     /// The only mount that contains all paths, and the paths in the order given, without repetitions.

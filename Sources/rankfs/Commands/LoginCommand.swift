@@ -83,7 +83,7 @@ extension Command {
         }
         defer { if descriptor > 0 { close(descriptor) } }
         do throws(Failure) {
-            let (bytes, now) = (try SessionFile.content(of: descriptor), WallClock.now())
+            let (bytes, now) = (try SessionFile.content(of: descriptor), TimeSource.wallClock())
             let session = try accounts?.session(in: bytes, host: host, now: now)
             let clearance = Clearance(in: bytes, host: host, now: now)
             guard session != nil || clearance != nil else {
@@ -123,7 +123,7 @@ extension Command {
         guard let line, !line.isEmpty else { throw .usage("nothing was given; nothing was changed.") }
         do throws(Failure) {
             let session = try accounts.session(typed: String(decoding: line, as: UTF8.self))
-            return (session, Clearance(in: line, host: host, now: WallClock.now()))
+            return (session, Clearance(in: line, host: host, now: TimeSource.wallClock()))
         } catch {
             throw .usage("what was given \(error.cause).")
         }
@@ -145,7 +145,7 @@ extension Command {
         let client = HTTPClient(transport: settings.isOffline ? OfflineNetwork() : queue)
         let means = SourceMeans(
             send: { request throws(Failure) in try await client.send(request) }, apiURL: settings.apiURL?.text,
-            imageURL: settings.imageURL?.text, wallClock: WallClock.now)
+            imageURL: settings.imageURL?.text, wallClock: TimeSource.wallClock)
         let isAccepted: Bool
         do throws(Failure) {
             isAccepted = try BlockingCall.wait { () async throws(Failure) in
@@ -164,7 +164,7 @@ extension Command {
 
     private static func sentence(on error: Failure, closedUntil: Int64?) -> String {
         if let closedUntil {
-            let pause = DisplayText.duration(max(1, closedUntil - WallClock.now()))
+            let pause = DisplayText.duration(max(1, closedUntil - TimeSource.wallClock()))
             return "the service asks to be left alone for another \(pause), nothing was stored; try again then."
         }
         return switch error {

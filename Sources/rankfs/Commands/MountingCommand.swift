@@ -32,8 +32,8 @@ extension Command {
             """,
         check: { arguments throws(ProgramError) in try takePlace(arguments.positions, &arguments.request) },
         run: { arguments throws(ProgramError) in
-            if let descriptor = arguments.request.readyDescriptor { Mounter.closeInherited(above: descriptor) }
-            try Mounter.makeAndMount(arguments.request)
+            if let descriptor = arguments.request.readyDescriptor { MountRequest.closeInherited(above: descriptor) }
+            try arguments.request.makeAndMount()
         })
 
     /// Takes the source and the mount point.
@@ -82,12 +82,12 @@ extension Command {
         }
         // Asked first, a mount that does not answer would be busy with the question.
         do throws(ProgramError) {
-            try Unmounter.unmount(canonical)
+            try MountTable.unmount(canonical)
         } catch {
             // Programs may still use a mount whose process has died.
             guard case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: patience)
             else { throw error }
-            try Unmounter.detach(canonical)
+            try MountTable.detach(canonical)
         }
     }
 }

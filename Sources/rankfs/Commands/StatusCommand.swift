@@ -44,7 +44,7 @@ extension Command {
         var hasFailed = false
         for path in mountPoints {
             do throws(ProgramError) {
-                let text = try text(of: path, json: json, now: WallClock.now(), read: MountedStatus.read)
+                let text = try text(of: path, json: json, now: TimeSource.wallClock(), read: StatusDocument.read)
                 Output.print((isFirst || json ? "" : "\n") + text, terminator: "")
                 isFirst = false
             } catch {
@@ -61,7 +61,7 @@ extension Command {
     ) throws(ProgramError) -> String {
         let text = try read(path)
         if json { return String(decoding: text, as: UTF8.self) }
-        return try MountedStatus.document(in: text, of: path).summary(at: now) + "\n"
+        return try StatusDocument.parse(text, of: path).summary(at: now) + "\n"
     }
 
     /// The named mount, or all mounts, at least one.
@@ -95,7 +95,7 @@ extension Command {
         _ mountPoint: String, others: Int, json: Bool, variables: [String: String]
     ) throws(ProgramError) {
         // Fails at once, with the usual time limit, if the mount cannot be watched at all.
-        _ = try MountedStatus.read(mountPoint)
+        _ = try StatusDocument.read(mountPoint)
         var display = WatchDisplay(mountPoint: mountPoint, others: others, json: json, variables: variables)
         let mailbox = Mailbox<WatchEvent>()
         let signals = arm(mailbox)
@@ -130,8 +130,8 @@ extension Command {
         queue.asyncAfter(deadline: .now() + wait) {
             var failures = 0
             do throws(SystemError) {
-                let path = "\(mountPoint)/\(MountedStatus.documentPath)"
-                mailbox.put(.told(try Files.read(path, upTo: MountedStatus.longest)))
+                let path = "\(mountPoint)/\(StatusDocument.path)"
+                mailbox.put(.told(try Files.read(path, upTo: StatusDocument.longest)))
             } catch {
                 failures = before + 1
                 guard error.code != ENOENT, failures < mostFailures else { return mailbox.put(.failed(error)) }
@@ -176,7 +176,7 @@ extension Command {
     static func ending(_ failure: SystemError, of mountPoint: String) throws(ProgramError) -> String {
         switch failure.code {
         case ENOENT, ENOTDIR: return "\(LogText.escaped(mountPoint)) has been unmounted."
-        default: throw MountedStatus.explanation(of: failure, at: mountPoint)
+        default: throw StatusDocument.explanation(of: failure, at: mountPoint)
         }
     }
 }

@@ -202,7 +202,7 @@ extension Command {
     }
 
     private static func tier(of mount: String) throws(ProgramError) -> StatusDocument? {
-        let document = try MountedStatus.document(in: try MountedStatus.read(mount), of: mount)
+        let document = try StatusDocument.parse(try StatusDocument.read(mount), of: mount)
         return document.has("tier.state") ? document : nil
     }
 

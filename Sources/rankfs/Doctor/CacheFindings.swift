@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import ImageCache
+import HTTP
 import Rankings
 import System
 
@@ -220,7 +221,9 @@ extension Finding {
                 .map { "\(directory)/\($0)" }
         }
         let temporaries = [place.coolDown + ".new", place.hostCoolDowns + ".new"].filter { path in
-            fileStatus(link: path).map { $0.st_mode.isFile && Int64($0.st_mtim.tv_sec) + leftAfter < WallClock.now() }
+            fileStatus(link: path).map {
+                $0.st_mode.isFile && Int64($0.st_mtim.tv_sec) + leftAfter < TimeSource.wallClock()
+            }
                 ?? false
         }
         let logBytes = fileStatus(at: place.log).map { Int64($0.st_size) } ?? 0

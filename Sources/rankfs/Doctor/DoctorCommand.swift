@@ -67,7 +67,7 @@ extension Command {
     ///
     /// - Throws: status 1 if something is wrong and stays wrong.
     private static func examine(_ arguments: Arguments) throws(ProgramError) {
-        let account = try Mounter.account(of: arguments.request)
+        let account = try arguments.request.account()
         let mounter = (fuse: Finding.fuse(), isRoot: geteuid() == 0)
         // All else is looked at with the eyes of the user that serves the mount.
         try account?.become()
@@ -108,12 +108,17 @@ extension Command {
         // A request to a host other than the intended one would disclose the intention to a stranger.
         if let mistake = context.mistake { throw .configuration(mistake) }
         for warning in context.warnings { Output.complain(warning, as: "rankfs") }
-        let folder = try arguments.values["--record"].map { folder throws(ProgramError) in try RecordFolder(folder) }
+        let folder = arguments.values["--record"]
+        if let folder { try ServiceReport.makeFolder(folder) }
         let report = try ServiceReport(context, recording: folder)
         Output.print(
             arguments.flags.contains("--json") ? report.json : report.text(isColoured: isColoured) + "\n",
             terminator: "")
-        if let folder { Output.complain(folder.sentence, as: "rankfs") }
+        if let folder {
+            Output.complain(
+                "the answers are in \(LogText.escaped(folder)), with names, texts, addresses and pictures taken out: look at "
+                    + "them, then send them.", as: "rankfs")
+        }
         if !report.isKept { throw .incomplete() }
     }
 

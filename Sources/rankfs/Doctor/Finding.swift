@@ -1,4 +1,5 @@
 import CLinux
+import Fuse
 import Glibc
 import System
 import ImageCache
@@ -70,7 +71,7 @@ extension Repair {
                 ? "\(shown) is now readable and writable by its owner alone."
                 : "\(shown) can now be changed by its owner alone."
         case .detach(let mountPoint):
-            guard (try? Unmounter.detach(mountPoint)) != nil else { return nil }
+            guard (try? MountTable.detach(mountPoint)) != nil else { return nil }
             return "the dead mount on \(LogText.escaped(mountPoint)) was cleared."
         case .remove(let files):
             guard files.allSatisfy({ unsafe unlink($0) == 0 || errno == ENOENT }) else { return nil }

@@ -187,7 +187,9 @@ extension Finding {
             metered(settings.metered, told: settings.metered == .auto ? MeteredNetwork.ask() : nil),
         ].compactMap { $0 }
         // A cool-down that the service requested is kept.
-        if let coolDown = coolDown(until: place.storedCoolDown(), now: WallClock.now()) { return around + [coolDown] }
+        if let coolDown = coolDown(until: place.storedCoolDown(), now: TimeSource.wallClock()) {
+            return around + [coolDown]
+        }
         let fronts = place.storedFronts(of: [context.apiURL, context.imageURL]).map { host, pause in
             turnedAway(source.frontSentence(host, pause, settings))
         }
@@ -223,7 +225,7 @@ extension Finding {
             let host = RequestQueue.host(of: url)
             let answer = result.flatMap { response -> Result<(status: Int, ahead: Int64?), Failure> in
                 guard let refusal = response.frontRefusal else {
-                    return .success((response.head.status, response.head.date.map { WallClock.now() - $0 }))
+                    return .success((response.head.status, response.head.date.map { TimeSource.wallClock() - $0 }))
                 }
                 let front = FrontStop(refusal: refusal, step: 0, mark: "")
                 return .failure(
@@ -280,7 +282,7 @@ extension Finding {
             guard let means = try TierMeans(context.settings, home: context.home) else { return [] }
             defer { means.close() }
             let (ability, ahead) = BlockingCall.wait { [store = means.store] in
-                await TierInspection(store).examine(name: TierMeans.chanceName(), now: WallClock.now())
+                await TierInspection(store).examine(name: TierMeans.chanceName(), now: TimeSource.wallClock())
             }
             let risk = means.risk.map { Finding.note("shared tier", $0.prefix(1).uppercased() + $0.dropFirst()) }
             return [tier(ability, ahead: ahead, address: means.store.place.address)] + [risk].compactMap(\.self)

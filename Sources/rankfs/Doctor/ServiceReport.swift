@@ -18,9 +18,9 @@ struct ServiceReport {
     ///
     /// - Parameters:
     ///   - context: The source and its settings.
-    ///   - folder: Receives the answers, without personal data.
+    ///   - folder: The path of an empty folder for the answers, without personal data; nil if they are not kept.
     /// - Throws: One sentence with cause and remedy.
-    init(_ context: DoctorContext, recording folder: RecordFolder? = nil) throws(ProgramError) {
+    init(_ context: DoctorContext, recording folder: String? = nil) throws(ProgramError) {
         let (settings, source) = (context.settings, context.source)
         if let reason = Self.hindrance(context) {
             (assumptions, requests) = ([Assumption("service", .unknown, "not asked: \(reason)")], 0)
@@ -30,7 +30,7 @@ struct ServiceReport {
         defer { transport.shutdown() }
         let client = HTTPClient(
             transport: Parts.makeQueue(transport, settings, source: source, place: context.place), policy: .once)
-        let answers = Mutex<[RecordFolder.Answer]>([])
+        let answers = Mutex<[Answer]>([])
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
         let means = SourceMeans(
             send: { request throws(Failure) in
@@ -45,11 +45,13 @@ struct ServiceReport {
                     throw error
                 }
             },
-            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text, wallClock: WallClock.now)
+            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text, wallClock: TimeSource.wallClock)
         let examiner = ServiceExaminer(source.plugIn, means, patience: Self.patience)
         let found = BlockingCall.wait { await examiner?.examine() ?? [] }
-        let recording = AnswerRecording(source.description, vocabulary: source.plugIn.vocabulary)
-        try folder?.write(answers.withLock { $0 }, recording, source: source.description.name)
+        if let folder {
+            let recording = AnswerRecording(source.description, vocabulary: source.plugIn.vocabulary)
+            try Self.record(answers.withLock { $0 }, in: folder, recording, source: source.description.name)
+        }
         assumptions =
             Self.certificate("certificate of the API", context.apiURL, settings, isOwn: settings.apiURL != nil)
             + Self.certificate(
@@ -60,8 +62,8 @@ struct ServiceReport {
     /// The reason why no request is sent; nil if none is known.
     private static func hindrance(_ context: DoctorContext) -> String? {
         if context.settings.isOffline { return "no request may leave: leave offline=on out" }
-        if let end = context.place.storedCoolDown(), end > WallClock.now() {
-            return "the service asks to be left alone for another \(DisplayText.duration(end - WallClock.now()))"
+        if let end = context.place.storedCoolDown(), end > TimeSource.wallClock() {
+            return "the service asks to be left alone for another \(DisplayText.duration(end - TimeSource.wallClock()))"
         }
         return context.place.storedFronts(of: [context.apiURL, context.imageURL]).first.map { host, pause in
             context.source.frontSentence(host, pause, context.settings)
@@ -115,19 +117,16 @@ extension ServiceReport {
     }
 }
 
-// MARK: - Record folder
+// MARK: - Record
 
 /// The folder of `rankfs doctor --service --record`: one document per answer of the service, to be sent with a report.
-struct RecordFolder {
+extension ServiceReport {
     typealias Answer = (request: HTTPRequest, result: Result<HTTPResponse, Failure>)
-
-    private let path: String
 
     /// Creates the folder, private to its user.
     ///
     /// - Throws: One sentence if the folder cannot be created, or is not empty.
-    init(_ path: String) throws(ProgramError) {
-        self.path = path
+    static func makeFolder(_ path: String) throws(ProgramError) {
         let isEmpty: Bool
         do throws(SystemError) {
             try Directory.make(path)
@@ -139,8 +138,10 @@ struct RecordFolder {
         guard isEmpty else { throw .usage("\(LogText.escaped(path)) is not empty: name another folder for --record.") }
     }
 
-    /// Writes the answers, numbered in the order of their requests.
-    func write(_ answers: [Answer], _ recording: AnswerRecording, source: String) throws(ProgramError) {
+    /// Writes the answers to the folder, numbered in the order of their requests.
+    static func record(
+        _ answers: [Answer], in path: String, _ recording: AnswerRecording, source: String
+    ) throws(ProgramError) {
         var recording = recording
         for (index, answer) in answers.enumerated() {
             let document = recording.document(of: answer.request, answer.result).document
@@ -149,10 +150,5 @@ struct RecordFolder {
                 throw .cannotCreate("\(LogText.escaped(name)) cannot be written: \(error.text).")
             }
         }
-    }
-
-    /// The closing message to the user.
-    var sentence: String {
-        "the answers are in \(LogText.escaped(path)), with names, texts, addresses and pictures taken out: look at them, then send them."
     }
 }

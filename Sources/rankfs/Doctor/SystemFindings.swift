@@ -191,7 +191,7 @@ extension Finding {
         let code = descriptor < 0 ? errno : nil
         if descriptor >= 0 { close(descriptor) }
         var status = stat()
-        let helper = Unmounter.helpers.first { unsafe stat($0, &status) == 0 && access($0, X_OK) == 0 }
+        let helper = MountTable.helpers.first { unsafe stat($0, &status) == 0 && access($0, X_OK) == 0 }
         let isSetuidRoot = status.st_uid == 0 && status.st_mode & S_ISUID != 0
         return [device(code), self.helper(helper, isSetuidRoot: isSetuidRoot, isRoot: geteuid() == 0)]
     }
@@ -231,7 +231,7 @@ extension DoctorContext {
             let look = MountPoint.look(at: path, mounts: table.stack(at: path), patience: patience)
             return switch look {
             case .failed, .silent: (path, look, nil)
-            case .directory, .missing, .notADirectory: (path, look, MountedStatus.document(of: path))
+            case .directory, .missing, .notADirectory: (path, look, StatusDocument.mounted(at: path))
             }
         }
     }

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import RankFS
+import HTTP
 import Rankings
 import System
 import Sourcing
@@ -116,7 +117,7 @@ extension Finding {
         guard !context.isEmbedded, let accounts = context.source.plugIn.accounts else { return [] }
         let files = SessionFiles(context.settings, source: context.source, home: context.home)
         let looks = files.places.map { place in
-            (path: place.path, look: accounts.examine(place, host: files.host, now: WallClock.now()))
+            (path: place.path, look: accounts.examine(place, host: files.host, now: TimeSource.wallClock()))
         }
         let name = context.source.description.name
         let hasExpired = context.mounts.contains {

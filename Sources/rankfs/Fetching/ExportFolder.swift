@@ -130,9 +130,9 @@ final class ExportFolder: Sendable {
     /// Writes the sidecar of a picture, unless an identical sidecar exists.
     func writeSidecar(of file: String) throws(ProgramError) {
         guard sidecars,
-            let text = Sidecar.text(path: file, attribute: { LocalFiles.attribute($0, of: "\(mount)/\(file)") })
+            let text = Self.sidecar(of: file, attribute: { LocalFiles.attribute($0, of: "\(mount)/\(file)") })
         else { return }
-        let name = file + Sidecar.suffix
+        let name = file + Self.sidecarSuffix
         let bytes = Array(text.utf8)
         if let present = try? Files.read("\(path)/\(name)", upTo: bytes.count + 1), present == bytes { return }
         guard let written = try create(name, of: file) else { return }
@@ -228,9 +228,9 @@ final class ExportedFile {
 // MARK: - Sidecar
 
 /// The JSON file beside an exported picture: it holds the picture's attributes, so that no further request is needed.
-enum Sidecar {
+extension ExportFolder {
     /// The suffix of the picture's whole name, so that `001-A.jpg` and `001-A.png` do not share a sidecar.
-    static let suffix = ".json"
+    private static let sidecarSuffix = ".json"
 
     /// The text of a picture's sidecar.
     ///
@@ -238,7 +238,7 @@ enum Sidecar {
     ///   - path: The picture's path below the mount's root; the path of a day provides mode and date.
     ///   - attribute: Returns the value of an extended attribute.
     /// - Returns: Nil for a file that is no picture of a listing.
-    static func text(path: String, attribute: (String) -> String?) -> String? {
+    static func sidecar(of path: String, attribute: (String) -> String?) -> String? {
         guard let work = number(attribute("user.rankfs.work")) else { return nil }
         var ranking: (mode: RankingMode, day: Day)?
         if case .entry(.day(let mode, let day), _) = TreePath(path) { ranking = (mode, day) }

@@ -78,8 +78,8 @@ final class FetchRun: Sendable {
             guard case .failed = outcome else { return outcome }
             // Without a network nothing passes.
             guard !reader.isOffline else { return outcome }
-            let closedUntil = MountedStatus.document(of: reader.mount)?.opensAgain
-            let now = WallClock.now()
+            let closedUntil = StatusDocument.mounted(at: reader.mount)?.opensAgain
+            let now = TimeSource.wallClock()
             guard let pause = attempts.pause(closedUntil: closedUntil, now: now) else { return outcome }
             if pause.isCoolDown {
                 state.withLock { $0.coolDown = max($0.coolDown, now + pause.seconds) }
@@ -95,7 +95,7 @@ final class FetchRun: Sendable {
             var progress = state.plan.progress
             progress.bytes = reader.receivedBytes
             progress.elapsed = Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18
-            progress.coolDown = state.coolDown > WallClock.now() ? state.coolDown : nil
+            progress.coolDown = state.coolDown > TimeSource.wallClock() ? state.coolDown : nil
             return (progress, !state.plan.manyListings)
         }
         display.update(progress, byTenths: byTenths)

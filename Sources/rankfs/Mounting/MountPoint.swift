@@ -70,7 +70,7 @@ struct MountPoint: Hashable, Sendable {
             case .refuse(let sentence): throw .mountFailure(sentence)
             case .recover:
                 log("cleared a mount on \(LogText.escaped(canonical)) whose process had died")
-                try Unmounter.detach(canonical)
+                try MountTable.detach(canonical)
             }
         }
         throw .mountFailure("\(LogText.escaped(canonical)) holds dead mounts; run `umount -l` on it.")

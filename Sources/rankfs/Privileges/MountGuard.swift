@@ -227,7 +227,7 @@ struct GuardedMount: Hashable, Sendable {
     private func clear() -> Bool {
         guard let path = MountPoint.canonical(mountPoint) else { return false }
         let bytes = Array(path.utf8)
-        return Unmounter.detach { $0.path == bytes && $0.isOwn && $0.superOptions.contains("user_id=\(user)") }
+        return MountTable.detach { $0.path == bytes && $0.isOwn && $0.superOptions.contains("user_id=\(user)") }
     }
 
     /// Makes the guard end by the socket alone: signals to the serving process's group are meant for that process.
@@ -305,7 +305,7 @@ struct GuardedMount: Hashable, Sendable {
         // Readers that still wait for an answer then get an error.
         defer { close(device) }
         guard let mounted else { return }
-        Unmounter.detach(
+        MountTable.detach(
             where: { $0.isOwn && $0.device == mounted },
             // A connection that the kernel has closed is unmounted already, and its device number may be another mount's by now.
             isConfirmed: {

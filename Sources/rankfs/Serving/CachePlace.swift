@@ -280,7 +280,7 @@ struct CachePlace: Hashable, Sendable {
     func storedFronts(of addresses: [String]) -> [(key: String, value: HostPause)] {
         let hosts = Set(addresses.map(RequestQueue.host))
         return storedHostPauses().filter { host, pause in
-            pause.front != nil && pause.end > WallClock.now() && hosts.contains(host)
+            pause.front != nil && pause.end > TimeSource.wallClock() && hosts.contains(host)
         }.sorted { $0.key < $1.key }
     }
 

@@ -14,7 +14,7 @@ extension SourceName {
     ///   - now: Unix seconds.
     /// - Returns: A sentence without its full stop.
     func frontSentence(
-        _ host: String, _ pause: HostPause, _ settings: Settings, now: Int64 = WallClock.now()
+        _ host: String, _ pause: HostPause, _ settings: Settings, now: Int64 = TimeSource.wallClock()
     ) -> String {
         let (host, access) = (LogText.escaped(host), description.access)
         let page = settings.apiURL?.text ?? access.apiURL

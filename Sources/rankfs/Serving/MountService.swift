@@ -32,7 +32,7 @@ struct MountService {
         manager.hideFromChildren()
         let log = Log(
             level: request.debug ? .debug : settings.logLevel,
-            forJournal: Log.isJournal(home.variables), now: WallClock.now)
+            forJournal: Log.isJournal(home.variables), now: TimeSource.wallClock)
         defer { log.flush() }
         for warning in warnings { log.warning(warning) }
         let named = try CachePlace(settings, source: request.source, home: home)
@@ -89,8 +89,8 @@ struct MountService {
         fileSystem.tellCounts()
         if case .failure(let error) = outcome { throw .unavailable(error.text) }
         // A guard is root, and unmounts when this process has gone.
-        if guardian == nil, let mounted, Unmounter.hasLeft(mounted, at: mountPoint) {
-            throw Unmounter.leftBehind(mountPoint)
+        if guardian == nil, let mounted, MountTable.hasLeft(mounted, at: mountPoint) {
+            throw MountTable.leftBehind(mountPoint)
         }
         log.info("unmounted \(mountPoint)")
     }
@@ -107,7 +107,7 @@ struct MountService {
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
             status: { StatusDocument(of: status, toOwner: $0).json }, metrics: { StatusDocument(of: status).metrics },
             version: Version.text + "\n", report: { log.warning($0) },
-            invalidate: { status.served?.session.invalidate(inode: $0) })
+            invalidate: { status.served?.session.invalidate(inode: $0) }, now: TimeSource.wallClock)
         configuration.invalidateAttributes = { status.served?.session.invalidateAttributes(inode: $0) }
         configuration.troubled = { [notices = parts.notices] sentence in
             notices.showTrouble(of: request.source.description.title, sentence)
@@ -178,7 +178,7 @@ struct MountService {
     private func tellCaller() -> Bool {
         guard let descriptor = request.readyDescriptor else { return true }
         defer { close(descriptor) }
-        return Files.write(Array("\(Mounter.readyLine)\n".utf8), to: descriptor)
+        return Files.write(Array("\(MountRequest.readyLine)\n".utf8), to: descriptor)
     }
 
     /// The file for log lines once the mount is there; nil to leave the log where it is.

@@ -63,7 +63,7 @@ final class Parts: Sendable {
             ? try EmbeddedOrigin(service: name.description.name) : nil
         let bound = min(Self.networkBound, settings.timeout / 2)
         health = HostHealth(
-            proxy: settings.proxy?.authority, now: WallClock.now, trace: { log.debug(Log.line(of: $0, $1)) },
+            proxy: settings.proxy?.authority, now: TimeSource.wallClock, trace: { log.debug(Log.line(of: $0, $1)) },
             tell: { log.record($0) })
         transport = try Self.makeTransport(
             settings, source: name, origin: origin?.url, network: bound, observer: health)
@@ -92,7 +92,7 @@ final class Parts: Sendable {
             report: { [tier] news, pauses in
                 place.store(hostPauses: pauses)
                 log.record(news)
-                tier?.note(news, wall: WallClock.now())
+                tier?.note(news, wall: TimeSource.wallClock())
                 if case .turnedAway(let sentence) = news {
                     notices.showRefusal(by: name.description.title, sentence)
                 }
@@ -104,7 +104,7 @@ final class Parts: Sendable {
             SourceMeans(
                 send: { request throws(Failure) in try await client.send(request) },
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
-                sessions: sessions, choices: choices, wallClock: WallClock.now))
+                sessions: sessions, choices: choices, wallClock: TimeSource.wallClock))
         tier?.pause(queue)
         source = tier?.sharing(service) ?? service
         images = ImageHost(network)
@@ -115,7 +115,7 @@ final class Parts: Sendable {
         for directory in [place.catalog, listings] { ImageCache.markInherited(directory: directory) }
         catalog = try Self.openCatalog(
             settings, directory: listings, network: bound, source: source, host: images,
-            sharedSizes: tier?.sizes(of: service.description) { service.signIn },
+            sharedSizes: tier?.days(of: service.description) { service.signIn },
             log: log)
         // Started last, because a failure above would leave it running.
         meter.start()
@@ -135,7 +135,7 @@ final class Parts: Sendable {
 
     /// The previews that machines share; nil if nothing is shared.
     var sharedPreviews: (any SharedPreviews)? {
-        tier.map { [source] tier in tier.previews(of: source.description) { source.signIn } }
+        tier.map { [source] tier in tier.days(of: source.description) { source.signIn } }
     }
 
     /// Whether a listing's pictures stay off the shared tier: the user's own listings, and those that need signing in.
@@ -174,7 +174,7 @@ final class Parts: Sendable {
         means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
         report: @escaping @Sendable (RequestQueue.News, [String: HostPause]) -> Void = { _, _ in }
     ) -> RequestQueue {
-        var rules = RequestQueue.Rules(wallClock: WallClock.now)
+        var rules = RequestQueue.Rules(wallClock: TimeSource.wallClock)
         rules.rate = RequestRate(
             burst: source.description.access.burst, perSecond: rate(settings, source: source, isDemo: isDemo),
             closedUntil: place.storedCoolDown())
@@ -196,7 +196,7 @@ final class Parts: Sendable {
         guard source.plugIn.accounts != nil || source.description.access.takesClearance else { return nil }
         let files = SessionFiles(settings, source: source, home: home)
         return SessionMeans(
-            places: files.places, host: files.host, now: WallClock.now, report: { log.warning($0) },
+            places: files.places, host: files.host, now: TimeSource.wallClock, report: { log.warning($0) },
             expired: { notices.showExpiry(of: source.description.title) })
     }
 
@@ -215,7 +215,7 @@ final class Parts: Sendable {
             directory: place.directory,
             budget: place.isInMemory ? min(settings.cacheSize, CachePlace.mostInMemory) : settings.cacheSize,
             freeFloor: place.isInMemory ? 0 : settings.cacheFree,
-            preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
+            preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: TimeSource.wallClock)
         configuration.mayPreload = mayPreload
         configuration.tier = tier
         configuration.placeholder = source.description.access.placeholder
@@ -246,7 +246,7 @@ final class Parts: Sendable {
                         rendition: settings.rendition ?? source.description.standardRendition,
                         allPages: settings.allPages, filter: settings.filter, top: settings.top),
                     timeout: network,
-                    now: WallClock.now),
+                    now: TimeSource.wallClock),
                 source: source, host: host, sharedSizes: sharedSizes
             ) { log.record($0) }
         } catch {
@@ -292,7 +292,7 @@ extension SourceName {
             }
             guard let mount else { continue }
             let folder = String(decoding: mount.path, as: UTF8.self)
-            return Bridge(name: plugIn.description.name, target: "\(folder)/\(TreePath.work(work).text)")
+            return (name: plugIn.description.name, target: "\(folder)/\(TreePath.work(work).text)")
         }
         return nil
     }

@@ -52,7 +52,7 @@ final class TierKeys: Sendable {
         let source = KeyRing.Source(
             isChanged: { places.stamps.withLock { $0 != places.present } },
             read: { () throws(Failure) in try places.read() }, stop: { places.programStop.stop() })
-        return KeyRing(loan, source: source, wallClock: WallClock.now)
+        return KeyRing(loan, source: source, wallClock: TimeSource.wallClock)
     }
 
     /// The secret in the file that `tier_secret` names, or in systemd's credential; nil if there is none.
@@ -122,8 +122,8 @@ final class TierKeys: Sendable {
             return (true, { KeyRing.Loan(keys) })
         }
         // A program may need a network that is not there yet, and does not keep the mount from its start.
-        return profiles.lazy.compactMap { $0["credential_process"].flatMap(RoleKeys.words) }.first.map { words in
-            (false, { [programStop] () throws(Failure) in try RoleKeys.ofProgram(words, stop: programStop) })
+        return profiles.lazy.compactMap { $0["credential_process"].flatMap(Self.words) }.first.map { words in
+            (false, { [programStop] () throws(Failure) in try Self.ofProgram(words, stop: programStop) })
         }
     }
 
@@ -131,16 +131,16 @@ final class TierKeys: Sendable {
     private var role: Place? {
         guard settings.tierURL.map({ Self.isAmazons($0.host) }) ?? true else { return nil }
         if let path = home.variables["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
-            return container(RoleKeys.containerAgent + path)
+            return container(Self.containerAgent + path)
         }
         if let url = home.variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] { return container(url) }
         guard home.variables["AWS_EC2_METADATA_DISABLED"]?.lowercased() != "true" else { return nil }
-        let origin = home.variables["AWS_EC2_METADATA_SERVICE_ENDPOINT"] ?? RoleKeys.instanceService
-        return (true, { () throws(Failure) in try RoleKeys.ofInstance(origin) })
+        let origin = home.variables["AWS_EC2_METADATA_SERVICE_ENDPOINT"] ?? Self.instanceService
+        return (true, { () throws(Failure) in try Self.ofInstance(origin) })
     }
 
     private func container(_ url: String) -> Place {
-        (false, { [home] () throws(Failure) in try RoleKeys.ofContainer(url, variables: home.variables) })
+        (false, { [home] () throws(Failure) in try Self.ofContainer(url, variables: home.variables) })
     }
 
     private static func isAmazons(_ host: String) -> Bool {
@@ -187,11 +187,11 @@ final class TierKeys: Sendable {
 /// Keys that end after hours: of a program that the user names, of a container, or of a machine at Amazon's.
 ///
 /// Each function blocks, within a time limit. No text of an answer is part of an error.
-enum RoleKeys {
+extension TierKeys {
     /// The address of the agent of containers, and of the metadata service of machines (Amazon ECS Developer Guide, "Task IAM role";
     /// Amazon EC2 User Guide, "Use IMDS").
-    static let containerAgent = "http://169.254.170.2"
-    static let instanceService = "http://169.254.169.254"
+    private static let containerAgent = "http://169.254.170.2"
+    private static let instanceService = "http://169.254.169.254"
     /// The hosts that may be queried without TLS (AWS SDKs and Tools Reference Guide, "Container credential provider"), besides loopback.
     private static let plainHosts: Set = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"]
     /// The time limit of a program, which may sign in somewhere.
@@ -204,7 +204,7 @@ enum RoleKeys {
     // MARK: - Program
 
     /// Runs the program of `credential_process`, without a shell; a name without a slash is searched for in PATH.
-    static func ofProgram(_ words: [String], stop: ProgramStop) throws(Failure) -> KeyRing.Loan {
+    private static func ofProgram(_ words: [String], stop: ProgramStop) throws(Failure) -> KeyRing.Loan {
         let end: (status: Int32?, text: [UInt8])
         do throws(SystemError) {
             let deadline = TimeSource.system.now() + programPatience
@@ -223,7 +223,7 @@ enum RoleKeys {
     // MARK: - Services
 
     /// Queries the agent of a container.
-    static func ofContainer(_ url: String, variables: [String: String]) throws(Failure) -> KeyRing.Loan {
+    private static func ofContainer(_ url: String, variables: [String: String]) throws(Failure) -> KeyRing.Loan {
         let agent: OriginURL
         do throws(Failure) { agent = try OriginURL(url) } catch {
             throw .refused("AWS_CONTAINER_CREDENTIALS_FULL_URI is no address")
@@ -246,7 +246,7 @@ enum RoleKeys {
     }
 
     /// Queries the metadata service of a machine, version 2: a session first, then the role, then its keys.
-    static func ofInstance(_ origin: String) throws(Failure) -> KeyRing.Loan {
+    private static func ofInstance(_ origin: String) throws(Failure) -> KeyRing.Loan {
         let service = try OriginURL(origin)
         return try answers(of: service) { (ask) async throws(Failure) in
             let session = try await ask(.put, "/latest/api/token", ["X-aws-ec2-metadata-token-ttl-seconds: 300"])
@@ -277,7 +277,7 @@ enum RoleKeys {
     ) throws(Failure) -> KeyRing.Loan {
         let transport = try CurlTransport(
             CurlTransport.Configuration(
-                limits: HostLimits(connections: 1), userAgent: OwnAgent.text, proxy: nil, hosts: [],
+                limits: HostLimits(connections: 1), userAgent: Version.userAgent, proxy: nil, hosts: [],
                 trustedOrigins: [service.origin], connectTimeout: patience.connecting, stallTimeout: patience.answer))
         defer { transport.shutdown() }
         let client = HTTPClient(transport: transport, policy: .once)

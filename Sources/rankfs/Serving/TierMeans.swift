@@ -30,7 +30,7 @@ struct TierMeans {
         let isNamed = settings.tierURL != nil
         transport = try CurlTransport.make(
             CurlTransport.Configuration(
-                limits: HostLimits(connections: Self.connections), userAgent: OwnAgent.text,
+                limits: HostLimits(connections: Self.connections), userAgent: Version.userAgent,
                 proxy: settings.proxy?.text, hosts: isNamed ? [] : [RequestQueue.host(of: place.origin)],
                 trustedOrigins: isNamed ? [place.origin] : [],
                 connectTimeout: Self.patience, stallTimeout: Self.patience, certificates: settings.certificates))

@@ -5,24 +5,24 @@ import RankFS
 import Rankings
 
 /// The status documents of running mounts, read by other processes.
-enum MountedStatus {
+extension StatusDocument {
     /// A wait longer than a mount's own deadline for any answer is pointless.
     private static let patience: Duration = .seconds(5)
     /// Bytes; a status has a few kilobytes.
     static let longest = 4 << 20
     /// The path below the mount point.
-    static let documentPath = HelperFile.statusPath.text
+    static let path = HelperFile.statusPath.text
 
     /// The status document of a mount; nil if there is none that this version understands.
     ///
     /// Blocks for some seconds if the mount does not answer.
-    static func document(of mountPoint: String) -> StatusDocument? {
-        (try? read(mountPoint)).flatMap(StatusDocument.init)
+    static func mounted(at mountPoint: String) -> StatusDocument? {
+        (try? read(mountPoint)).flatMap { StatusDocument(json: $0) }
     }
 
     /// The text of a mount's status, or the reason why it has none.
     static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
-        let path = "\(mountPoint)/\(documentPath)"
+        let path = "\(mountPoint)/\(Self.path)"
         do throws(SystemError) {
             let text = try BlockingCall.run(within: patience) { () throws(SystemError) in
                 try Files.read(path, upTo: longest)
@@ -52,7 +52,7 @@ enum MountedStatus {
     /// Parses the text of a mount's status.
     ///
     /// - Throws: `.unavailable` if the text comes from another version.
-    static func document(in text: [UInt8], of path: String) throws(ProgramError) -> StatusDocument {
+    static func parse(_ text: [UInt8], of path: String) throws(ProgramError) -> StatusDocument {
         guard let document = StatusDocument(json: text) else {
             throw .unavailable(
                 "\(LogText.escaped(path)) is served by another version of rankfs; mount it again, or try --json.")
@@ -66,7 +66,7 @@ enum MountedStatus {
     static func holder(of directory: String) -> (mountPoint: String, processID: Int32)? {
         let wanted = LocalFiles.canonical(directory) ?? directory
         for mountPoint in MountTable.current().ownMountPoints {
-            guard let document = document(of: mountPoint),
+            guard let document = mounted(at: mountPoint),
                 LocalFiles.canonical(document.text("cache.directory")) == wanted
             else { continue }
             return (document.text("mount_point"), Int32(clamping: document.number("pid")))

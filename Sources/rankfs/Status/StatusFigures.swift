@@ -22,7 +22,7 @@ final class ServedMount: Sendable {
     let parts: Parts
     let thumbnails: ThumbnailSeeder?
     let log: Log
-    let started = WallClock.now()
+    let started = TimeSource.wallClock()
     private let mounted = Mutex<(session: Session, fileSystem: RankFileSystem)?>(nil)
 
     init(
@@ -45,7 +45,7 @@ final class ServedMount: Sendable {
 /// The state of a mount at one moment, from which the figures are taken.
 struct StatusMoment {
     let mount: ServedMount
-    let time = WallClock.now()
+    let time = TimeSource.wallClock()
     let monotonic = Self.seconds()
     let waitingRequests: Int
     let kernel: RankFileSystem.Figures?

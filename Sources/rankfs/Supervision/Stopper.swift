@@ -63,7 +63,7 @@ final class Stopper: Sendable {
         DispatchQueue(label: "rankfs.watchdog").async {
             usleep(UInt32(Self.patience.components.seconds) * 1_000_000 + 500_000)
             if MountTable.current().stack(at: mountPoint).last?.isOwn == true {
-                try? Unmounter.detach(mountPoint)
+                try? MountTable.detach(mountPoint)
             }
             _exit(ExitStatus.success.rawValue)
         }

@@ -103,11 +103,3 @@ extension Home {
         return nil
     }
 }
-
-// MARK: - Wall clock
-
-/// The wall clock.
-enum WallClock {
-    /// Unix seconds.
-    @Sendable static func now() -> Int64 { Int64(time(nil)) }
-}

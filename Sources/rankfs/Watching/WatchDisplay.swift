@@ -1,3 +1,4 @@
+import HTTP
 import Rankings
 
 /// A display of a watched mount's status: drawn on the terminal's alternate screen, anew several times a second, or as lines.
@@ -44,7 +45,7 @@ struct WatchDisplay {
     /// Shows a document; false if the output has no reader any more.
     mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool {
         if json { return Output.write(Self.compact(text) + [10]) }
-        let document = try MountedStatus.document(in: text, of: mountPoint)
+        let document = try StatusDocument.parse(text, of: mountPoint)
         meter.look(document)
         self.document = document
         if isScreen { return refresh(silence: nil) }
@@ -71,7 +72,7 @@ struct WatchDisplay {
     /// `silence` is the seconds for which the mount has not answered, nil if it does.
     mutating func refresh(silence: Int64?) -> Bool {
         guard isScreen, let document, let size = Terminal.size(variables) else { return true }
-        let now = WallClock.now()
+        let now = TimeSource.wallClock()
         let frame = WatchFrame(
             document: document, rate: meter.perSecond, now: now, silence: silence, others: others,
             clock: Terminal.clock)

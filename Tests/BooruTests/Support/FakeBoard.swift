@@ -3,27 +3,11 @@ import Foundation
 @testable import HTTP
 import Rankings
 import Sourcing
-import Synchronization
 import TestSupport
 
-/// A board that answers from a script, and writes down what happened.
-///
-/// ## Concurrency
-///
-/// All state is behind one lock.
-final class FakeBoard: Sendable {
-    private struct State {
-        var script: [Result<HTTPResponse, Failure>]
-        var requests: [HTTPRequest] = []
-        var verdicts: [AnswerVerdict] = []
-    }
+typealias FakeBoard = ScriptedService
 
-    private let state: Mutex<State>
-
-    init(_ script: [Result<HTTPResponse, Failure>]) {
-        state = Mutex(State(script: script))
-    }
-
+extension ScriptedService {
     convenience init(status: Int = 200, headers: [(name: String, value: String)] = [], _ bodies: String...) {
         self.init(
             bodies.map {
@@ -31,13 +15,9 @@ final class FakeBoard: Sendable {
             })
     }
 
-    var requests: [HTTPRequest] { state.withLock { $0.requests } }
-    var urls: [String] { requests.map(\.url) }
     /// The places in line of the requests, oldest first, and for how long they may wait there.
     var turns: [TransferPriority] { requests.map(\.priority) }
     var patiences: [Duration] { requests.map(\.patience) }
-    /// What each request told of the service's patience, oldest first.
-    var verdicts: [AnswerVerdict] { state.withLock { $0.verdicts } }
 
     /// A source that asks this board, on 2024-05-15 at noon in UTC if no other moment is told.
     func source(
@@ -55,16 +35,6 @@ final class FakeBoard: Sendable {
         SourceMeans(
             send: { request throws(Failure) in try self.answered(request) }, apiURL: apiURL, imageURL: nil,
             wallClock: { now })
-    }
-
-    private func answered(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
-        let next = state.withLock { state -> Result<HTTPResponse, Failure> in
-            state.requests.append(request)
-            let next = state.script.isEmpty ? .failure(.unsendable("not in the script")) : state.script.removeFirst()
-            state.verdicts.append((try? next.get()).flatMap { request.judge?($0) } ?? .unknown)
-            return next
-        }
-        return try next.get()
     }
 }
 
@@ -94,15 +64,6 @@ func hosts(_ engine: any BooruEngine, replacement: String? = nil) -> PictureHost
     return PictureHosts(
         hosts: access.hosts, home: access.apiURL.replacingOccurrences(of: "https://", with: ""),
         replacement: replacement)
-}
-
-func failure<Value>(_ body: () async throws(Failure) -> Value) async -> Failure? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return error
-    }
 }
 
 /// A post of Danbooru's with the fields that matter; further ones replace them.
@@ -149,7 +110,7 @@ func json(_ object: Any) throws -> JSON {
 
 /// The post of an entry that Foundation writes.
 func danbooru(_ fields: [String: Any] = [:]) throws -> PostEntry {
-    DanbooruPost.entry(try json(danbooruPost(5, fields)), hosts: hosts(DanbooruEngine()))
+    DanbooruEngine.entry(try json(danbooruPost(5, fields)), hosts: hosts(DanbooruEngine()))
 }
 
 func moebooru(_ fields: [String: Any] = [:], tagKinds: [String: TagKind] = [:]) throws -> PostEntry {

@@ -34,9 +34,9 @@ extension FuzzTarget {
             try hold(decoded.width > 0 && decoded.height > 0, "a picture without pixels")
             try hold(decoded.bytes.count == decoded.height * decoded.stride, "rows are missing")
             for edge in [256, 128] {
-                let small = Scaling.fit(decoded, within: edge)
+                let small = decoded.fitted(within: edge)
                 try hold(max(small.width, small.height) <= edge, "a thumbnail is larger than its square")
-                guard let png = PNGEncoder.encode(small) else { throw BrokenProperty(description: "no PNG was made") }
+                guard let png = small.png() else { throw BrokenProperty(description: "no PNG was made") }
                 try hold(PNG.texts(of: png) == [:], "a new PNG has texts")
             }
         },

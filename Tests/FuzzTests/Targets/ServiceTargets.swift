@@ -9,7 +9,7 @@ extension FuzzTarget {
             guard let root = try? JSONReader.read(bytes) else { return }
             for (name, page) in [("daily", 1), ("daily", 2), ("daily_ai", 1), ("weekly-manga", 1)] {
                 guard let mode = RankingMode(rawValue: name),
-                    let answer = try? RankingAnswer.page(of: root, mode: mode, day: nil, page: page)
+                    let answer = try? ListAnswers.ranking(of: root, mode: mode, day: nil, page: page)
                 else { continue }
                 let told = root["contents"].elements.count
                 try hold(answer.entries.count + answer.unreadable <= told, "a page has more entries than were told")

@@ -129,7 +129,7 @@ struct AjaxPayloadTests {
         let (body, payload) = try body("ajax-illust/\(name)")
         let told = try #require(payload.root["body"] as? [String: Any])
         let url = try #require((told["urls"] as? [String: Any])?.text("regular"))
-        let work = try #require(WorkDecoding.full(body))
+        let work = try #require(WorkAnswers.full(body))
         #expect(Int(work.id.rawValue) == told.int("id") && Int(work.author.rawValue) == told.int("userId"))
         #expect(work.title == told.text("title") && work.authorName == told.text("userName"))
         #expect(work.tags.count == tags && work.views == told.int("viewCount") && work.ratings == told.int("likeCount"))

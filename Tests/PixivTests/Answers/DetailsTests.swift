@@ -1,5 +1,6 @@
 import Foundation
 import Rankings
+import TestSupport
 import Testing
 
 @testable import Pixiv
@@ -21,7 +22,7 @@ struct DetailsTests {
         let (body, told) = try body("ajax-illust/\(name)")
         let id = WorkID(rawValue: Int64(try #require(told.int("id"))))
         let details = try WorkAnswers.details(body, of: id)
-        #expect(details.work == WorkDecoding.full(body))
+        #expect(details.work == WorkAnswers.full(body))
         let date = try #require(told.text("createDate"))
         #expect(details.created == Int64(try #require(ISO8601DateFormatter().date(from: date)).timeIntervalSince1970))
         #expect(details.bookmarks == told.int("bookmarkCount") && details.comments == told.int("commentCount"))

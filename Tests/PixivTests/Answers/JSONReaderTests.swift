@@ -108,7 +108,7 @@ struct JSONReaderTests {
                 }
             }
             guard let json = try? JSONReader.read(bytes) else { continue }
-            if let page = try? RankingAnswer.page(of: json, mode: .daily, day: nil, page: 2) {
+            if let page = try? ListAnswers.ranking(of: json, mode: .daily, day: nil, page: 2) {
                 #expect(page.entries.count + page.unreadable >= 1)
                 understood += 1
             }

@@ -35,13 +35,13 @@ struct MutationTests {
     func ranking() throws {
         let payload = try Payload(Payload.daily)
         let contents = try #require(payload.root["contents"] as? [[String: Any]])
-        let whole = try RankingAnswer.page(of: payload.json, mode: .daily, day: nil, page: 1)
+        let whole = try ListAnswers.ranking(of: payload.json, mode: .daily, day: nil, page: 1)
         let neighbours = [contents[0], contents[2]].map { String(decoding: (try? bytes($0)) ?? [], as: UTF8.self) }
         for field in contents[1].keys.sorted() {
             for (name, json) in replacements + [("missing", "")] {
                 let entry = try mutated(contents[1], field, name == "missing" ? nil : json)
                 let text = "{\"contents\":[\(neighbours[0]),\(entry),\(neighbours[1])],\"date\":\"20220501\"}"
-                let page = try RankingAnswer.page(
+                let page = try ListAnswers.ranking(
                     of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
                 let place: Comment = "\(field) \(name)"
                 #expect(page.entries.first == whole.entries[0] && page.entries.contains(whole.entries[2]), place)
@@ -88,7 +88,7 @@ struct MutationTests {
         var random = Random(seed: seed)
         let payload = try Payload(Payload.daily)
         let contents = try #require(payload.root["contents"] as? [[String: Any]])
-        let whole = try RankingAnswer.page(of: payload.json, mode: .daily, day: nil, page: 1)
+        let whole = try ListAnswers.ranking(of: payload.json, mode: .daily, day: nil, page: 1)
         for _ in 0..<3 {
             var texts: [String] = []
             var good: [ListedWork] = []
@@ -106,7 +106,7 @@ struct MutationTests {
                 }
             }
             let text = "{\"contents\":[\(texts.joined(separator: ","))],\"date\":\"20220501\"}"
-            let page = try RankingAnswer.page(of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
+            let page = try ListAnswers.ranking(of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
             #expect(page.entries.count + page.unreadable == 49)
             #expect(good.allSatisfy { page.entries.contains($0) })
         }
@@ -116,13 +116,13 @@ struct MutationTests {
     func alike() throws {
         let payload = try Payload(Payload.loggedIn)
         let entry = try #require((payload.root["contents"] as? [[String: Any]])?.first)
-        let plain = try #require(WorkDecoding.ranked(payload.json["contents"].elements[0]))
+        let plain = try #require(WorkAnswers.ranked(payload.json["contents"].elements[0]))
         for (name, value) in entry {
             let other: Any? = (value as? String).flatMap { Int($0) } ?? (value as? Int).map { String($0) }
             guard let other, !(value is Bool) else { continue }
             var changed = entry
             changed[name] = other
-            #expect(WorkDecoding.ranked(try JSONReader.read(bytes(changed))) == plain, "\(name)")
+            #expect(WorkAnswers.ranked(try JSONReader.read(bytes(changed))) == plain, "\(name)")
         }
     }
 }
@@ -131,7 +131,7 @@ struct MutationTests {
 struct SlotTests {
     private func page(_ entries: String...) throws -> ListingPage {
         let text = "{\"contents\":[\(entries.joined(separator: ","))],\"date\":\"20220501\",\"next\":false}"
-        return try RankingAnswer.page(of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
+        return try ListAnswers.ranking(of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
     }
 
     private func entry(_ rank: Int, _ id: Int, _ more: String = "") -> String {
@@ -217,7 +217,7 @@ struct SlotTests {
             ("\"next\":false,\"rank_total\":500", false),
         ] {
             let text = "{\"contents\":[\(entry(1, 5))],\"date\":\"20220501\",\(fields)}"
-            let page = try RankingAnswer.page(of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
+            let page = try ListAnswers.ranking(of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
             #expect(page.hasNext == expected, "\(fields)")
         }
     }

@@ -10,7 +10,7 @@ struct RankingPayloadTests {
     func daily() throws {
         let payload = try Payload(Payload.daily)
         let day = try #require(Day("2022-05-01"))
-        let page = try RankingAnswer.page(of: payload.json, mode: .daily, day: day, page: 1)
+        let page = try ListAnswers.ranking(of: payload.json, mode: .daily, day: day, page: 1)
         #expect(page.entries.count == 49)
         #expect(page.entries.count == payload.count("\"illust_id\":"))
         #expect(page.entries.map(\.rank) == (1...50).filter { $0 != 36 })
@@ -23,7 +23,7 @@ struct RankingPayloadTests {
     @Test("the entry of a signed-in page 2")
     func signedIn() throws {
         let payload = try Payload(Payload.loggedIn)
-        let page = try RankingAnswer.page(of: payload.json, mode: .daily, day: nil, page: 2)
+        let page = try ListAnswers.ranking(of: payload.json, mode: .daily, day: nil, page: 2)
         #expect(page.entries.count == 1 && page.unreadable == 0)
         #expect(page.day?.description == "2020-06-01")
         let entry = try #require(page.entries.first)
@@ -65,10 +65,10 @@ struct RankingPayloadTests {
         let payload = try Payload("web-ranking-error/NebulaeWisdom-anybooru-404-page-out-of-range")
         let json = try payload.json
         #expect(throws: Failure.pastTheEnd) {
-            try RankingAnswer.page(of: json, mode: .daily, day: nil, page: 11)
+            try ListAnswers.ranking(of: json, mode: .daily, day: nil, page: 11)
         }
         #expect(throws: Failure.notPublished) {
-            try RankingAnswer.page(of: json, mode: .daily, day: nil, page: 1)
+            try ListAnswers.ranking(of: json, mode: .daily, day: nil, page: 1)
         }
     }
 

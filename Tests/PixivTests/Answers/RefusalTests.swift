@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Rankings
+import TestSupport
 import Testing
 
 @testable import Pixiv

@@ -3,6 +3,7 @@ import Foundation
 import Rankings
 import Sourcing
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Pixiv
@@ -19,7 +20,7 @@ import Testing
         masked["mask_reason"] = "login_only"
         masked["url"] = "https://s.pximg.net/common/images/limit_unviewable_s.png"
         try Self.check(.entry, [plain, masked], conditional: ["mask_reason", "total_score"]) {
-            WorkDecoding.ranked(try JSONReader.read(bytes($0))).map { String(describing: $0) }
+            WorkAnswers.ranked(try JSONReader.read(bytes($0))).map { String(describing: $0) }
         }
     }
 
@@ -51,7 +52,7 @@ import Testing
         plain["illustType"] = 1
         plain["pageCount"] = 3
         try Self.check(.brief, [plain], conditional: ["seriesId", "maskReason", "isMasked"]) {
-            WorkDecoding.brief(try JSONReader.read(bytes($0))).map { String(describing: $0) }
+            WorkAnswers.brief(try JSONReader.read(bytes($0))).map { String(describing: $0) }
         }
         // Each list recorded in 2026 has these fields, and no others.
         for path in [

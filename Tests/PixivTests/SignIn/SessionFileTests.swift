@@ -3,6 +3,7 @@ import Glibc
 import Rankings
 import Sourcing
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Pixiv

@@ -1,6 +1,7 @@
 import HTTP
 import Rankings
 import Sourcing
+import TestSupport
 import Testing
 
 @testable import Pixiv
@@ -300,15 +301,14 @@ struct SessionRuleTests {
     func audiences() {
         for path in [bookmarks, "/ajax/user/1/following?offset=0&limit=24&rest=show", "/ajax/follow_latest/illust?p=1"]
         {
-            #expect(SessionAudience(of: path, forMembers: false) == .account)
+            #expect(WebAPI.needsAccount(path))
         }
         for path in [
             "/ajax/user/1/profile/all", "/ranking.php?format=json&mode=daily", "/ajax/search/artworks/following?p=1",
             "/ajax/illust/1?x=/illusts/bookmarks",
         ] {
-            #expect(SessionAudience(of: path, forMembers: false) == .everybody)
+            #expect(!WebAPI.needsAccount(path))
         }
-        #expect(SessionAudience(of: "/ranking.php?mode=daily_r18", forMembers: true) == .members)
     }
 
     private func answer(_ status: Int, _ body: String, user: String? = nil) -> Result<HTTPResponse, Failure> {

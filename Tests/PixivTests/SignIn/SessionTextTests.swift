@@ -1,5 +1,6 @@
 import Rankings
 import Sourcing
+import TestSupport
 import Testing
 
 @testable import Pixiv

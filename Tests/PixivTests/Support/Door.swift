@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Rankings
 import Sourcing
+import TestSupport
 import Testing
 
 @testable import Pixiv
@@ -75,11 +76,6 @@ struct Door: Sendable, CustomTestStringConvertible {
             return .success(try await source.page(of: key, page, deadline: deadline))
         } catch { return .failure(error) }
     }
-}
-
-/// Whether a failure says that the thing does not exist, or that a list has ended.
-func saysThatThereIsNone(_ error: Failure) -> Bool {
-    [.absent, .notFound, .gone, .notPublished, .pastTheEnd].contains(error)
 }
 
 extension ListingPage {

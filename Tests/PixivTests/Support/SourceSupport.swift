@@ -20,18 +20,3 @@ func ranking(
         {"contents":[\(contents ?? entry)],"mode":"\(mode)","page":\(page),"next":\(next),"date":"\(date)","rank_total":\(total)}
         """
 }
-
-func failure<Value>(
-    _ body: () async throws(Failure) -> Value
-) async -> Failure? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return error
-    }
-}
-
-func isUnreadable(_ error: Failure?) -> Bool {
-    if case .unreadable(let reason)? = error { !reason.isEmpty } else { false }
-}

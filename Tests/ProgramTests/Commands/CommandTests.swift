@@ -44,7 +44,7 @@ func help(_ name: String?) -> String? { name.map { Command.help(on: $0) } ?? Com
         let wrong = Finding.device(ENOENT)
         func next(_ findings: [Finding], _ mountPoints: [String]) -> String {
             Command.next(findings, mountPoints: mountPoints) { path throws(ProgramError) in
-                if path == "/dead" { throw MountedStatus.explanation(of: SystemError(code: ENOTCONN), at: path) }
+                if path == "/dead" { throw StatusDocument.explanation(of: SystemError(code: ENOTCONN), at: path) }
                 return []
             }
         }

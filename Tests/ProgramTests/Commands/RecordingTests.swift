@@ -241,16 +241,16 @@ import Testing
     @Test func theFolderIsItsUsersAloneAndEmptyBefore() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-record-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let record = try RecordFolder(folder)
+        try ServiceReport.makeFolder(folder)
         let request = HTTPRequest(
             url: "https://www.pixiv.net/", transferClass: .metadata, deadline: .now, bodyLimit: 9)
-        try record.write([(request, .failure(.offline))], try recording("pixiv"), source: "pixiv")
+        try ServiceReport.record([(request, .failure(.offline))], in: folder, try recording("pixiv"), source: "pixiv")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["pixiv-01.json"])
         let modes = [folder, "\(folder)/pixiv-01.json"].map {
             try? FileManager.default.attributesOfItem(atPath: $0)[.posixPermissions] as? Int
         }
         #expect(modes == [0o700, 0o600])
-        #expect(throws: ProgramError.self) { try RecordFolder(folder) }
+        #expect(throws: ProgramError.self) { try ServiceReport.makeFolder(folder) }
     }
 
     @Test func theFolderIsNamedWithTheService() throws {

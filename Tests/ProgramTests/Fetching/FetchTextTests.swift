@@ -332,7 +332,7 @@ import Testing
             "user.rankfs.width": "10",
             "user.rankfs.posted": "2024-05-01T03:00:00Z", "user.xdg.origin.url": "https://example.org/5",
         ]
-        let text = try #require(Sidecar.text(path: "ranking/daily/2024-05-01/003-a.jpg") { attributes[$0] })
+        let text = try #require(ExportFolder.sidecar(of: "ranking/daily/2024-05-01/003-a.jpg") { attributes[$0] })
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         #expect(
             NSDictionary(dictionary: json) == [
@@ -342,7 +342,7 @@ import Testing
                 "width": 10, "posted": "2024-05-01T03:00:00Z", "url": "https://example.org/5", "mode": "daily",
                 "date": "2024-05-01",
             ])
-        #expect(Sidecar.text(path: "users/7/5-a.jpg") { attributes[$0] }?.contains("\"mode\"") == false)
-        #expect(Sidecar.text(path: "works/5/info.json") { _ in nil } == nil)
+        #expect(ExportFolder.sidecar(of: "users/7/5-a.jpg") { attributes[$0] }?.contains("\"mode\"") == false)
+        #expect(ExportFolder.sidecar(of: "works/5/info.json") { _ in nil } == nil)
     }
 }

@@ -77,7 +77,7 @@ import Testing
     @Test func theServingProcessUnderstandsItsArguments() throws {
         var request = MountRequest(source: .demo, mountPoint: "-odd name")
         try request.options.add(list: #"top=3,user_agent=a\,b,allow_other"#)
-        let arguments = Mounter.arguments(for: request)
+        let arguments = request.servingArguments
         request.foreground = true
         request.readyDescriptor = 3
         #expect(try parsed(Array(arguments.dropFirst())).arguments.request == request)

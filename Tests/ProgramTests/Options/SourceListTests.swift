@@ -37,7 +37,7 @@ import Testing
 
     /// Operators who look for a program in their logs find which one it was.
     @Test func theProgramsOwnNameHasItsVersion() {
-        #expect(OwnAgent.text == "rankfs/\(Version.text)")
+        #expect(Version.userAgent == "rankfs/\(Version.text)")
     }
 
     /// A work's page is read by its own source alone.

@@ -12,5 +12,5 @@ import Testing
             ("a\\", ["a\\"]),
             ("", nil), ("  ", nil), ("'a", nil), ("\"a\\\"", nil),
         ] as [(String, [String]?)])
-    func aLineIsSplit(_ line: String, _ words: [String]?) { #expect(RoleKeys.words(of: line) == words) }
+    func aLineIsSplit(_ line: String, _ words: [String]?) { #expect(TierKeys.words(of: line) == words) }
 }

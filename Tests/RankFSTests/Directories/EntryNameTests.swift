@@ -40,10 +40,10 @@ import Testing
 
     @Test func onlyWhatAnnouncesADesktopIsNotRemembered() {
         for name in [".hidden", ".directory"] {
-            #expect(ProbedNames.isAnnouncement(Array(name.utf8)))
+            #expect(EntryName.isAnnouncement(Array(name.utf8)))
         }
         for name in [".sh_thumbnails", ".Trash", ".hidden2", "hidden", ""] {
-            #expect(!ProbedNames.isAnnouncement(Array(name.utf8)))
+            #expect(!EntryName.isAnnouncement(Array(name.utf8)))
         }
     }
 }

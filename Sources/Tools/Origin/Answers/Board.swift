@@ -125,7 +125,7 @@ struct Board: ServedAPI {
     private func record(_ post: Post) -> JSON? {
         guard let (_, length, digest) = universe.original(post) else { return nil }
         universe.learn(digest, post.id)
-        if let recorded = post.recorded { return RecordedPosts.changed(recorded, digest, length) }
+        if let recorded = post.recorded { return Post.changed(recorded, digest, length) }
         let facts = facts(post, digest, length)
         return Shapes.fill(engine.shape) { name in
             facts[name] ?? Post.Flag(fact: name).map { .bool(post.flags.contains($0)) }

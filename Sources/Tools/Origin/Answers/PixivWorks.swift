@@ -224,7 +224,7 @@ extension Pixiv.Call {
         }
         // A ranking limited to one kind: the works of that kind, numbered anew. A day of few ranks may have none.
         let all = universe.entries(mode, day, 1...mode.ranks).filter { $0.work.kind == kind }.enumerated()
-            .map { RankedWork(rank: $0 + 1, previousRank: 0, work: $1.work) }
+            .map { (rank: $0 + 1, previousRank: 0, work: $1.work) }
         return first < max(1, all.count) ? (Array(all[first...].prefix(Self.perPage)), all.count) : nil
     }
 

@@ -120,8 +120,8 @@ struct Canvas: Sendable {
         case .png:
             var picture = Pixels(width: pixels.width, height: pixels.height)
             picture.bytes = unsafe dots.withUnsafeBytes { unsafe Array($0) }
-            return PNGEncoder.encode(picture)
-        case .webp: return file(.jpg, quality: quality).flatMap { try? StillWebP.encode(jpeg: $0) }
+            return picture.png()
+        case .webp: return file(.jpg, quality: quality).flatMap { try? WebPContainer.still(jpeg: $0) }
         default:
             return unsafe dots.withUnsafeBytes { bytes in
                 unsafe JPEG.encode(

@@ -3,14 +3,14 @@ import Rankings
 /// Recorded posts of a board, each once.
 ///
 /// Their pictures are the universe's models; a record is changed to describe these bytes as the original.
-enum RecordedPosts {
-    /// Unix milliseconds of the upload of all posts: 2026-09-27.
-    private static let uploaded: Int64 = 1_790_500_000_000
+extension Post {
+    /// Unix milliseconds of the upload of all recorded posts: 2026-09-27.
+    private static let recordedUpload: Int64 = 1_790_500_000_000
 
     /// The posts of every `*.json` below a directory.
     ///
     /// Throws one sentence with cause and remedy.
-    static func posts(below directory: String, _ seed: UInt64, _ service: Service) throws(Failure) -> [Post] {
+    static func recorded(below directory: String, _ seed: UInt64, _ service: Service) throws(Failure) -> [Post] {
         var known: Set<Int64> = []
         return try RecordedFiles.answers(below: directory).flatMap { posts(in: $0.node, seed, service) }
             .filter { known.insert($0.id).inserted }
@@ -31,7 +31,7 @@ enum RecordedPosts {
         var chance = Chance(seed, 0xfee, UInt64(bitPattern: id))
         let file = ModelFile(model: chance.pick(Model.numbers[format] ?? [0]), &chance)
         return Post(
-            slot: Slot(day: 0, number: 0), id: id, created: uploaded, format: format,
+            slot: Slot(day: 0, number: 0), id: id, created: recordedUpload, format: format,
             pages: [Model.all[file.model].pixels],
             upScore: 0, account: 0, file: file, recorded: node)
     }

@@ -21,7 +21,7 @@ final class OriginService: Sendable {
         let (replay, service) = (configuration.replay, configuration.service)
         if service.isBoard {
             let recorded = try replay.map { directory throws(Failure) in
-                try RecordedPosts.posts(below: directory, configuration.seed, service)
+                try Post.recorded(below: directory, configuration.seed, service)
             }
             api = Board(Universe(configuration, recorded: recorded), showsAll: configuration.allRatings)
         } else {

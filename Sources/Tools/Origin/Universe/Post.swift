@@ -201,7 +201,4 @@ struct SpecialAuthor: Sendable {
 }
 
 /// A work that searches can find, with its tags as indices.
-struct SearchedWork: Sendable {
-    let work: Post
-    let tags: [Int]
-}
+typealias SearchedWork = (work: Post, tags: [Int])

@@ -1,13 +1,8 @@
 import Rankings
 import Synchronization
 
-/// One entry of a ranking.
-struct RankedWork: Sendable {
-    let rank: Int
-    /// The rank of the day before; 0 for a new entry.
-    let previousRank: Int
-    let work: Post
-}
+/// One entry of a ranking; the rank of the day before is 0 for a new entry.
+typealias RankedWork = (rank: Int, previousRank: Int, work: Post)
 
 /// The rankings of pixiv.
 extension Universe {
@@ -18,8 +13,7 @@ extension Universe {
             let slot = mode.slot(offset, rank)
             if isGap(slot) { return nil }
             let carried = carried(offset, mode, rank)
-            return RankedWork(
-                rank: rank, previousRank: carried?.previousRank ?? 0, work: post(carried?.slot ?? slot))
+            return (rank, carried?.previousRank ?? 0, post(carried?.slot ?? slot))
         }
     }
 
@@ -73,7 +67,7 @@ extension Universe {
                 }
             }
             let works = slots.filter { exists($0, newest: newest) }.map { post($0) }.sorted { $0.id > $1.id }
-            let hits = works.map { SearchedWork(work: $0, tags: tags(of: $0)) }
+            let hits = works.map { (work: $0, tags: tags(of: $0)) }
             searched = (newest, hits)
             return hits
         }

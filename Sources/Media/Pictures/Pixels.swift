@@ -1,83 +1,5 @@
 import Render
 
-/// Reduces pictures.
-package enum Scaling {
-    /// The size that fits a square: the proportions are kept, and no side gets longer.
-    package static func size(_ width: Int, _ height: Int, within edge: Int) -> (width: Int, height: Int) {
-        let longest = max(width, height)
-        guard longest > edge else { return (width, height) }
-        func scaled(_ side: Int) -> Int { max(1, (side * edge + longest / 2) / longest) }
-        return (scaled(width), scaled(height))
-    }
-
-    /// Returns the picture within a square, each pixel the mean of the area that it covers.
-    package static func fit(_ pixels: Pixels, within edge: Int) -> Pixels {
-        let (width, height) = size(pixels.width, pixels.height, within: edge)
-        guard (width, height) != (pixels.width, pixels.height) else { return pixels }
-        let columns = shares(of: pixels.width, in: width)
-        let rows = shares(of: pixels.height, in: height)
-        var result = Pixels(width: width, height: height)
-        var sums = [UInt64](repeating: 0, count: pixels.stride)
-        for (y, row) in rows.enumerated() {
-            add(pixels, row, to: &sums)
-            let whole = UInt64(pixels.width * pixels.height)
-            var at = y * result.stride
-            for column in columns {
-                var (blue, green, red): (UInt64, UInt64, UInt64) = (whole / 2, whole / 2, whole / 2)
-                var from = column.first * Pixels.pixelBytes
-                for weight in column.weights {
-                    blue += weight * sums[from]
-                    green += weight * sums[from + 1]
-                    red += weight * sums[from + 2]
-                    from += Pixels.pixelBytes
-                }
-                result.bytes[at] = UInt8(blue / whole)
-                result.bytes[at + 1] = UInt8(green / whole)
-                result.bytes[at + 2] = UInt8(red / whole)
-                at += Pixels.pixelBytes
-            }
-        }
-        return result
-    }
-
-    /// The weighted sum of the rows that one new row covers.
-    private static func add(_ pixels: Pixels, _ row: Share, to sums: inout [UInt64]) {
-        let stride = pixels.stride
-        unsafe sums.withUnsafeMutableBufferPointer { sums in
-            unsafe pixels.bytes.withUnsafeBufferPointer { bytes in
-                unsafe sums.update(repeating: 0)
-                for (offset, weight) in row.weights.enumerated() {
-                    let start = (row.first + offset) * stride
-                    var index = 0
-                    while index < stride {
-                        unsafe sums[index] &+= weight &* UInt64(truncatingIfNeeded: bytes[start + index])
-                        index += 1
-                    }
-                }
-            }
-        }
-    }
-
-    /// The contributions of a line's pixels to one pixel of the shorter line: the index of the first one, and the weight of each in
-    /// parts of the line's length.
-    private typealias Share = (first: Int, weights: [UInt64])
-
-    /// Computes the shares; in units in which a new pixel is `length` wide and an old one `newLength`, all edges are whole.
-    private static func shares(of length: Int, in newLength: Int) -> [Share] {
-        (0..<newLength).map { index in
-            let (start, end) = (index * length, (index + 1) * length)
-            let first = start / newLength
-            let last = (end - 1) / newLength
-            let weights = (first...last).map { old in
-                UInt64(min(end, (old + 1) * newLength) - max(start, old * newLength))
-            }
-            return (first, weights)
-        }
-    }
-}
-
-// MARK: - Pixels
-
 /// An opaque picture in memory: rows of blue, green, red and an unused byte, without gaps.
 package struct Pixels: Hashable, Sendable {
     package let width: Int
@@ -106,6 +28,82 @@ package struct Pixels: Hashable, Sendable {
         bytes[at + 1] = green
         bytes[at + 2] = red
         bytes[at + 3] = 0xff
+    }
+}
+
+// MARK: - Scaling
+
+extension Pixels {
+    /// The size that fits a square: the proportions are kept, and no side gets longer.
+    package static func size(_ width: Int, _ height: Int, within edge: Int) -> (width: Int, height: Int) {
+        let longest = max(width, height)
+        guard longest > edge else { return (width, height) }
+        func scaled(_ side: Int) -> Int { max(1, (side * edge + longest / 2) / longest) }
+        return (scaled(width), scaled(height))
+    }
+
+    /// Returns the picture within a square, each pixel the mean of the area that it covers.
+    package func fitted(within edge: Int) -> Pixels {
+        let size = Self.size(width, height, within: edge)
+        guard size != (width, height) else { return self }
+        let columns = Self.shares(of: width, in: size.width)
+        let rows = Self.shares(of: height, in: size.height)
+        var result = Pixels(width: size.width, height: size.height)
+        var sums = [UInt64](repeating: 0, count: stride)
+        for (y, row) in rows.enumerated() {
+            add(row, to: &sums)
+            let whole = UInt64(width * height)
+            var at = y * result.stride
+            for column in columns {
+                var (blue, green, red): (UInt64, UInt64, UInt64) = (whole / 2, whole / 2, whole / 2)
+                var from = column.first * Self.pixelBytes
+                for weight in column.weights {
+                    blue += weight * sums[from]
+                    green += weight * sums[from + 1]
+                    red += weight * sums[from + 2]
+                    from += Self.pixelBytes
+                }
+                result.bytes[at] = UInt8(blue / whole)
+                result.bytes[at + 1] = UInt8(green / whole)
+                result.bytes[at + 2] = UInt8(red / whole)
+                at += Self.pixelBytes
+            }
+        }
+        return result
+    }
+
+    /// The weighted sum of the rows that one new row covers.
+    private func add(_ row: Share, to sums: inout [UInt64]) {
+        unsafe sums.withUnsafeMutableBufferPointer { sums in
+            unsafe self.bytes.withUnsafeBufferPointer { bytes in
+                unsafe sums.update(repeating: 0)
+                for (offset, weight) in row.weights.enumerated() {
+                    let start = (row.first + offset) * stride
+                    var index = 0
+                    while index < stride {
+                        unsafe sums[index] &+= weight &* UInt64(truncatingIfNeeded: bytes[start + index])
+                        index += 1
+                    }
+                }
+            }
+        }
+    }
+
+    /// The contributions of a line's pixels to one pixel of the shorter line: the index of the first one, and the weight of each in
+    /// parts of the line's length.
+    private typealias Share = (first: Int, weights: [UInt64])
+
+    /// Computes the shares; in units in which a new pixel is `length` wide and an old one `newLength`, all edges are whole.
+    private static func shares(of length: Int, in newLength: Int) -> [Share] {
+        (0..<newLength).map { index in
+            let (start, end) = (index * length, (index + 1) * length)
+            let first = start / newLength
+            let last = (end - 1) / newLength
+            let weights = (first...last).map { old in
+                UInt64(min(end, (old + 1) * newLength) - max(start, old * newLength))
+            }
+            return (first, weights)
+        }
     }
 }
 

@@ -4,17 +4,14 @@ import Glibc
 import System
 
 /// Removes mounts: with umount2(2) where that is allowed, otherwise with fusermount3(1).
-enum Unmounter {
-    /// The paths of fusermount3, which is setuid root and therefore never searched for in PATH.
-    static let helpers = ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"]
-
+extension MountTable {
     /// The attempts at a busy mount, and the microseconds between them: half a second in all.
     private static let (busyTries, busyPause): (Int, UInt32) = (6, 100_000)
 
     /// Detaches a mount at once, even a dead or busy one.
     static func detach(_ path: String) throws(ProgramError) {
         let bytes = Array(path.utf8)
-        guard geteuid() == 0 ? detach(where: { $0.path == bytes }) : MountTable.unmountLazily(path) else {
+        guard geteuid() == 0 ? detach(where: { $0.path == bytes }) : unmountLazily(path) else {
             let shown = LogText.escaped(path)
             throw .mountFailure("\(shown) cannot be unmounted; run `umount -l \(shown)` as root.")
         }
@@ -23,13 +20,13 @@ enum Unmounter {
     /// Whether a mount is still there although its session has ended and no process serves it.
     ///
     /// Its device number may by now be that of a new mount, which does have a process. Blocks for two seconds at most.
-    static func hasLeft(_ mount: MountTable.Mount, at path: String) -> Bool {
-        guard isListed(mount, in: MountTable.current().stack(at: path)) else { return false }
-        return BlockingCall.run(within: .seconds(2)) { MountTable.isStale(path) } ?? false
+    static func hasLeft(_ mount: Mount, at path: String) -> Bool {
+        guard isListed(mount, in: current().stack(at: path)) else { return false }
+        return BlockingCall.run(within: .seconds(2)) { isStale(path) } ?? false
     }
 
     /// Whether the visible mount at a path is this one.
-    static func isListed(_ mount: MountTable.Mount, in stack: [MountTable.Mount]) -> Bool {
+    static func isListed(_ mount: Mount, in stack: [Mount]) -> Bool {
         stack.last.map { $0.isOwn && $0.device == mount.device } ?? false
     }
 
@@ -56,7 +53,7 @@ enum Unmounter {
         switch failure.code {
         case EBUSY: throw refusal(shown, "busy")
         case EINVAL: throw .mountFailure("\(shown) is not mounted.")
-        case EPERM where MountTable.current().isOthers(path):
+        case EPERM where current().isOthers(path):
             throw .mountFailure("\(shown) is another user's mount; they or root can unmount it.")
         case EPERM: break
         default: throw .mountFailure("\(shown) cannot be unmounted: \(failure.text).")
@@ -139,7 +136,7 @@ struct MountDescriptor: ~Copyable {
     }
 }
 
-extension Unmounter {
+extension MountTable {
     /// Attempts to open a mount that moves meanwhile: a user that keeps renaming folders above it only keeps it where it is, dead.
     private static let attempts = 64
 
@@ -151,10 +148,10 @@ extension Unmounter {
     /// - Returns: Whether the mount was detached.
     @discardableResult
     static func detach(
-        where isMeant: (MountTable.Mount) -> Bool, isConfirmed: () -> Bool = { true }
+        where isMeant: (Mount) -> Bool, isConfirmed: () -> Bool = { true }
     ) -> Bool {
         for _ in 0..<attempts {
-            guard let mount = MountTable.current().mounts.last(where: isMeant) else { return false }
+            guard let mount = current().mounts.last(where: isMeant) else { return false }
             guard let descriptor = MountDescriptor.open(mount) else { continue }
             return isConfirmed() && descriptor.detach()
         }

@@ -3,42 +3,42 @@ import Glibc
 import System
 
 /// Turns a request into a mount: in this process or a new one, as this user or another.
-enum Mounter {
+extension MountRequest {
     /// Mounts on a folder that need not exist; with mount(8) and its helpers, the administrator makes the folder.
-    static func makeAndMount(_ request: MountRequest) throws(ProgramError) {
+    func makeAndMount() throws(ProgramError) {
         // Another user's folder is made by that user; for a background process, its starter has already made the folder.
         let makes =
-            !request.options.remounts && request.options.account == nil && request.readyDescriptor == nil
-        let made = makes ? MountPoint.make(request.mountPoint) : nil
-        do throws(ProgramError) { try mount(request) } catch {
+            !options.remounts && options.account == nil && readyDescriptor == nil
+        let made = makes ? MountPoint.make(mountPoint) : nil
+        do throws(ProgramError) { try mount() } catch {
             if let made { unsafe _ = rmdir(made) }
             throw error
         }
     }
 
     /// Mounts on a folder that exists, as mount(8) requests it.
-    static func mount(_ request: MountRequest) throws(ProgramError) {
-        if request.options.remounts { return try MountPoint.remount(request) }
-        let account = try account(of: request)
-        guard request.foreground else {
+    func mount() throws(ProgramError) {
+        if options.remounts { return try MountPoint.remount(self) }
+        let account = try account()
+        guard foreground else {
             // Option mistakes of a background mount are found here too, before a process is started; only a process of another user
             // reads that user's own configuration.
-            if account == nil { _ = try SettingsLoader.load(request) }
-            return try start(request, as: account)
+            if account == nil { _ = try SettingsLoader.load(self) }
+            return try start(as: account)
         }
         var guardian: MountGuard?
         if let account {
-            if request.readyDescriptor == nil { closeInherited(above: 2) }
-            guardian = try MountGuard.start(request, for: account)
+            if readyDescriptor == nil { Self.closeInherited(above: 2) }
+            guardian = try MountGuard.start(self, for: account)
             try account.become()
         }
-        let (settings, warnings, home) = try SettingsLoader.load(request)
-        try MountService(request: request, settings: settings, warnings: warnings, home: home, guardian: guardian).run()
+        let (settings, warnings, home) = try SettingsLoader.load(self)
+        try MountService(request: self, settings: settings, warnings: warnings, home: home, guardian: guardian).run()
     }
 
     /// The user to become before anything is read; nil if this process already runs as that user.
-    static func account(of request: MountRequest) throws(ProgramError) -> Account? {
-        try Account.change(to: request.options.account, from: geteuid(), find: Account.find)
+    func account() throws(ProgramError) -> Account? {
+        try Account.change(to: options.account, from: geteuid(), find: Account.find)
     }
 
     // MARK: - In a new process
@@ -53,27 +53,25 @@ enum Mounter {
 
     /// Mounts in a new process and returns once the folder answers through the kernel.
     ///
-    /// - Parameters:
-    ///   - request: The source, the mount point and the options.
-    ///   - account: The user that serves the mount; nil for the user of this process.
+    /// - Parameter account: The user that serves the mount; nil for the user of this process.
     /// - Throws: `ProgramError`; with an empty message if the serving process has already written the reason to the standard error
     ///   stream.
-    private static func start(_ request: MountRequest, as account: Account? = nil) throws(ProgramError) {
+    private func start(as account: Account?) throws(ProgramError) {
         let (process, channel) = try Channel.start(
-            "/proc/self/exe", arguments(for: request), called: "the serving process")
+            "/proc/self/exe", servingArguments, called: "the serving process")
         defer { channel.close() }
-        try waitUntilReady(channel, process: process)
+        try Self.waitUntilReady(channel, process: process)
         // The kernel shows such a mount to its user, not to root.
         try account?.become()
-        try waitUntilAnswering(request.mountPoint, process: process)
+        try Self.waitUntilAnswering(mountPoint, process: process)
     }
 
     /// The serving process's arguments: the options of the command line; the process reads the other settings again itself.
-    static func arguments(for request: MountRequest) -> [String] {
+    var servingArguments: [String] {
         var arguments = ["rankfs", "mount", "--foreground", "--ready-fd=3"]
-        let list = request.options.list
+        let list = options.list
         if !list.isEmpty { arguments += ["-o", list] }
-        return arguments + ["--", request.source.rawValue, request.mountPoint]
+        return arguments + ["--", source.rawValue, mountPoint]
     }
 
     /// Closes the descriptors that the serving process inherited, except the standard streams and the ready pipe.

@@ -1,10 +1,10 @@
 import Sourcing
 
-/// Reads the text of the service's HTML: a few tags, links through `/jump.php` and character references.
+/// Plain text from the service's HTML and other text of its users: a few tags, links through `/jump.php` and character references.
 ///
 /// The reader is tolerant: a character that belongs to no tag or reference is text, and open elements end at the end. Time is
 /// bounded by the length read times the longest tag.
-struct HTMLText {
+struct PlainText {
     private let scalars: [Unicode.Scalar]
     /// The index after the last `>`: no tag begins from here on.
     private let tagsEnd: Int
@@ -20,12 +20,45 @@ struct HTMLText {
     /// The target of a link has at most 2000 in browsers.
     private static let longestTag = 4096
 
-    init(_ html: String) {
+    private init(_ html: String) {
         scalars = Array(html.unicodeScalars.prefix(PixivLimits.captionCharacters))
         tagsEnd = scalars.lastIndex(of: ">").map { $0 + 1 } ?? 0
     }
 
-    mutating func read() -> [Unicode.Scalar] {
+    // MARK: - Plain text
+
+    /// Text from HTML: line breaks kept, links with their target, other tags dropped.
+    ///
+    /// Broken HTML only affects the appearance; at most `PixivLimits.captionCharacters` characters are read.
+    static func fromHTML(_ html: String) -> String {
+        var reader = PlainText(html)
+        return trimmed(reader.read())
+    }
+
+    /// Text without control characters, with line feeds for line breaks.
+    static func lines(_ text: String) -> String {
+        var kept: [Unicode.Scalar] = []
+        for scalar in text.unicodeScalars.prefix(PixivLimits.captionCharacters) where isShown(scalar) {
+            kept.append(scalar)
+        }
+        return trimmed(kept)
+    }
+
+    /// Whether a scalar is kept: carriage returns come with line feeds, other controls show nothing or move the cursor.
+    static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory != .control || scalar == "\n" || scalar == "\t"
+    }
+
+    /// Removes blanks and line breaks at the end; those at the beginning may be part of a drawing in letters.
+    private static func trimmed(_ scalars: [Unicode.Scalar]) -> String {
+        var rest = scalars[...]
+        while let last = rest.last, last.properties.isWhitespace { rest.removeLast() }
+        return String(String.UnicodeScalarView(rest))
+    }
+
+    // MARK: - HTML
+
+    private mutating func read() -> [Unicode.Scalar] {
         while index < scalars.count {
             if scalars[index] == "<", let end = tagEnd() {
                 apply(scalars[(index + 1)..<end])
@@ -34,7 +67,7 @@ struct HTMLText {
             }
             let (scalar, length) = Self.reference(scalars[index...]) ?? (scalars[index], 1)
             index += length
-            if !(isBehindBreak && scalar == "\n"), PlainText.isShown(scalar) { output.append(scalar) }
+            if !(isBehindBreak && scalar == "\n"), Self.isShown(scalar) { output.append(scalar) }
             if scalar != "\r" { isBehindBreak = false }
         }
         closeLink()
@@ -179,39 +212,5 @@ struct HTMLText {
 extension Unicode.Scalar {
     fileprivate var isASCIILetter: Bool {
         ("a"..."z").contains(self) || ("A"..."Z").contains(self)
-    }
-}
-
-// MARK: - Plain text
-
-/// Plain text from HTML and other text of the service's users.
-enum PlainText {
-    /// Text from HTML: line breaks kept, links with their target, other tags dropped.
-    ///
-    /// Broken HTML only affects the appearance; at most `PixivLimits.captionCharacters` characters are read.
-    static func fromHTML(_ html: String) -> String {
-        var reader = HTMLText(html)
-        return trimmed(reader.read())
-    }
-
-    /// Text without control characters, with line feeds for line breaks.
-    static func lines(_ text: String) -> String {
-        var kept: [Unicode.Scalar] = []
-        for scalar in text.unicodeScalars.prefix(PixivLimits.captionCharacters) where isShown(scalar) {
-            kept.append(scalar)
-        }
-        return trimmed(kept)
-    }
-
-    /// Whether a scalar is kept: carriage returns come with line feeds, other controls show nothing or move the cursor.
-    static func isShown(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.generalCategory != .control || scalar == "\n" || scalar == "\t"
-    }
-
-    /// Removes blanks and line breaks at the end; those at the beginning may be part of a drawing in letters.
-    private static func trimmed(_ scalars: [Unicode.Scalar]) -> String {
-        var rest = scalars[...]
-        while let last = rest.last, last.properties.isWhitespace { rest.removeLast() }
-        return String(String.UnicodeScalarView(rest))
     }
 }
