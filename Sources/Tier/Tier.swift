@@ -90,7 +90,11 @@ package final class Tier: Sendable {
         leases = Leases(self.store, owner: configuration.owner) { [pauses] in pauses?.read(every: $0) }
         documents = SharedDocuments(self.store, leases: leases, service: configuration.service)
         uploads = Uploads(
-            self.store, list: try UploadList(path: configuration.directory + "/uploads.sqlite"),
+            self.store,
+            list: try UploadList(
+                path: configuration.directory + "/uploads.sqlite",
+                for: UploadList.Home(
+                    place: "\(store.place.origin) \(store.place.address)", takesPrivate: configuration.sharesPrivate)),
             maySpend: configuration.maySpend)
         uploads.resume()
     }

@@ -334,7 +334,7 @@ actor UploadList {
     /// The most waiting pictures; a store that is away for weeks costs the oldest ones.
     static let most = 20_000
 
-    private static let migrations: [Migration] = [
+    static let migrations: [Migration] = [
         (
             "uploads",
             """
@@ -354,20 +354,44 @@ actor UploadList {
             "awaited uploads", "ALTER TABLE uploads ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;"
         ),
         ("replacements", "ALTER TABLE uploads ADD COLUMN replaces INTEGER NOT NULL DEFAULT 0;"),
+        (
+            // For which store those were that wait is unknown.
+            "places of uploads",
+            """
+            DELETE FROM uploads;
+            ALTER TABLE uploads ADD COLUMN place TEXT NOT NULL DEFAULT '';
+            ALTER TABLE uploads ADD COLUMN private INTEGER NOT NULL DEFAULT 0;
+            """
+        ),
     ]
 
     private let queue = SerialQueueExecutor(label: "rankfs.tier.uploads")
     private let connection: Connection
+    private let home: Home
     private let most: Int
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
 
+    /// The only store that the uploads of a list may go to.
+    struct Home: Sendable {
+        /// The store, the bucket and the prefix.
+        let place: String
+        /// Whether pictures of listings that need signing in may go there.
+        let takesPrivate: Bool
+    }
+
     /// Opens the list; a damaged one is set aside, which costs uploads and nothing else.
-    init(path: String, most: Int = UploadList.most) throws(DatabaseError) {
+    ///
+    /// Uploads that an earlier run left for another store are dropped, and so are those that may be private where nothing private is
+    /// shared any more: all that were added while it was.
+    init(path: String, for home: Home, most: Int = UploadList.most) throws(DatabaseError) {
+        self.home = home
         self.most = most
         connection = try Connection.openOrSetAside(path: path, migrations: Self.migrations, inMemoryIfFull: true)
             .connection
         // The times are relative to the start of an earlier run, whose leases have ended.
+        try? connection.run(
+            "DELETE FROM uploads WHERE place <> ? OR private > ?", .text(home.place), .flag(home.takesPrivate))
         try? connection.run("UPDATE uploads SET due = 0, awaited = 0")
     }
 
@@ -380,11 +404,12 @@ actor UploadList {
     func add(_ upload: Upload, isAwaited: Bool = false) -> [ObjectKey] {
         try? connection.run(
             """
-            INSERT OR REPLACE INTO uploads(key, path, length, hash, replaces, awaited)
-            VALUES(?1, ?2, ?3, ?4, max(?5, (SELECT coalesce(max(replaces), 0) FROM uploads WHERE key = ?1)), ?6)
+            INSERT OR REPLACE INTO uploads(key, path, length, hash, replaces, awaited, place, private)
+            VALUES(?1, ?2, ?3, ?4, max(?5, (SELECT coalesce(max(replaces), 0) FROM uploads WHERE key = ?1)), ?6, ?7, ?8)
             """,
             .text(upload.key.text), .text(upload.path), .integer(upload.length),
-            .integer(Int64(bitPattern: upload.hash)), .flag(upload.replaces), .flag(isAwaited))
+            .integer(Int64(bitPattern: upload.hash)), .flag(upload.replaces), .flag(isAwaited),
+            .text(home.place), .flag(home.takesPrivate))
         var cut: [ObjectKey] = []
         try? connection.rows(
             """
@@ -423,8 +448,11 @@ actor UploadList {
     private func some(_ condition: StaticString, _ count: Int, dueBy now: Int64) -> [Upload] {
         var uploads: [Upload] = []
         try? connection.rows(
-            "SELECT key, path, length, hash, replaces, tries FROM uploads WHERE \(condition) LIMIT ?", .integer(now),
-            .integer(Int64(count))
+            """
+            SELECT key, path, length, hash, replaces, tries FROM uploads
+            WHERE place = ? AND private <= ? AND \(condition) LIMIT ?
+            """,
+            .text(home.place), .flag(home.takesPrivate), .integer(now), .integer(Int64(count))
         ) { row in
             guard let key = ObjectKey(row.text(0)) else { return }
             uploads.append(

@@ -43,7 +43,9 @@ import Testing
         let store = TierStore(
             try memory.store(ahead: ahead, secret: secret), time: TimeSource(clock), mayWrite: mayWrite
         ) { [reports] in reports.add($0) }
-        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite")) { maySpend }
+        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite", for: .pool)) {
+            maySpend
+        }
         return Machine(
             pictures: TierPictures(store, leases: Leases(store, owner: name), service: "pixiv", uploads: uploads),
             uploads: uploads, store: store)
@@ -144,7 +146,7 @@ import Testing
         try Data(bytes).write(to: URL(filePath: path))
         memory.fail { $0.url.contains("/pictures/large") ? .status(400, "EntityTooLarge") : nil }
         // More than are on their way at once, each of them refused, left by the last run.
-        let left = try UploadList(path: "\(folder.path)/first.sqlite")
+        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: .pool)
         for name in (0..<Uploads.mostAtOnce).map({ "pictures/large\($0)" }) + ["pictures/small"] {
             _ = await left.add(Upload(key: try #require(ObjectKey(name)), path: path, length: 3000, hash: hash))
         }
@@ -262,7 +264,7 @@ import Testing
 
     @Test func whatIsCutFromTheListIsFollowedByNobody() async throws {
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
-        let list = try UploadList(path: "\(folder.path)/short.sqlite", most: 3)
+        let list = try UploadList(path: "\(folder.path)/short.sqlite", for: .pool, most: 3)
         let uploads = Uploads(store, list: list) { false }
         let followed = Mutex(0)
         for name in 0..<5 {
@@ -279,7 +281,7 @@ import Testing
 
     /// A picture that was postponed stays while the list has room, however many have come and gone since.
     @Test func anOldUploadStaysInAListWithRoom() async throws {
-        let list = try UploadList(path: "\(folder.path)/old.sqlite", most: 3)
+        let list = try UploadList(path: "\(folder.path)/old.sqlite", for: .pool, most: 3)
         let old = Upload(key: try #require(ObjectKey("pictures/old")), path: "nowhere", length: 1, hash: 1)
         #expect(await list.add(old).isEmpty)
         await list.postpone(old, until: 1000)
@@ -394,7 +396,7 @@ import Testing
 
     /// The user may have forbidden it since the last run.
     @Test func whoMayNotWriteLeavesWhatTheLastRunWouldHaveBrought() async throws {
-        let left = try UploadList(path: "\(folder.path)/first.sqlite")
+        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: .pool)
         _ = await left.add(Upload(key: try #require(ObjectKey("pictures/a")), path: "/", length: 1, hash: 1))
         await left.close()
         let machine = try machine("first", mayWrite: false)
@@ -532,7 +534,7 @@ import Testing
     }
 
     @Test func whatOthersWaitForGoesFirstAndTheRestOneByOne() async throws {
-        let list = try UploadList(path: "\(folder.path)/list.sqlite")
+        let list = try UploadList(path: "\(folder.path)/list.sqlite", for: .pool)
         func upload(_ name: String) throws -> Upload {
             Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "/", length: 1, hash: 1)
         }

@@ -26,7 +26,7 @@ import Testing
             transport: MemoryStore(), time: TimeSource(clock))
         let store = TierStore(objects, time: TimeSource(clock)) { _ in }
         let folder = try PictureTests.LeftFolder()
-        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/list.sqlite")) { true }
+        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/list.sqlite", for: .pool)) { true }
         let pictures = TierPictures(store, leases: Leases(store, owner: "a"), service: "pixiv", uploads: uploads)
         let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
         let began = clock.now
