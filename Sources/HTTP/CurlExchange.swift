@@ -42,9 +42,8 @@ final class CurlExchange {
     /// Whether the text of an error was cut off; the received part then counts as the whole.
     private var isCutShort = false
     private var redirectBody: Int64 = 0
-    /// The bytes of the request's content that libcurl has taken, and the time at which it last took some.
+    /// The bytes of the request's content that libcurl has taken.
     var sent: Int64 = 0
-    private var lastSent: ContinuousClock.Instant?
 
     /// The error with which this side ended the transfer.
     private(set) var failure: Failure?
@@ -96,7 +95,6 @@ final class CurlExchange {
         isCutShort = false
         redirectBody = 0
         sent = 0
-        lastSent = nil
         failure = nil
         location = nil
         addressRefused = false
@@ -166,7 +164,6 @@ final class CurlExchange {
             return nil
         }
         sent += Int64(count)
-        lastSent = ContinuousClock.now
         meter.received(count)
         return count
     }
@@ -192,25 +189,17 @@ final class CurlExchange {
     }
 
     /// The time at which an old connection has been silent for too long, so that a new one is worth a try; nil for a new connection.
-    func secondTry(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    ///
+    /// What is sent may take long to store, and is stored once: the second request of a write that must be the first one would be
+    /// declined, and the answer to the first is lost. Such a request has its deadline alone.
+    var secondTry: ContinuousClock.Instant? {
         // A connection that has never brought a byte is new.
-        guard mayGoAgain, isOnSharedConnection, let pool, let lastHeard = pool.lastHeard(target.origin) else {
-            return nil
-        }
+        guard request.content == nil, mayGoAgain, isOnSharedConnection, let pool,
+            let lastHeard = pool.lastHeard(target.origin)
+        else { return nil }
         // A multiplexed connection is alive as long as any of its requests is answered.
         let last = pool.multiplexes(target.origin) == true ? lastHeard : heard
-        let left = (request.content?.length ?? 0) - sent
-        let time = request.deadline - begun
-        // What is sent may take long to store.
-        let patience = request.content == nil ? Self.patience(within: time) : time / 3
-        return Self.answerDue(since: [begun, last, lastSent], left: left, now) + patience
-    }
-
-    /// The time since which an answer is due: that of the last byte received or sent; the present while content is left to be sent.
-    static func answerDue(
-        since moments: [ContinuousClock.Instant?], left: Int64, _ now: ContinuousClock.Instant
-    ) -> ContinuousClock.Instant {
-        left > 0 ? now : moments.compactMap { $0 }.max() ?? now
+        return max(begun, last ?? begun) + Self.patience(within: request.deadline - begun)
     }
 
     /// The tolerated silence of a request with this much time, so that a second try has twice as much.

@@ -251,8 +251,8 @@ final class CurlLoop {
                 finish(flight, .failure(.timedOut))
                 continue
             }
-            if let moment = flight.secondTry(now), moment <= now { goOnAfresh(flight, .timedOut) }
-            nextCheck = min(nextCheck, flight.request.deadline, flight.secondTry(now) ?? flight.request.deadline)
+            if let moment = flight.secondTry, moment <= now { goOnAfresh(flight, .timedOut) }
+            nextCheck = min(nextCheck, flight.request.deadline, flight.secondTry ?? flight.request.deadline)
             if flight.easy != nil, flight.request.content == nil { nextCheck = min(nextCheck, flight.meter.nextLook) }
         }
     }

@@ -44,16 +44,6 @@ struct FailureSentenceTests {
         #expect(CurlExchange.patience(within: .seconds(-6)) <= .zero)
     }
 
-    @Test func whatIsStillSentIsNotWaitedFor() {
-        let start = ContinuousClock.now
-        let now = start + .seconds(60)
-        // Nobody answers before all of the content has come.
-        #expect(CurlExchange.answerDue(since: [start, nil, start], left: 1, now) == now)
-        #expect(CurlExchange.answerDue(since: [start, nil, nil], left: 1, now) == now)
-        #expect(CurlExchange.answerDue(since: [start, nil, now - .seconds(1)], left: 0, now) == now - .seconds(1))
-        #expect(CurlExchange.answerDue(since: [start, now - .seconds(2), nil], left: 0, now) == now - .seconds(2))
-    }
-
     @Test func anOldPoolIsNotUsedEvenIfTheMachineSlept() throws {
         let pool = try #require(CurlPool(.bulk, idle: 1, loopGuard: LoopGuard()))
         #expect(!pool.isStale(.now))

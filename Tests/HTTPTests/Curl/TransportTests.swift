@@ -76,6 +76,19 @@ struct TransportTests {
         #expect(bench.server.connections == 1)
     }
 
+    /// The store may have carried out the first of two writes, and then declines the second.
+    @Test func whatIsSentIsNotSentAgainOnASilentConnection() async throws {
+        let bench = try Bench()
+        bench.server.script("/a", answer("x"))
+        bench.server.script("/slow", [.hang])
+        #expect(Kind(await bench.fetch(bench.request("/a")).result) == .success)
+        var request = bench.request("/slow", deadline: .milliseconds(600))
+        request.method = .put
+        request.content = RequestContent(Array("lease".utf8))
+        #expect(Kind(await bench.fetch(request).result) == .timedOut)
+        #expect(bench.server.requests.count == 2)
+    }
+
     @Test func cancellingClosesTheConnection() async throws {
         let bench = try Bench()
         bench.server.script("/hang", [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na".utf8)), .hang])
