@@ -12,8 +12,14 @@ import Synchronization
 ///
 /// Any thread may call. The mutex is held for microseconds.
 final class Leases: Sendable {
-    /// A lease that this machine holds, and its latest end.
-    typealias Lease = (key: ObjectKey, ends: ContinuousClock.Instant)
+    /// A lease that this machine holds.
+    struct Lease: Sendable {
+        let key: ObjectKey
+        /// The latest end of the lease.
+        let ends: ContinuousClock.Instant
+        /// Whether there was no lease before it.
+        var isNew = false
+    }
 
     /// The result of a request for a lease.
     enum Claim: Sendable {
@@ -69,14 +75,16 @@ final class Leases: Sendable {
         let queued = min(max(queue.components.seconds, 0), Self.longest)
         let seconds = min(seconds + queued, Self.longest)
         guard let key = ObjectKey("leases/\(work.text)") else { return .unknown }
-        var holds = mayHold && store.takesWrites
+        var holds = mayHold && store.takesLeases
         if holds {
             let ends = store.time.now() + .seconds(seconds)
             switch await write(key, seconds: seconds, queue: queued, if: .isNew) {
-            case .done: return .held((key, ends))
+            case .done: return .held(Lease(key: key, ends: ends, isNew: true))
             // The store does not let this machine write.
             case .notTaken, .failed(.refused), .failed(.full), .unasked: holds = false
-            case .failed: return .unknown
+            case .failed(let error):
+                if error == .timedOut { withdraw(key) }
+                return .unknown
             // With too many requests already, none is worth knowing for how long.
             case .declined where store.isBusy: return .taken(.zero)
             case .declined: break
@@ -129,6 +137,17 @@ final class Leases: Sendable {
     /// Gives a lease back unless it has ended, when another machine may hold it.
     func release(_ lease: Lease) async {
         if store.time.now() < lease.ends { await store.delete(lease.key) }
+    }
+
+    /// Removes a lease that the store has granted after its time, for which others would wait.
+    private func withdraw(_ key: ObjectKey) {
+        Task { [store, owner] in
+            try await store.time.sleep(TierStore.patience)
+            guard case .object(let object)? = await store.get(key),
+                (try? JSONReader.read(object.body))?["owner"].text == owner
+            else { return }
+            await store.delete(key)
+        }
     }
 
     private func write(

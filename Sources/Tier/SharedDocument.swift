@@ -84,7 +84,7 @@ actor SharedDocument {
     private var claimed: ContinuousClock.Instant?
     /// The last time at which another machine had the lease.
     private var declined: ContinuousClock.Instant?
-    private var claiming: Task<Bool, Never>?
+    private var claiming: (task: Task<Bool, Never>, began: ContinuousClock.Instant)?
     /// The time at which a wait for a store with too many requests was given up; further calls do not wait as long again.
     private var gaveUp: ContinuousClock.Instant?
     /// The number of calls that may need the lease.
@@ -318,14 +318,18 @@ actor SharedDocument {
     /// Whether this machine has the lease.
     private var holdsLease: Bool { lease.map { store.time.now() < $0.ends } ?? false }
 
-    /// Returns whether this machine has the lease, or gets it now.
+    /// Returns whether this machine has the lease, or gets it now, or works without one because the store takes too long to write it.
     private func leads(until end: ContinuousClock.Instant) async -> Bool {
         if holdsLease { return true }
-        return await claim()?.value(until: end, store.time) ?? false
+        guard let claiming = claim() else { return false }
+        let late = claiming.began + store.lateLease
+        let isBusy = store.isBusy
+        let isHeld = await claiming.task.value(until: isBusy ? end : min(end, late), store.time)
+        return isHeld ?? (!store.isBusy && store.time.now() >= late)
     }
 
     /// The request for the lease in progress, or a new one; nil if another machine had the lease a moment ago.
-    private func claim() -> Task<Bool, Never>? {
+    private func claim() -> (task: Task<Bool, Never>, began: ContinuousClock.Instant)? {
         if let claiming { return claiming }
         let now = store.time.now()
         let isBusy = store.isBusy
@@ -355,8 +359,8 @@ actor SharedDocument {
             case .unknown: return true
             }
         }
-        claiming = task
-        return task
+        claiming = (task, now)
+        return claiming
     }
 
     /// Gives the lease back, unless calls or writes are in progress here.

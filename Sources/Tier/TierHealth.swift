@@ -15,8 +15,8 @@ package enum TierState: Hashable, Sendable {
 /// The availability of the store: a failure makes it rest, for longer each time, and one request then probes it.
 ///
 /// A failed read ends writing as well. A failed write ends writing alone, since a store may be full, or its line slow in one
-/// direction; writes that are only late do so after some in a row. Pictures that come too slowly end those alone: a document is
-/// small, and saves many requests to the service.
+/// direction; writes that are only late do so after some in a row. A late lease ends leases alone, since other writes have more time.
+/// Pictures that come too slowly end those alone: a document is small, and saves many requests to the service.
 ///
 /// A store with too many requests does not rest: its machines would all turn to the service. They ask it less often, and it rests only
 /// if nothing succeeds for longer than a reader waits.
@@ -29,6 +29,13 @@ struct TierHealth: Sendable {
         case read
         case picture
         case write
+        /// A lease is written: readers wait for it, so that it has less time than other writes.
+        case lease
+
+        /// The uses that must work for this one.
+        var needed: Set<Use> { self == .lease ? [.read, .write, .lease] : [.read, self] }
+        /// Whether the store changes.
+        var isWrite: Bool { self == .write || self == .lease }
     }
 
     /// The rest after a first failure; it doubles with each further one.
@@ -38,6 +45,8 @@ struct TierHealth: Sendable {
     /// The same of a store that refuses connections or answers with an error at once: a probe of it delays no reader, and until one
     /// succeeds all machines request the same pictures from the service.
     static let closedRests = (first: Duration.seconds(2), longest: Duration.seconds(5))
+    /// The same of a store that does not take a lease in time: machines work without leases meanwhile.
+    static let leaseRests = (first: Duration.seconds(5), longest: longestRest)
     /// The number of consecutive damaged objects, slow pictures or late writes that make a store rest: one may be an accident, three
     /// are not.
     static let mostAccidents = 3
@@ -80,14 +89,13 @@ struct TierHealth: Sendable {
 
     /// Returns the earliest time of the next request; nil if it may be sent now.
     func restEnds(_ use: Use, now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        [.read, use].compactMap { rests[$0]?.until }.filter { $0 > now }.max()
+        use.needed.compactMap { rests[$0]?.until }.filter { $0 > now }.max()
     }
 
     /// Returns whether a request may be sent; the first one after a rest is the only one until it has ended.
     mutating func mayAsk(_ use: Use, now: ContinuousClock.Instant) -> Bool {
-        let uses: Set = [.read, use]
-        guard uses.allSatisfy({ rests[$0]?.mayTry(now) ?? true }) else { return false }
-        for use in uses { rests[use]?.isTried = true }
+        guard use.needed.allSatisfy({ rests[$0]?.mayTry(now) ?? true }) else { return false }
+        for use in use.needed { rests[use]?.isTried = true }
         return true
     }
 
@@ -104,12 +112,14 @@ struct TierHealth: Sendable {
         case .picture:
             if rests.removeValue(forKey: .picture) != nil { accidents[.picture] = Self.mostAccidents - 1 }
         case .write: (rests[.write], accidents[.write], busySince[.write]) = (nil, nil, nil)
+        // A small one in time says nothing of large ones.
+        case .lease: (rests[.write], rests[.lease], busySince[.write]) = (nil, nil, nil)
         }
     }
 
     /// Records an answer that there are too many requests, and returns the pause before the next one.
     mutating func wasBusy(_ use: Use, now: ContinuousClock.Instant) -> Duration {
-        let kind = use == .write ? Use.write : .read
+        let kind = use.isWrite ? Use.write : .read
         busySince[kind] = busySince[kind] ?? now
         lastBusy = now
         defer { pause = min(pause * 2, Self.pauses.most) }
@@ -153,19 +163,22 @@ struct TierHealth: Sendable {
     mutating func failed(_ use: Use, _ error: Failure, now: ContinuousClock.Instant) {
         switch (use, error) {
         // The request was cancelled, or the failure concerns this object alone; the next request may probe the store.
-        case (_, .cancelled), (.write, .notTaken), (_, .tooLarge), (_, .gone):
+        case (_, .cancelled), (.write, .notTaken), (.lease, .notTaken), (_, .tooLarge), (_, .gone):
             letTry()
         case _ where error.isTooMany:
             letTry()
             // None has succeeded for long enough, or the probe after a rest has not.
-            let kind = use == .write ? Use.write : .read
+            let kind = use.isWrite ? Use.write : .read
             guard rests[kind] != nil || busySince[kind].map({ now - $0 >= Self.busyPatience }) ?? false else { return }
             begin(kind, error.cause, now)
+        case (.lease, .timedOut):
+            letTry()
+            begin(.lease, error.cause, now)
         case (.write, .timedOut) where rests[.write] == nil:
             rests[.read]?.isTried = false
             count(.write, error.cause, now)
         // Objects that may be read are still read; the next read determines whether they may.
-        case (.write, _):
+        case (.write, _), (.lease, _):
             if case .full = error { rests[.read] = nil } else if case .refused = error { rests[.read] = nil }
             rests[.read]?.isTried = false
             begin(.write, error.cause, now, isAway: Self.isAway(error))
@@ -191,7 +204,8 @@ struct TierHealth: Sendable {
     private mutating func begin(_ use: Use, _ reason: String, _ now: ContinuousClock.Instant, isAway: Bool = false) {
         // Several failures at the same moment count as one.
         if let rest = rests[use], rest.until > now { return }
-        let lengths = isAway ? Self.closedRests : (first: Self.firstRest, longest: Self.longestRest)
+        let ordinary = isAway ? Self.closedRests : (first: Self.firstRest, longest: Self.longestRest)
+        let lengths = use == .lease ? Self.leaseRests : ordinary
         let length = max(lengths.first, rests[use].map { min($0.length * 2, lengths.longest) } ?? lengths.first)
         rests[use] = Rest(until: now + length, length: length, reason: reason, isAway: isAway)
     }

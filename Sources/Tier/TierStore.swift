@@ -91,6 +91,10 @@ final class TierStore: Sendable {
         }
     }
 
+    /// The time for which a reader waits for a lease of a document: twice the service's usual answer, as long as a distant store has at
+    /// least.
+    var lateLease: Duration { answers.withLock { max($0.service.late, Self.distant) } }
+
     /// Takes note of an answer of the service.
     func serviceAnswered(after duration: Duration) { answers.withLock { $0.service.learn(duration) } }
 
@@ -132,7 +136,7 @@ final class TierStore: Sendable {
     ///   - key: The key of the document.
     ///   - bytes: The content of the document.
     ///   - condition: The condition of the write.
-    ///   - insists: Whether the write is omitted if the store does not support conditions.
+    ///   - insists: Whether the write is a lease, which is omitted if the store does not support conditions.
     ///   - patience: The time limit of the write; nil for that of its bytes.
     /// - Returns: The result of the write.
     func put(
@@ -157,7 +161,8 @@ final class TierStore: Sendable {
     ) async -> Writing {
         let knows = hasConditions
         guard knows || !insists else { return .unasked }
-        let written = await ask(.write, within: patience) { deadline async throws(Failure) -> Writing in
+        let written = await ask(insists ? .lease : .write, within: patience) {
+            deadline async throws(Failure) -> Writing in
             do throws(Failure) {
                 let written = try await store.put(
                     key, content, description, if: knows ? condition : .always, transferClass: transferClass,
@@ -241,7 +246,7 @@ final class TierStore: Sendable {
 
     /// Returns whether a request may be sent now.
     func begin(_ use: TierHealth.Use) -> Bool {
-        guard use != .write || mayWrite else { return false }
+        guard !use.isWrite || mayWrite else { return false }
         let now = time.now()
         return health.withLock { $0.mayAsk(use, now: now) }
     }
@@ -254,6 +259,9 @@ final class TierStore: Sendable {
 
     /// Whether this machine can write to the store now.
     var takesWrites: Bool { mayWrite && rests(.write) == nil }
+
+    /// Whether this machine can request leases now.
+    var takesLeases: Bool { mayWrite && rests(.lease) == nil }
 
     /// Records that a request was answered.
     func ended(_ use: TierHealth.Use) { change { $0.worked(use) } }

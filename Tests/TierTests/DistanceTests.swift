@@ -68,6 +68,37 @@ import Testing
         #expect(store.late > .zero)
     }
 
+    /// Semantics: "Shared with other machines".
+    @Test func aStoreThatTakesLongToWriteDelaysOnce() async throws {
+        memory.answer(after: .seconds(3), by: clock) { $0.method == .put }
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        let document = SharedDocument(
+            try #require(ObjectKey("documents/a/b")), store: store, leases: Leases(store, owner: "1"))
+        var waits: [Duration] = []
+        for number in 1...8 {
+            let began = clock.now
+            let told = try await passing { [clock] in
+                let told = try await document.value("page/\(number)", isFresh: { _, _ in true }) { () -> String in
+                    "asked"
+                }
+                return (told, clock.now)
+            }
+            #expect(told.0 == "asked")
+            waits.append(told.1 - began)
+        }
+        #expect(waits[0] <= UsualAnswer.limits.unknown + .milliseconds(50))
+        #expect(waits.dropFirst().reduce(.zero, +) < .milliseconds(500))
+        // The lease was written after its time; others do not wait for it.
+        try await passing {
+            while memory.count("PUT leases") == 0 { await Task.yield() }
+            while !memory.keys("leases").isEmpty { await Task.yield() }
+            await document.settle()
+        }
+        #expect(memory.count("PUT leases") == 1)
+        #expect(memory.object("documents/a/b") != nil)
+        #expect(store.state == .works)
+    }
+
     @Test func theAnswerOfADistantStoreServesThePartsThatAreMissingThen() async throws {
         let first = try machine("1")
         try await passing {

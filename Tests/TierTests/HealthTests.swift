@@ -136,6 +136,29 @@ import Testing
         #expect(health.mayAsk(.write, now: after(91)))
     }
 
+    /// Semantics: "Shared with other machines".
+    @Test func aLateLeaseEndsLeasesAlone() {
+        let health = Watched()
+        var now = start
+        for rest in [5.0, 10, 20, 40, 80, 160, 300, 300] {
+            #expect(health.mayAsk(.lease, now: now))
+            health.failed(.lease, .timedOut, now: now)
+            #expect(health.state == .works)
+            // What others bring in their time says nothing of it.
+            #expect(health.mayAsk(.write, now: now) && health.mayAsk(.read, now: now))
+            health.worked(.write)
+            #expect(!health.mayAsk(.lease, now: now + .seconds(rest - 1)))
+            now += .seconds(rest)
+        }
+        #expect(health.mayAsk(.lease, now: now))
+        health.worked(.lease)
+        #expect(health.mayAsk(.lease, now: now))
+        // A full store takes no lease either.
+        health.failed(.lease, .full, now: now)
+        #expect(health.state == .readOnly(reason: Failure.full.cause))
+        #expect(!health.mayAsk(.lease, now: now))
+    }
+
     @Test func slowPicturesEndPicturesAlone() {
         let health = Watched()
         for _ in 0..<2 { health.wasSlow(now: start) }

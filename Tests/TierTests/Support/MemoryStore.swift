@@ -39,7 +39,7 @@ final class MemoryStore: Transport {
         var now: Int64 = 1_700_000_000
         var version = 0
         var tellsTimes = true
-        var delay: (Duration, ManualClock)?
+        var delay: (Duration, ManualClock, @Sendable (HTTPRequest) -> Bool)?
     }
 
     private let state = Mutex(State())
@@ -93,8 +93,13 @@ final class MemoryStore: Transport {
     /// Whether answers tell the store's date, and when an object was written.
     func tellsTimes(_ tells: Bool) { state.withLock { $0.tellsTimes = tells } }
 
-    /// Answers so late from now on.
-    func answer(after delay: Duration, by clock: ManualClock) { state.withLock { $0.delay = (delay, clock) } }
+    /// Answers so late from now on, those requests alone that are meant; one whose time passes before is carried out all the same.
+    func answer(
+        after delay: Duration, by clock: ManualClock,
+        _ isMeant: @escaping @Sendable (HTTPRequest) -> Bool = { _ in true }
+    ) {
+        state.withLock { $0.delay = (delay, clock, isMeant) }
+    }
 
     /// Answers requests otherwise than it should, until told otherwise.
     func fail(_ fault: (@Sendable (HTTPRequest) -> Fault?)?) { state.withLock { $0.fault = fault } }
@@ -115,10 +120,14 @@ final class MemoryStore: Transport {
     func begin(_ transfer: Transfer) {
         transfer.carry { if $0.isCancelled { $0.end(.failure(.cancelled)) } }
         transfer.begun()
-        if let (delay, clock) = state.withLock({ $0.delay }) {
+        if let (delay, clock, isMeant) = state.withLock({ $0.delay }), isMeant(transfer.request) {
             Task {
-                try? await TimeSource(clock).sleep(delay)
-                answer(transfer)
+                let left = transfer.request.deadline - clock.now
+                try? await TimeSource(clock).sleep(min(delay, left))
+                guard delay > left else { return answer(transfer) }
+                transfer.end(.failure(.timedOut))
+                try? await TimeSource(clock).sleep(delay - left)
+                carryOut(transfer.request)
             }
             return
         }
@@ -126,9 +135,19 @@ final class MemoryStore: Transport {
         answer(transfer)
     }
 
+    /// Carries a request out without an answer.
+    private func carryOut(_ request: HTTPRequest) {
+        let status = state.withLock { Self.answer(request, Self.key(of: request), &$0).status }
+        note(request, Self.key(of: request), status)
+    }
+
+    private static func key(of request: HTTPRequest) -> String {
+        String(request.url.dropFirst("http://store/pool/".count))
+    }
+
     private func answer(_ transfer: Transfer) {
         let request = transfer.request
-        let key = String(request.url.dropFirst("http://store/pool/".count))
+        let key = Self.key(of: request)
         let fault = state.withLock { $0.fault }?(request)
         switch fault {
         case .unreachable: return transfer.end(.failure(.unreachable("refused")))
