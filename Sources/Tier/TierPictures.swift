@@ -35,6 +35,8 @@ final class TierPictures: PictureTier {
     private struct State {
         /// The leases of this machine's downloads.
         var held: [PictureID: Leases.Lease] = [:]
+        /// The requests for leases in progress, and whether the image host is asked for the picture meanwhile.
+        var claims: [PictureID: Bool] = [:]
         /// Pictures that the object store has or another machine brings there, and that come from the image host because that is
         /// quicker: they are not uploaded.
         var elsewhere: Set<PictureID> = []
@@ -184,6 +186,13 @@ final class TierPictures: PictureTier {
             patience = min(TierPictures.patience + .seconds(bytes / TierPictures.pace), TierPictures.longestPatience)
             began = now
         }
+
+        /// The time until which a request for the lease is waited for: a reader waits no longer for a picture that is not there than for
+        /// the first byte of one that is.
+        func claimEnds(_ firstByte: Duration, now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+            guard let readSince else { return now + TierPictures.longestUnread }
+            return hasWaited ? readSince + patience : began + firstByte
+        }
     }
 
     /// Decides about a missing picture: nil to download it here, otherwise the time until the next read of the object store.
@@ -203,18 +212,19 @@ final class TierPictures: PictureTier {
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now { return interval }
         wait.claimed = now
         _ = leases.readPauses(Leases.pauseIntervals.pictures)
-        // A machine whose uploads may not use the network would keep the others waiting.
-        let claim = await leases.claim(
-            key, seconds: Self.leaseSeconds, queue: uploads.delay, mayHold: uploads.areWelcome)
+        let end = wait.claimEnds(pace.firstByte, now: now)
+        guard let claim = await request(picture, key).value(until: end, store.time) else {
+            // It ends beside the image host's answer.
+            state.withLock { if $0.claims[picture] != nil { $0.claims[picture] = true } }
+            return nil
+        }
         switch claim {
-        case .held(let lease):
-            state.withLock { $0.held[picture] = lease }
-            // The previous holder of the lease may have uploaded the picture since the last read.
-            return .zero
+        // The previous holder of the lease may have uploaded the picture since the last read.
+        case .held(let lease): return lease.isNew && !wait.hasWaited ? nil : .zero
         case .unknown: return nil
         case .awaited:
             wait.claimed = nil
-            return Self.intervals.0
+            return store.time.now() + Self.intervals.0 < end ? Self.intervals.0 : nil
         // Nobody waits for another machine's line.
         case .taken(_, let queue) where queue >= wait.patience:
             state.withLock { _ = $0.elsewhere.insert(picture) }
@@ -226,10 +236,34 @@ final class TierPictures: PictureTier {
         }
     }
 
+    /// Requests the lease of a picture; one that comes when the picture is no longer to be downloaded here is given back.
+    private func request(_ picture: PictureID, _ key: ObjectKey) -> Task<Leases.Claim, Never> {
+        state.withLock { $0.claims[picture] = false }
+        // A machine whose uploads may not use the network would keep the others waiting.
+        let (queue, mayHold) = (uploads.delay, uploads.areWelcome)
+        return Task {
+            let claim = await leases.claim(key, seconds: Self.leaseSeconds, queue: queue, mayHold: mayHold)
+            let stray = state.withLock { state -> Leases.Lease? in
+                let isLate = state.claims.removeValue(forKey: picture)
+                switch claim {
+                case .held(let lease) where isLate == nil: return lease
+                case .held(let lease): state.held[picture] = lease
+                // The other machine brings it.
+                case .taken(let left, _) where isLate == true && left > .zero: state.elsewhere.insert(picture)
+                case .taken, .awaited, .unknown: break
+                }
+                return nil
+            }
+            if let stray { await leases.release(stray) }
+            return claim
+        }
+    }
+
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {
         guard let key = key(of: picture) else { return }
         let (lease, isThere, replaces) = state.withLock { state in
-            (
+            state.claims[picture] = nil
+            return (
                 state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil,
                 state.wrong.contains(picture)
             )
@@ -256,6 +290,7 @@ final class TierPictures: PictureTier {
     func giveUp(_ picture: PictureID) {
         let lease = state.withLock { state in
             state.elsewhere.remove(picture)
+            state.claims[picture] = nil
             return state.held.removeValue(forKey: picture)
         }
         guard let lease else { return }

@@ -223,6 +223,50 @@ import Testing
         #expect(second.store.figures.awaited == 1)
     }
 
+    @Test func aMissingPictureWithANewLeaseIsLookedForOnce() async throws {
+        #expect(await fetch(try machine("first")) == nil)
+        #expect(
+            memory.log.filter { !$0.contains("pauses") } == [
+                "GET pictures/pixiv/61/\(picture.key) 404", "PUT leases/pictures/pixiv/61/\(picture.key) 200",
+            ])
+    }
+
+    /// Semantics: "Shared with other machines".
+    ///
+    /// The lease comes beside the image host's answer, and holds until the picture is brought, or given up.
+    @Test(arguments: [true, false])
+    func aReaderWaitsForALeaseAsLongAsForAFirstByte(_ isKept: Bool) async throws {
+        let machine = try machine("first")
+        machine.pictures.hostBrought(1 << 20, firstAfter: .milliseconds(20), in: .milliseconds(100))
+        memory.answer(after: .seconds(1), by: clock) { $0.url.contains("/leases/") && $0.method == .put }
+        let (found, waited) = try await passing { [clock] in
+            let began = clock.now
+            return (await fetch(machine), clock.now - began)
+        }
+        #expect(found == nil)
+        #expect(waited <= UsualAnswer.limits.least + .milliseconds(50))
+        if !isKept { machine.pictures.giveUp(picture) }
+        try await passing { while memory.count("PUT leases") == 0 { await Task.yield() } }
+        if isKept {
+            #expect(memory.keys("leases").count == 1)
+            try keep(machine)
+        }
+        try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+        #expect(memory.keys("pictures").count == (isKept ? 1 : 0))
+    }
+
+    @Test func whatAnotherMachineBringsIsNotBroughtThoughItsLeaseWasFoundLate() async throws {
+        let (first, second) = (try machine("first"), try machine("second"))
+        #expect(await fetch(first) == nil)
+        second.pictures.hostBrought(1 << 20, firstAfter: .milliseconds(20), in: .milliseconds(100))
+        memory.answer(after: .seconds(1), by: clock) { $0.url.contains("/leases/") }
+        #expect(try await passing { await fetch(second) } == nil)
+        try await passing { while memory.count("GET leases") == 0 { await Task.yield() } }
+        await clock.settle()
+        try keep(second)
+        #expect(second.uploads.waiting == 0)
+    }
+
     @Test func aMachineThatDiesCostsTheOthersTheirPatience() async throws {
         let (dead, second) = (try machine("dead"), try machine("second"))
         #expect(await fetch(dead) == nil)
