@@ -90,6 +90,8 @@ final class TierPictures: PictureTier {
             store.ended(.picture)
             store.isRight()
             store.wasQuick()
+            // Another machine has replaced it meanwhile.
+            state.withLock { _ = $0.wrong.remove(picture) }
             store.count { $0.receivedBytes += length }
             return true
         case .absent:
@@ -98,7 +100,7 @@ final class TierPictures: PictureTier {
         case .unproven:
             store.ended(.picture)
             store.count { $0.unproven += 1 }
-            await store.delete(key)
+            replaceLater(picture)
             return nil
         case .ofOtherLength(let age):
             store.ended(.picture)
@@ -107,9 +109,7 @@ final class TierPictures: PictureTier {
             return false
         case .wrong, .foreign:
             store.ended(.picture)
-            store.isWrong(key)
-            // It is not in the way of the right one.
-            await store.delete(key)
+            distrust(picture)
             return false
         case .slow(let isThere):
             if isThere { state.withLock { _ = $0.elsewhere.insert(picture) } }
@@ -127,7 +127,9 @@ final class TierPictures: PictureTier {
         }
     }
 
-    private func replaceLater(_ picture: PictureID) { state.withLock { _ = $0.wrong.insert(picture) } }
+    private func replaceLater(_ picture: PictureID) {
+        if store.mayWrite { state.withLock { _ = $0.wrong.insert(picture) } }
+    }
 
     /// Ends the downloads that wait for their turn at a store that rests.
     private func withdrawWaiting() {

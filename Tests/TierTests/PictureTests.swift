@@ -376,6 +376,25 @@ import Testing
         #expect(await fetch(try machine("third")).map { $0 == bytes } == true)
     }
 
+    @Test(arguments: [false, true])
+    func noReaderWaitsForARemoval(_ isDamaged: Bool) async throws {
+        let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
+        let key = "pictures/pixiv/61/\(picture.key)"
+        memory.add(key, bytes, secret: isDamaged ? secret : nil)
+        if isDamaged { memory.change(key) { $0.bytes[7] ^= 1 } }
+        memory.answer(after: .seconds(1), by: clock) { $0.method == .delete }
+        let machine = try machine("first", secret: secret)
+        // No time passes meanwhile.
+        #expect(await fetch(machine) == nil)
+        #expect(machine.store.figures.wrong == (isDamaged ? 1 : 0))
+        try await passing {
+            while memory.count("DELETE \(key)") < (isDamaged ? 1 : 0) { await Task.yield() }
+            try keep(machine)
+            while machine.store.figures.uploads == 0 { await Task.yield() }
+        }
+        #expect(memory.object(key)?.bytes == bytes)
+    }
+
     @Test func whatAStrangerPutThereIsReplaced() async throws {
         let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
         // A page of HTML under the key of a picture, with digests that fit.
