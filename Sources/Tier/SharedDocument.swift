@@ -248,7 +248,7 @@ actor SharedDocument {
             return
         }
         etag = object.head.etag
-        switch Provenance(object.head, store.store.secret) {
+        switch Provenance(object.head, store.store.secret, of: key) {
         case .ours(let description) where description.holds(for: object.body, key: key): break
         // The next answer replaces it.
         case .unproven: return

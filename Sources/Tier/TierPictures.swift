@@ -466,7 +466,7 @@ final class TierDownload: BodyReceiver {
     }
 
     func head(_ head: HTTPAnswer) -> Bool {
-        let provenance = Provenance(head, secret)
+        let provenance = Provenance(head, secret, of: key)
         return state.withLock { state in
             switch provenance {
             case .ours(let description):

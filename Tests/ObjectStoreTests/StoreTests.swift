@@ -52,7 +52,7 @@ import Testing
         }
         #expect(object.body == Array("abc".utf8))
         #expect(object.head.etag == "\"f\"")
-        guard case .ours(let description) = Provenance(object.head, nil) else {
+        guard case .ours(let description) = Provenance(object.head, nil, of: key) else {
             Issue.record("not ours")
             return
         }

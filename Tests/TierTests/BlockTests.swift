@@ -36,7 +36,7 @@ import Testing
             let headers = description.headers(secret)
             // As Amazon counts: the bytes of names and values.
             #expect(headers.reduce(0) { $0 + $1.utf8.count } < 2048)
-            guard case .ours(let read) = Provenance(answer(headers), secret) else {
+            guard case .ours(let read) = Provenance(answer(headers), secret, of: key) else {
                 Issue.record("not read back: \(length)")
                 continue
             }
@@ -68,7 +68,7 @@ import Testing
         let description = ObjectDescription(mediaType: "", of: [1, 2, 3], key: key)
         let moved = ObjectDescription(mediaType: "", of: [1, 2, 3], key: try #require(ObjectKey("pictures/other")))
         func provenance(_ headers: [String], _ secret: ObjectSecret?) -> Provenance {
-            Provenance(answer(headers), secret)
+            Provenance(answer(headers), secret, of: key)
         }
         #expect(provenance(description.headers(secret), secret) == .ours(description))
         #expect(provenance(description.headers(secret), nil) == .ours(description))
@@ -78,6 +78,11 @@ import Testing
         // The proof of one object under the description of another.
         let proof = description.headers(secret).filter { $0.contains("proof") }
         #expect(provenance(moved.headers(nil) + proof, secret) == .unproven)
+        // An object that was moved here, and one of another program.
+        #expect(provenance(moved.headers(secret), secret) == .unproven)
+        #expect(provenance(moved.headers(secret), nil) == .ours(moved))
+        #expect(provenance([], secret) == .unproven)
+        #expect(provenance([], nil) == .foreign)
         let longer = ObjectDescription(mediaType: "", of: [1, 2, 3, 4], key: key)
         #expect(provenance(longer.headers(nil) + proof, secret) == .unproven)
         // As earlier versions described objects.

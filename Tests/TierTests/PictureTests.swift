@@ -376,6 +376,27 @@ import Testing
         #expect(await fetch(try machine("third")).map { $0 == bytes } == true)
     }
 
+    /// Fleet: "Who is trusted".
+    ///
+    /// Three of them would otherwise end the use of the tier.
+    @Test(arguments: [false, true])
+    func withASecretWhatStrangersPutOrMovedThereIsNoAccident(_ isMoved: Bool) async throws {
+        let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
+        let key = "pictures/pixiv/61/\(picture.key)"
+        memory.add("pictures/other", bytes, secret: secret)
+        let moved = try #require(memory.object("pictures/other")).headers
+        memory.add(key, bytes)
+        memory.change(key) { $0.headers = isMoved ? moved : [] }
+        let machine = try machine("first", secret: secret)
+        #expect(await fetch(machine) == nil)
+        #expect(machine.store.figures.wrong == 0 && machine.store.figures.unproven == 1)
+        try await passing {
+            try keep(machine)
+            while machine.store.figures.uploads == 0 { await Task.yield() }
+        }
+        #expect(await fetch(try self.machine("second", secret: secret)) == bytes)
+    }
+
     @Test(arguments: [false, true])
     func noReaderWaitsForARemoval(_ isDamaged: Bool) async throws {
         let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))

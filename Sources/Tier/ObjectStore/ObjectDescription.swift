@@ -67,6 +67,8 @@ package enum Provenance: Hashable, Sendable {
     /// A machine of this fleet wrote it.
     case ours(ObjectDescription)
     /// A machine without the fleet's secret, or an earlier version of this program, wrote it: it is not used, and replaced.
+    ///
+    /// With a secret that is all that no machine of the fleet wrote under this key.
     case unproven
     /// Another program wrote it.
     case foreign
@@ -76,14 +78,18 @@ package enum Provenance: Hashable, Sendable {
     /// - Parameters:
     ///   - head: The answer with the object.
     ///   - secret: The secret of the machines that share the store; nil where every writer is trusted.
-    package init(_ head: HTTPAnswer, _ secret: ObjectSecret?) {
+    ///   - key: The key of the object; without a secret a description of another key is returned as it is.
+    package init(_ head: HTTPAnswer, _ secret: ObjectSecret?, of key: ObjectKey) {
         let prefix = ObjectDescription.prefix
         guard let description = ObjectDescription(head) else {
-            self = head[prefix + "key"] != nil && head[prefix + "blocks"] == nil ? .unproven : .foreign
+            let isEarlier = head[prefix + "key"] != nil && head[prefix + "blocks"] == nil
+            self = isEarlier || secret != nil ? .unproven : .foreign
             return
         }
         let isProven = secret.map { secret in
-            guard let proof = head[prefix + "proof"], let right = secret.proof(of: description) else { return false }
+            guard description.key == key.text, let proof = head[prefix + "proof"],
+                let right = secret.proof(of: description)
+            else { return false }
             return SHA256.areEqual(proof, right)
         }
         self = isProven ?? true ? .ours(description) : .unproven
