@@ -196,6 +196,25 @@ import Testing
         #expect(found.next == "p/a/b&1")
     }
 
+    /// Whoever trusts a part for the whole removes, counts and verifies less than there is.
+    @Test(arguments: [("true", "t", "t"), ("false", "t", nil), ("false", "", nil), ("", "t", "t"), ("", "", nil)])
+    func aListEndsWhereItSaysSo(_ goesOn: String, _ token: String, _ next: String?) async throws {
+        async let list = store.list(deadline: deadline)
+        _ = await answer(
+            200, [],
+            "<ListBucketResult><IsTruncated>\(goesOn)</IsTruncated>"
+                + "<NextContinuationToken>\(token)</NextContinuationToken></ListBucketResult>")
+        #expect(try await list.next == next)
+    }
+
+    @Test func aListThatGoesOnNowhereIsAnError() async throws {
+        async let list = store.list(deadline: deadline)
+        _ = await answer(200, [], "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")
+        await #expect(throws: Failure.unreadable("its list of objects goes on, and it does not say from where")) {
+            try await list
+        }
+    }
+
     @Test func aKeyThatXMLCannotHoldHidesNoOther() {
         let text =
             "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>p%2Fa+b%01%zz</Key><Size>1</Size></Contents>"

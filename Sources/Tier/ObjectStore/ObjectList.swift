@@ -42,7 +42,10 @@ extension ObjectStore {
         guard let found = ObjectListReader.read(answer.body) else {
             throw .unreadable("its list of objects cannot be understood")
         }
-        var list = ObjectList(next: found.next)
+        guard found.goesOn != true || found.next != nil else {
+            throw .unreadable("its list of objects goes on, and it does not say from where")
+        }
+        var list = ObjectList(next: found.goesOn == false ? nil : found.next)
         for entry in found.entries {
             if let key = place.key(listed: entry.key) {
                 list.entries.append(ObjectList.Entry(key: key, size: entry.size, written: entry.written))
@@ -58,6 +61,7 @@ extension ObjectStore {
 final class ObjectListReader {
     private var entries: [(key: String, size: Int64, written: Int64?)] = []
     private var next: String?
+    private var goesOn: Bool?
     private var path: [String] = []
     private var text: [UInt8] = []
     private var key: String?
@@ -68,9 +72,11 @@ final class ObjectListReader {
     private static let longestText = 4096
 
     /// Parses an answer; nil for an answer that is no list.
+    ///
+    /// `goesOn` is nil if the answer does not state whether it is the last part.
     static func read(
         _ bytes: [UInt8]
-    ) -> (entries: [(key: String, size: Int64, written: Int64?)], next: String?)? {
+    ) -> (entries: [(key: String, size: Int64, written: Int64?)], next: String?, goesOn: Bool?)? {
         guard let parser = unsafe XML_ParserCreate("UTF-8") else { return nil }
         defer { unsafe XML_ParserFree(parser) }
         let reader = ObjectListReader()
@@ -89,7 +95,7 @@ final class ObjectListReader {
         if reader.isEncoded {
             for index in reader.entries.indices { reader.entries[index].key = decoded(reader.entries[index].key) }
         }
-        return (reader.entries, reader.next)
+        return (reader.entries, reader.next, reader.goesOn)
     }
 
     /// Whether keys have `%XX` for bytes that XML cannot hold, as requested by `encoding-type`.
@@ -129,6 +135,7 @@ final class ObjectListReader {
         case ["Contents"]:
             if let key, let size, size >= 0 { entries.append((key, size, written)) }
             (key, size, written) = (nil, nil, nil)
+        case ["IsTruncated"] where value == "true" || value == "false": goesOn = value == "true"
         case ["EncodingType"]: isEncoded = value == "url"
         case ["NextContinuationToken"] where !value.isEmpty: next = value
         default: break
