@@ -261,7 +261,9 @@ actor SharedDocument {
         case .parts(let found):
             merge(found)
             store.isRight()
-        case .ofLaterVersion: isOfLaterVersion = true
+        case .ofLaterVersion:
+            isOfLaterVersion = true
+            store.isOfLaterVersion(key)
         case .noDocument: store.isWrong(key)
         }
     }

@@ -506,9 +506,7 @@ final class TierDownload: BodyReceiver {
         case .failure(.timedOut) where pace != nil && state.received > 0: return .slow(isThere: true)
         case .failure(let error): return .failed(error)
         case .success(.absent): return .absent
-        // No condition was sent; an answer of a cache in between says nothing about the object.
-        case .success(.unchanged): return .failed(Failure(status: 304, body: []))
-        case .success(.object): return .wrong
+        case .success(.object), .success(.unchanged): return .wrong
         }
     }
 }

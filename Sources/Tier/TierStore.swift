@@ -38,6 +38,8 @@ final class TierStore: Sendable {
     private let conditions = Mutex(true)
     /// Whether the store can write objects anew from themselves, as far as its answers show.
     private let renews = Mutex(true)
+    /// Whether a document of a later version has been reported.
+    private let seesLater = Mutex(false)
     /// Receives the events to log.
     let report: @Sendable (TierEvent) -> Void
 
@@ -293,6 +295,15 @@ final class TierStore: Sendable {
         change { $0.lied(now: now) }
     }
 
+    /// Reports the first document of a later version.
+    func isOfLaterVersion(_ key: ObjectKey) {
+        let isFirst = seesLater.withLock { seen in
+            defer { seen = true }
+            return !seen
+        }
+        if isFirst { report(.laterVersion(key.text)) }
+    }
+
     private func change(_ change: (inout TierHealth) -> Void) {
         let (before, after) = health.withLock { health in
             let before = health.state
@@ -311,6 +322,8 @@ package enum TierEvent: Hashable, Sendable {
     case pauses(host: String, seconds: Int64)
     /// An object does not have the bytes that were written; it is replaced as soon as it has been downloaded.
     case wrongObject(String)
+    /// A later version of this program wrote a document, the first one of this run.
+    case laterVersion(String)
     /// The store rejects a picture, which is not tried again.
     case notTaken(String, reason: String)
 }

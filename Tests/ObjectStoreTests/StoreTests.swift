@@ -82,6 +82,13 @@ import Testing
         (503, "<Code>SlowDown</Code>", .answered(status: 503)), (429, "", .answered(status: 429)), (507, "", .full),
         (400, "<Code>QuotaExceeded</Code>", .full),
         (301, "", .unreadable("it answered 301, a redirect; tier_url must name the store's own address")),
+        // No condition was sent.
+        (
+            304, "",
+            .unreadable(
+                "it answered 304 to a request for the object itself; tier_url must name the store, not a cache before it"
+            )
+        ),
         (
             301, "<Code>PermanentRedirect</Code>",
             .refused("the bucket is in another region, which tier_region must name")

@@ -81,7 +81,7 @@ package struct ObjectStore: Sendable {
         let answer = try await send(request, urgency: urgency, into: receiver)
         switch answer.head.status {
         case 200: return .object(answer)
-        case 304: return .unchanged
+        case 304 where etag != nil: return .unchanged
         case 404 where answer.namesKey: return .absent
         default: throw Failure(status: answer.head.status, body: answer.body)
         }

@@ -21,6 +21,9 @@ extension Failure {
         case (_, "PermanentRedirect"), (307, "TemporaryRedirect"), (400, "AuthorizationHeaderMalformed"):
             let region = Self.text(of: "Region", in: body).map { "in the region \($0)" } ?? "in another region"
             self = .refused("the bucket is \(region), which tier_region must name")
+        case (304, _):
+            self = .unreadable(
+                "\(text) to a request for the object itself; tier_url must name the store, not a cache before it")
         case (300..<400, _): self = .unreadable("\(text), a redirect; tier_url must name the store's own address")
         // The object waits in an archive.
         case (403, "InvalidObjectState"): self = .gone

@@ -85,6 +85,10 @@ extension Log {
             warning("nothing is brought to the shared tier for a while, for \(reason); what is there is read")
         case .wrongObject(let key):
             warning("the object \(LogText.escaped(key)) on the shared tier is damaged; it will be replaced")
+        case .laterVersion(let key):
+            warning(
+                "a later rankfs wrote \(LogText.escaped(key)) on the shared tier; such objects are neither read nor replaced, and "
+                    + "the service is asked instead until rankfs is updated on this machine")
         case .notTaken(let key, let reason):
             warning(
                 "the shared tier does not take \(LogText.escaped(key)), for \(LogText.escaped(reason)); it is not tried again"
