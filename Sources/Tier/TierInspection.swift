@@ -160,7 +160,8 @@ package struct TierInspection: Sendable {
     /// Removes the pictures that were written longest ago, until the others have at most so many bytes.
     ///
     /// A picture that is read a week after it was written is written anew (`TierStore.renew`), so these are those that were read
-    /// longest ago, to a week. A picture whose time the store does not state stays.
+    /// longest ago, to a week. A picture whose time the store does not state stays. What is a picture follows from the key alone: a look
+    /// at each object would double the requests.
     ///
     /// - Parameters:
     ///   - most: The bytes that may stay.

@@ -16,7 +16,7 @@ extension Command {
                                 objects that rankfs did not write are left alone; with --dry-run nothing is removed
               trim [SOURCE] --keep SIZE
                                 removes the pictures there that were read longest ago, to a week, until those that stay take at most
-                                SIZE; with --dry-run nothing is removed
+                                SIZE; it goes by the names of objects; with --dry-run nothing is removed
               warm PATH…        reads what PATH names from a mount with a tier, as `rankfs fetch` does, and waits until it is on the tier:
                                 a day, or a month as ranking/daily/2024-01-01..2024-01-31
               forget PATH…      removes what is there of a picture, or the names and sizes there of a day, an author or a work, and has
