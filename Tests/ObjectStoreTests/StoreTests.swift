@@ -211,14 +211,15 @@ import Testing
             200, [],
             "<ListBucketResult><IsTruncated>\(goesOn)</IsTruncated>"
                 + "<NextContinuationToken>\(token)</NextContinuationToken></ListBucketResult>")
-        #expect(try await list.next == next)
+        let found = try await list
+        #expect(found.next == next)
     }
 
     @Test func aListThatGoesOnNowhereIsAnError() async throws {
-        async let list = store.list(deadline: deadline)
+        let list = Task { [store, deadline] in try await store.list(deadline: deadline) }
         _ = await answer(200, [], "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")
         await #expect(throws: Failure.unreadable("its list of objects goes on, and it does not say from where")) {
-            try await list
+            try await list.value
         }
     }
 

@@ -48,56 +48,6 @@ import Testing
         }
     }
 
-    /// The picture may be read again, by a machine that has not seen the wrong object since its start.
-    @Test func aReplacementThatWaitsStaysOne() async throws {
-        let list = try UploadList(path: "\(folder.path)/waiting.sqlite", for: .pool)
-        var upload = Upload(
-            key: try #require(ObjectKey("pictures/a")), path: "\(folder.path)/picture", length: 3000, hash: 1,
-            replaces: true)
-        _ = await list.add(upload)
-        upload.replaces = false
-        _ = await list.add(upload, isAwaited: true)
-        #expect(await list.first(1, dueBy: 0).map(\.replaces) == [true])
-        await list.remove(upload)
-        _ = await list.add(upload)
-        #expect(await list.first(1, dueBy: 0).map(\.replaces) == [false])
-        await list.close()
-    }
-
-    /// Semantics: "What was downloaded is brought to the tier".
-    ///
-    /// The same cache directory may have another store, or share nothing private, at the next mount.
-    @Test(arguments: [
-        ("s3://pool", false, 0), ("s3://other", true, 0), ("s3://pool/a", true, 0), ("s3://pool", true, 1),
-    ])
-    func whatWaitedForAnotherStoreOrWasPrivateIsNotBrought(
-        _ bucket: String, _ takesPrivate: Bool, _ count: Int
-    ) async throws {
-        func list(_ bucket: String, _ takesPrivate: Bool) throws -> UploadList {
-            try UploadList(
-                path: "\(folder.path)/list", for: UploadList.Home(place: bucket, takesPrivate: takesPrivate))
-        }
-        let left = try list("s3://pool", true)
-        _ = await left.add(Upload(key: try #require(ObjectKey("pictures/a")), path: "/", length: 1, hash: 1))
-        await left.close()
-        let next = try list(bucket, takesPrivate)
-        #expect(await next.first(9, dueBy: 0).count == count)
-        #expect(await next.count == count)
-        await next.close()
-    }
-
-    /// Of those of earlier versions it is unknown.
-    @Test func whatWaitedForAnUnknownStoreIsNotBrought() async throws {
-        let path = "\(folder.path)/old"
-        let old = try Connection(path: path)
-        try old.migrate(Array(UploadList.migrations.prefix(4)))
-        try old.run("INSERT INTO uploads(key, path, length, hash) VALUES('pictures/a', '/', 1, 1)")
-        old.close()
-        let list = try UploadList(path: path, for: .pool)
-        #expect(await list.count == 0)
-        await list.close()
-    }
-
     @Test func timeInTheQueueIsNotTheStores() async throws {
         let found = fetch()
         let held = await transport.waitForRequest(at: 0)

@@ -15,7 +15,6 @@ import Testing
     private let folder: LeftFolder
     private let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
     private let bytes = [UInt8](repeating: 7, count: 3000)
-    private let reports = Reports()
 
     init() throws { folder = try LeftFolder() }
 
@@ -42,7 +41,7 @@ import Testing
     ) throws -> Machine {
         let store = TierStore(
             try memory.store(ahead: ahead, secret: secret), time: TimeSource(clock), mayWrite: mayWrite
-        ) { [reports] in reports.add($0) }
+        ) { _ in }
         let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite", for: .pool)) {
             maySpend
         }
@@ -139,54 +138,6 @@ import Testing
         for _ in 0..<2 { await machine.store.renew(key, description, if: "\"1\"") }
         #expect(memory.count("PUT") == 1)
         #expect(machine.store.rests(.write) == nil)
-    }
-
-    @Test func aPictureThatTheStoreRefusesHoldsUpNoOther() async throws {
-        let path = "\(folder.path)/picture"
-        try Data(bytes).write(to: URL(filePath: path))
-        memory.fail { $0.url.contains("/pictures/large") ? .status(400, "EntityTooLarge") : nil }
-        // More than are on their way at once, each of them refused, left by the last run.
-        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: .pool)
-        for name in (0..<Uploads.mostAtOnce).map({ "pictures/large\($0)" }) + ["pictures/small"] {
-            _ = await left.add(Upload(key: try #require(ObjectKey(name)), path: path, length: 3000, hash: hash))
-        }
-        await left.close()
-        let machine = try machine("first")
-        try await passing {
-            machine.uploads.resume()
-            while machine.store.figures.uploads == 0 { await Task.yield() }
-        }
-        #expect(memory.keys("pictures") == ["pictures/small"])
-        #expect(machine.store.rests(.write) == nil)
-        // A few times, and no longer.
-        try await clock.passing(by: .seconds(1)) { while machine.uploads.waiting > 0 { await Task.yield() } }
-        #expect(memory.count("PUT pictures/large") == Uploads.mostAtOnce * Uploads.mostTries)
-        #expect(machine.store.figures.dropped == Uploads.mostAtOnce)
-        #expect(reports.all.count { if case .notTaken = $0 { true } else { false } } == Uploads.mostAtOnce)
-        await machine.uploads.close()
-    }
-
-    @Test func afterOneThatIsNotTakenInTimeTheyGoOneByOne() async throws {
-        let path = "\(folder.path)/picture"
-        try Data(bytes).write(to: URL(filePath: path))
-        memory.fail { $0.url.contains("/pictures/") ? .late : nil }
-        let machine = try machine("first")
-        #expect(machine.uploads.atOnce == Uploads.mostAtOnce)
-        for name in 0..<Uploads.careful {
-            let key = try #require(ObjectKey("pictures/\(name)"))
-            machine.uploads.add(Upload(key: key, path: path, length: 3000, hash: hash)) {}
-        }
-        try await passing { while machine.store.rests(.write) == nil { await Task.yield() } }
-        #expect(machine.uploads.atOnce == 1)
-        // What is there is read meanwhile.
-        #expect(machine.store.rests(.read) == nil)
-        memory.fail(nil)
-        try await clock.passing(by: .seconds(1)) {
-            while machine.store.figures.uploads < Uploads.careful { await Task.yield() }
-            await machine.uploads.close()
-        }
-        #expect(machine.uploads.atOnce == Uploads.mostAtOnce)
-        #expect(machine.store.figures.dropped == 0)
     }
 
     @Test(arguments: [3600, -3600] as [Int64])
@@ -304,37 +255,6 @@ import Testing
         let found = try await passing { await fetch(second) }
         #expect(found.map { $0 == bytes } == true)
         try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
-    }
-
-    @Test func whatIsCutFromTheListIsFollowedByNobody() async throws {
-        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
-        let list = try UploadList(path: "\(folder.path)/short.sqlite", for: .pool, most: 3)
-        let uploads = Uploads(store, list: list) { false }
-        let followed = Mutex(0)
-        for name in 0..<5 {
-            let key = try #require(ObjectKey("pictures/\(name)"))
-            uploads.add(Upload(key: key, path: "\(folder.path)/nothing", length: 3000, hash: hash)) {
-                followed.withLock { $0 += 1 }
-            }
-        }
-        while uploads.followed > 3 { await Task.yield() }
-        await uploads.close()
-        #expect(followed.withLock { $0 } == 2)
-        #expect(store.figures.dropped == 2)
-    }
-
-    /// A picture that was postponed stays while the list has room, however many have come and gone since.
-    @Test func anOldUploadStaysInAListWithRoom() async throws {
-        let list = try UploadList(path: "\(folder.path)/old.sqlite", for: .pool, most: 3)
-        let old = Upload(key: try #require(ObjectKey("pictures/old")), path: "nowhere", length: 1, hash: 1)
-        #expect(await list.add(old).isEmpty)
-        await list.postpone(old, until: 1000)
-        for name in 0..<9 {
-            let upload = Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "nowhere", length: 1, hash: 1)
-            #expect(await list.add(upload).isEmpty)
-            await list.remove(upload)
-        }
-        #expect(await list.first(9, dueBy: 1000).map(\.key) == [old.key])
     }
 
     @Test func whoGivesUpLetsOthersGo() async throws {
@@ -617,30 +537,6 @@ import Testing
         await machine.uploads.close()
     }
 
-    @Test func whatOthersWaitForGoesFirstAndTheRestOneByOne() async throws {
-        let list = try UploadList(path: "\(folder.path)/list.sqlite", for: .pool)
-        func upload(_ name: String) throws -> Upload {
-            Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "/", length: 1, hash: 1)
-        }
-        for number in 0..<9 { _ = await list.add(try upload("\(number)")) }
-        let awaited = [try upload("first"), try upload("second")]
-        for upload in awaited { _ = await list.add(upload, isAwaited: true) }
-        #expect(await list.first(4, dueBy: 0) == awaited)
-        #expect(await list.first(1, dueBy: 0) == [awaited[0]])
-        await list.remove(awaited[0])
-        // One that failed is no longer waited for.
-        await list.postpone(awaited[1], until: 30)
-        var seen: Set<ObjectKey> = []
-        for _ in 0..<500 {
-            let next = await list.first(4, dueBy: 0)
-            #expect(next.count == 1)
-            seen.formUnion(next.map(\.key))
-        }
-        #expect(seen.count == 9)
-        #expect(await list.first(4, dueBy: 30).count == 1)
-        await list.close()
-    }
-
     @Test func whatCameAsTheMachineEndedIsBroughtByTheNextRun() async throws {
         let first = try machine("first", maySpend: false)
         try keep(first)
@@ -670,13 +566,4 @@ import Testing
         try await passing { while first.uploads.waiting > 0 { await Task.yield() } }
         #expect(memory.count("PUT pictures") == 0)
     }
-}
-
-/// What was told for the log.
-private final class Reports: Sendable {
-    private let events = Mutex<[TierEvent]>([])
-
-    var all: [TierEvent] { events.withLock { $0 } }
-
-    func add(_ event: TierEvent) { events.withLock { $0.append(event) } }
 }

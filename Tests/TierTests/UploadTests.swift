@@ -1,0 +1,189 @@
+import Foundation
+import HTTP
+import Rankings
+import Synchronization
+import System
+import TestSupport
+import Testing
+@testable import Tier
+
+/// The pictures that wait to be brought to a store, and the order in which they are.
+@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+    private let memory = MemoryStore()
+    private let clock = ManualClock()
+    private let folder: PictureTests.LeftFolder
+    private let bytes = [UInt8](repeating: 7, count: 3000)
+    private let reports = Reports()
+
+    init() throws { folder = try PictureTests.LeftFolder() }
+
+    private func machine(_ name: String) throws -> (uploads: Uploads, store: TierStore) {
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { [reports] in reports.add($0) }
+        let list = try UploadList(path: "\(folder.path)/\(name).sqlite", for: .pool)
+        return (Uploads(store, list: list) { true }, store)
+    }
+
+    private var hash: UInt64 { XXH3.hash(bytes) }
+
+    @Test func aPictureThatTheStoreRefusesHoldsUpNoOther() async throws {
+        let path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+        memory.fail { $0.url.contains("/pictures/large") ? .status(400, "EntityTooLarge") : nil }
+        // More than are on their way at once, each of them refused, left by the last run.
+        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: .pool)
+        for name in (0..<Uploads.mostAtOnce).map({ "pictures/large\($0)" }) + ["pictures/small"] {
+            _ = await left.add(Upload(key: try #require(ObjectKey(name)), path: path, length: 3000, hash: hash))
+        }
+        await left.close()
+        let machine = try machine("first")
+        try await clock.passing {
+            machine.uploads.resume()
+            while machine.store.figures.uploads == 0 { await Task.yield() }
+        }
+        #expect(memory.keys("pictures") == ["pictures/small"])
+        #expect(machine.store.rests(.write) == nil)
+        // A few times, and no longer.
+        try await clock.passing(by: .seconds(1)) { while machine.uploads.waiting > 0 { await Task.yield() } }
+        #expect(memory.count("PUT pictures/large") == Uploads.mostAtOnce * Uploads.mostTries)
+        #expect(machine.store.figures.dropped == Uploads.mostAtOnce)
+        #expect(reports.all.count { if case .notTaken = $0 { true } else { false } } == Uploads.mostAtOnce)
+        await machine.uploads.close()
+    }
+
+    @Test func afterOneThatIsNotTakenInTimeTheyGoOneByOne() async throws {
+        let path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+        memory.fail { $0.url.contains("/pictures/") ? .late : nil }
+        let machine = try machine("first")
+        #expect(machine.uploads.atOnce == Uploads.mostAtOnce)
+        for name in 0..<Uploads.careful {
+            let key = try #require(ObjectKey("pictures/\(name)"))
+            machine.uploads.add(Upload(key: key, path: path, length: 3000, hash: hash)) {}
+        }
+        try await clock.passing { while machine.store.rests(.write) == nil { await Task.yield() } }
+        #expect(machine.uploads.atOnce == 1)
+        // What is there is read meanwhile.
+        #expect(machine.store.rests(.read) == nil)
+        memory.fail(nil)
+        try await clock.passing(by: .seconds(1)) {
+            while machine.store.figures.uploads < Uploads.careful { await Task.yield() }
+            await machine.uploads.close()
+        }
+        #expect(machine.uploads.atOnce == Uploads.mostAtOnce)
+        #expect(machine.store.figures.dropped == 0)
+    }
+
+    @Test func whatIsCutFromTheListIsFollowedByNobody() async throws {
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        let list = try UploadList(path: "\(folder.path)/short.sqlite", for: .pool, most: 3)
+        let uploads = Uploads(store, list: list) { false }
+        let followed = Mutex(0)
+        for name in 0..<5 {
+            let key = try #require(ObjectKey("pictures/\(name)"))
+            uploads.add(Upload(key: key, path: "\(folder.path)/nothing", length: 3000, hash: hash)) {
+                followed.withLock { $0 += 1 }
+            }
+        }
+        while uploads.followed > 3 { await Task.yield() }
+        await uploads.close()
+        #expect(followed.withLock { $0 } == 2)
+        #expect(store.figures.dropped == 2)
+    }
+
+    /// A picture that was postponed stays while the list has room, however many have come and gone since.
+    @Test func anOldUploadStaysInAListWithRoom() async throws {
+        let list = try UploadList(path: "\(folder.path)/old.sqlite", for: .pool, most: 3)
+        let old = Upload(key: try #require(ObjectKey("pictures/old")), path: "nowhere", length: 1, hash: 1)
+        #expect(await list.add(old).isEmpty)
+        await list.postpone(old, until: 1000)
+        for name in 0..<9 {
+            let upload = Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "nowhere", length: 1, hash: 1)
+            #expect(await list.add(upload).isEmpty)
+            await list.remove(upload)
+        }
+        #expect(await list.first(9, dueBy: 1000).map(\.key) == [old.key])
+    }
+
+    @Test func whatOthersWaitForGoesFirstAndTheRestOneByOne() async throws {
+        let list = try UploadList(path: "\(folder.path)/list.sqlite", for: .pool)
+        func upload(_ name: String) throws -> Upload {
+            Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "/", length: 1, hash: 1)
+        }
+        for number in 0..<9 { _ = await list.add(try upload("\(number)")) }
+        let awaited = [try upload("first"), try upload("second")]
+        for upload in awaited { _ = await list.add(upload, isAwaited: true) }
+        #expect(await list.first(4, dueBy: 0) == awaited)
+        #expect(await list.first(1, dueBy: 0) == [awaited[0]])
+        await list.remove(awaited[0])
+        // One that failed is no longer waited for.
+        await list.postpone(awaited[1], until: 30)
+        var seen: Set<ObjectKey> = []
+        for _ in 0..<500 {
+            let next = await list.first(4, dueBy: 0)
+            #expect(next.count == 1)
+            seen.formUnion(next.map(\.key))
+        }
+        #expect(seen.count == 9)
+        #expect(await list.first(4, dueBy: 30).count == 1)
+        await list.close()
+    }
+
+    /// The picture may be read again, by a machine that has not seen the wrong object since its start.
+    @Test func aReplacementThatWaitsStaysOne() async throws {
+        let list = try UploadList(path: "\(folder.path)/waiting.sqlite", for: .pool)
+        var upload = Upload(
+            key: try #require(ObjectKey("pictures/a")), path: "\(folder.path)/picture", length: 3000, hash: 1,
+            replaces: true)
+        _ = await list.add(upload)
+        upload.replaces = false
+        _ = await list.add(upload, isAwaited: true)
+        #expect(await list.first(1, dueBy: 0).map(\.replaces) == [true])
+        await list.remove(upload)
+        _ = await list.add(upload)
+        #expect(await list.first(1, dueBy: 0).map(\.replaces) == [false])
+        await list.close()
+    }
+
+    /// Semantics: "What was downloaded is brought to the tier".
+    ///
+    /// The same cache directory may have another store, or share nothing private, at the next mount.
+    @Test(arguments: [
+        ("s3://pool", false, 0), ("s3://other", true, 0), ("s3://pool/a", true, 0), ("s3://pool", true, 1),
+    ])
+    func whatWaitedForAnotherStoreOrWasPrivateIsNotBrought(
+        _ bucket: String, _ takesPrivate: Bool, _ count: Int
+    ) async throws {
+        func list(_ bucket: String, _ takesPrivate: Bool) throws -> UploadList {
+            try UploadList(
+                path: "\(folder.path)/list", for: UploadList.Home(place: bucket, takesPrivate: takesPrivate))
+        }
+        let left = try list("s3://pool", true)
+        _ = await left.add(Upload(key: try #require(ObjectKey("pictures/a")), path: "/", length: 1, hash: 1))
+        await left.close()
+        let next = try list(bucket, takesPrivate)
+        #expect(await next.first(9, dueBy: 0).count == count)
+        #expect(await next.count == count)
+        await next.close()
+    }
+
+    /// Of those of earlier versions it is unknown.
+    @Test func whatWaitedForAnUnknownStoreIsNotBrought() async throws {
+        let path = "\(folder.path)/old"
+        let old = try Connection(path: path)
+        try old.migrate(Array(UploadList.migrations.prefix(4)))
+        try old.run("INSERT INTO uploads(key, path, length, hash) VALUES('pictures/a', '/', 1, 1)")
+        old.close()
+        let list = try UploadList(path: path, for: .pool)
+        #expect(await list.count == 0)
+        await list.close()
+    }
+}
+
+/// What was told for the log.
+private final class Reports: Sendable {
+    private let events = Mutex<[TierEvent]>([])
+
+    var all: [TierEvent] { events.withLock { $0 } }
+
+    func add(_ event: TierEvent) { events.withLock { $0.append(event) } }
+}
