@@ -45,11 +45,12 @@ extension MountSuite {
                     loudKinds = loudKinds.compactMap { $0.varied(using: &random) }
                     last = last.compactMap { $0.varied(using: &random) }
                 }
-                let cases = try cases(loudKinds + last, mount, origin.pictures(), origin, workplace)
+                let cases = try cases(
+                    loudKinds + last, orders: sweep.orders, mount, origin.pictures(), origin, workplace)
 
                 // The silent ones hold connections, behind which the others would time out untried, and a host that asks to be
                 // left alone is, by all.
-                let loud = loudKinds.count * ReadOrder.allCases.count
+                let loud = loudKinds.flatMap(sweep.orders).count
                 try expectRightOrErrors(Array(cases[..<loud]), sweep, mount, origin, workplace)
                 let second = try Mount(workplace, of: origin, options: Self.impatient)
                 try expectRightOrErrors(Array(cases[loud...]), sweep, second, origin, workplace)
@@ -67,7 +68,10 @@ extension MountSuite {
             for (each, outcome) in zip(cases, outcomes(cases)) {
                 report("fault \(each.kind) \(each.order) -> \(outcome)")
                 #expect(outcome.isHonest, "\(each.kind) \(each.order): \(outcome)")
-                #expect((outcome == .right) == (each.kind.reading == .right), "\(each.kind) \(each.order): \(outcome)")
+                if each.kind.reading != .rightOrFails {
+                    #expect(
+                        (outcome == .right) == (each.kind.reading == .right), "\(each.kind) \(each.order): \(outcome)")
+                }
             }
             #expect(mount.child.process.isRunning)
             if sweep.knowsSizes {
@@ -84,8 +88,11 @@ extension MountSuite {
             // The same mount, the same paths: right as soon as the origin is.
             try origin.spoil([], in: workplace)
             for (each, outcome) in zip(cases, recovered(cases)) {
-                let expected: Outcome = each.kind.reading == .failsForLong ? .failed(ENOENT) : .right
-                #expect(outcome == expected, "\(each.kind) \(each.order) afterwards: \(outcome)")
+                let isGone = each.kind.reading == .failsForLong
+                // Of a picture of which the size was asked for in vain the bytes were not, which alone is remembered.
+                if isGone && !sweep.knowsSizes && outcome == .right { continue }
+                #expect(
+                    outcome == (isGone ? .failed(ENOENT) : .right), "\(each.kind) \(each.order) afterwards: \(outcome)")
             }
             #expect(mount.unmount())
         }
@@ -99,7 +106,7 @@ extension MountSuite {
                 let mount = try Mount(workplace, of: origin, options: options)
                 let heads = FaultKind.heads.filter { $0.shows(on: wire) }
                 let cases = try cases(
-                    heads, orders: [.whole], mount, day: mount.day(), origin.unmeasured(), origin, workplace)
+                    heads, orders: { _ in [.whole] }, mount, day: mount.day(), origin.unmeasured(), origin, workplace)
                 try origin.spoil(cases.map { $0.kind.rule($0.source, method: "HEAD") }, in: workplace)
                 let first = outcomes(cases)
                 for (each, outcome) in zip(cases, first) {
@@ -209,10 +216,10 @@ extension MountSuite {
 
         /// A picture of its own for every kind and order, of a directory whose `pictures` are known by rank.
         private func cases(
-            _ kinds: [FaultKind], orders: [ReadOrder] = ReadOrder.allCases, _ mount: Mount, day: String? = nil,
+            _ kinds: [FaultKind], orders: (FaultKind) -> [ReadOrder], _ mount: Mount, day: String? = nil,
             _ pictures: [String?], _ origin: OriginProcess, _ workplace: Workplace
         ) throws -> [Case] {
-            let pairs = kinds.flatMap { kind in orders.map { (kind, $0) } }
+            let pairs = kinds.flatMap { kind in orders(kind).map { (kind, $0) } }
             let day = day ?? mount.day(origin.service.long.mode, origin.service.long.day)
             let chosen = try zip(mount.names(day), pictures)
                 .compactMap { name, picture in picture.map { (name: name, picture: $0) } }.prefix(pairs.count)

@@ -13,6 +13,8 @@ struct FaultKind: Sendable, CustomStringConvertible {
         case right
         /// The picture cannot come.
         case fails
+        /// It comes if it is small enough for what each of some tries brings.
+        case rightOrFails
         /// It cannot come, and the mount sends no request for it for minutes: a 404 is remembered.
         case failsForLong
     }
@@ -103,11 +105,11 @@ extension FaultKind {
 
     /// The same with a number by chance where one decides: of bytes that come, or by which a length is wrong.
     func varied(using random: inout Random) -> FaultKind? {
-        let field =
+        let (field, reading): (String, Reading) =
             switch name {
-            case "trunc", "rst", "stallbody": "after"
-            case "cllong", "clshort": "by"
-            default: ""
+            case "trunc", "rst", "stallbody": ("after", .rightOrFails)
+            case "cllong", "clshort": ("by", reading)
+            default: ("", reading)
             }
         // Less than any picture has.
         return field.isEmpty ? nil : FaultKind(name, "\(fields),\"\(field)\":\(1 + random.below(90_000))", reading)
@@ -168,12 +170,16 @@ enum ReadOrder: String, CaseIterable, Sendable {
         defer { close(file) }
         var data = Data(count: size)
         for start in stride(from: max(0, size - 1) / step * step, through: 0, by: -step) {
-            let count = min(step, size - start)
-            let got = data[start..<start + count].withUnsafeMutableBytes {
-                pread(file, $0.baseAddress, count, off_t(start))
+            var part = start..<min(start + step, size)
+            // Fewer bytes than were asked for are no end: what follows them tells.
+            while !part.isEmpty {
+                let got = data[part].withUnsafeMutableBytes {
+                    pread(file, $0.baseAddress, part.count, off_t(part.lowerBound))
+                }
+                if got < 0 { return .failure(ReadFailure(errno: errno, received: 0)) }
+                if got == 0 { return .success(data.prefix(part.lowerBound)) }
+                part = part.lowerBound + got..<part.upperBound
             }
-            if got < 0 { return .failure(ReadFailure(errno: errno, received: 0)) }
-            if got < count { return .success(data.prefix(start + got)) }
         }
         return .success(data)
     }
@@ -190,6 +196,11 @@ struct Sweep: Sendable, CustomTestStringConvertible {
     var seed: UInt64 = 1
     /// Whether the sizes of pictures are known before the faults.
     var knowsSizes = true
+    /// The orders in which pictures of a kind are read.
+    ///
+    /// A length that only a header told is what the kernel ends a file at, until a whole reading contradicts it.
+    func orders(of kind: FaultKind) -> [ReadOrder] { knowsSizes || kind.keepsTheSize ? ReadOrder.allCases : [.whole] }
+
     var testDescription: String { "\(wire) \(service) seed \(seed) sizes \(knowsSizes ? "known" : "unknown")" }
 
     private static let seeds = ModelAmount.number("FAULT_SEEDS") ?? 1
