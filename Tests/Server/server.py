@@ -476,11 +476,12 @@ def use(server, house):
         server.copy(f"ranking/daily/{first}", target)
         row.well = home.saved(target) == wanted
     shutil.rmtree(target)
-    wanted = house.wanted(second, PAGED)
+    # Ranks of withheld works are gaps.
+    wanted = dict(sorted(house.wanted(second, 2 * PAGED).items())[:PAGED])
     with house.row(f"page {PAGED} of another") as row:
         names = sorted(server.sizes(f"ranking/daily/{second}"))[:PAGED]
         seen = {home.rank(name): server.read(f"ranking/daily/{second}/{name}") for name in names}
-        row.well = seen == {rank: wanted[rank] for rank in seen} and len(seen) == PAGED
+        row.well = seen == wanted and len(seen) == PAGED
     if server.searches:
         path = f"search/{WORDS}"
         if not server.opens_unlisted:
