@@ -5,7 +5,7 @@
 #   make check    format, layers, the tests that need no mount, what runs them, and a minute of each fuzzing target
 #   make fuzz     each fuzzing target for FUZZ_SECONDS (600), two at a time
 #   make model    random operations against a mount under random faults: MODEL_OPERATIONS (100000), MODEL_SEED (1),
-#                 MODEL_WIRE (tls, or plain)
+#                 MODEL_WIRE (tls, or plain), for SERVICE=all three sources or one
 #   make fleet    a fleet that opens a day, simulated: MACHINES=1000 that come within SECONDS_APART=1
 #   make clients  other people's clients against mounts (Tests/Clients/README.md)
 #   make bench    figures of a release build against the embedded origin, beside rclone and httpdirfs where they are
@@ -29,7 +29,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 BUILD   := .build/release
 MOUNTPOINT ?=
-# Whose pictures make faults and make desktop go over: pixiv, danbooru, yandere or all.
+# Whose pictures make faults, make model and make desktop go over: pixiv, danbooru, yandere or all.
 SERVICE ?= all
 
 # Debian's names. What the program is built from, and what only its tests ask for.
@@ -81,7 +81,7 @@ fuzz: setup
 
 model: setup-test build
 	swift build --build-tests
-	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-100000} MODEL_WIRE=$${MODEL_WIRE:-tls} TEST_PROGRAMS=$(CURDIR)/$(BUILD) \
+	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-100000} MODEL_WIRE=$${MODEL_WIRE:-tls} FAULT_SERVICE=$(SERVICE) TEST_PROGRAMS=$(CURDIR)/$(BUILD) \
 	    swift test --skip-build --filter ModelTests
 
 fleet: setup-test

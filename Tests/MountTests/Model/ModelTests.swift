@@ -17,7 +17,7 @@ extension MountSuite {
         /// Short, so that what says nothing costs little time.
         private static let options = ["prefetch=1", "timeout=3", "connections=32", "cache_size=32M", "cache_free=0"]
 
-        @Test(arguments: ModelAmount.wires, Service.allCases)
+        @Test(arguments: ModelAmount.wires, Sweep.services)
         func everyOperationIsRightOrExcused(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
                 let run = ModelRun()

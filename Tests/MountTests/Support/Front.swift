@@ -114,7 +114,10 @@ final class Front {
 
 /// A socket that listens on a free port of 127.0.0.1.
 private func listeningSocket() throws -> (FileHandle, port: UInt16) {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    // nginx leaves a socket that it inherits as it is: while two workers share it, as after a reload, one would sleep in accept(2)
+    // until the next connection, with all that it serves.
+    let kind = [SOCK_STREAM, SOCK_CLOEXEC, SOCK_NONBLOCK].reduce(0) { $0 | Int32($1.rawValue) }
+    let descriptor = socket(AF_INET, kind, 0)
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     // What nginx has ended keeps the port for a minute (TIME_WAIT): who listens again after it may have it nevertheless.
     var reuses: Int32 = 1
