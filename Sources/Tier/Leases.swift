@@ -104,14 +104,14 @@ final class Leases: Sendable {
         let queue = Duration.seconds(min(max(text["queue"].number ?? 0, 0), Self.longest))
         guard holds else { return left > 0 ? .taken(.seconds(left), queue: queue) : .unknown }
         if left > 0, text["owner"].text == owner {
-            return .held((key, store.time.now() + .seconds(left)))
+            return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
         }
         guard left < 0 || text["owner"].text == owner, let etag = object.head.etag else {
             return .taken(.seconds(max(0, left)), queue: queue)
         }
         let ends = store.time.now() + .seconds(seconds)
         return switch await write(key, seconds: seconds, queue: queued, if: .isStill(etag)) {
-        case .done: .held((key, ends))
+        case .done: .held(Lease(key: key, ends: ends))
         case .declined: .taken(.seconds(seconds))
         case .notTaken, .failed, .unasked: .unknown
         }
