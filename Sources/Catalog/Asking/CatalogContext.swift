@@ -29,9 +29,9 @@ struct CatalogContext: Sendable {
     /// The viewers to whom the service shows a listing as it does now.
     func audience(of listing: ListingKey) -> AnswerAudience { audience(of: listing, source.signIn) }
 
-    /// The viewers to whom the service shows a listing in a sign-in state.
+    /// The viewers to whom the service shows a listing in a sign-in state; an account's own listing is one for all states.
     func audience(of listing: ListingKey, _ signIn: SignIn) -> AnswerAudience {
-        guard case .signedIn(let user) = signIn, !source.description.needsSignIn(listing) else { return .everybody }
+        guard case .signedIn(let user) = signIn, listing.owner != user else { return .everybody }
         return .user(user)
     }
 

@@ -306,6 +306,11 @@ package struct ListingKey: Hashable, Sendable {
         return ListingKey(kind, named: first).map { ($0, last) }
     }
 
+    /// The account to which the listing belongs; nil for a listing that needs none.
+    package var owner: UserID? {
+        kind.facts.audience == .session ? (outer?.listing ?? self).user : nil
+    }
+
     /// The paths of the directories that may show this listing: its own, and that of the newest day or of the signed-in user.
     package var paths: [TreePath] {
         if let mode { return [path, .latest(mode)] }

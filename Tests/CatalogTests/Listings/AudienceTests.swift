@@ -1,5 +1,6 @@
 import Foundation
 import Rankings
+import System
 import Testing
 
 @testable import Catalog
@@ -85,6 +86,40 @@ import Testing
         #expect(try await !isWhole(catalog, other))
         #expect(bench.source.calls.count == calls + 10)
         await catalog.close()
+    }
+
+    /// Earlier versions stored rankings for members once for all accounts.
+    @Test func rankingsForMembersAreStoredForAnAccountAndNoneThatIsStoredIsLost() async throws {
+        let mode = try #require(RankingMode(rawValue: "daily_r18"))
+        let key = ListingKey.ranking(mode, Bench.day)
+        signIn(.signedIn(Self.ann))
+        let first = try bench.open()
+        _ = try await first.listings.open(key).entries(reaching: .max)
+        #expect(first.listings.loaded(key)?.audience == .user(Self.ann))
+        await first.close()
+        let variant = StoredVariant(ListingView(rendition: .regular))
+        let (own, shared) = (StoredKey(listing: key, audience: .user(Self.ann)), StoredKey(listing: key))
+        let database = try Connection.openOrSetAside(path: bench.database, migrations: Schema.migrations).connection
+        try database.run(
+            "UPDATE listings SET key = ? WHERE key = ?", .text(variant.text(of: shared)), .text(variant.text(of: own)))
+        database.close()
+
+        let calls = bench.source.calls.count
+        bench.source.set { $0.failure = .offline }
+        let offline = try bench.open()
+        #expect(offline.days.stored(of: mode) == [Bench.day] && offline.listings.isStored(key))
+        #expect(try await offline.listings.open(key).entries(reaching: .max).count == 500)
+        await offline.close()
+        bench.source.set { $0.failure = nil }
+        for (viewer, requests) in [(SignIn.expired(Self.ann), 0), (.signedIn(Self.ben), 10), (.signedIn(Self.ben), 0)] {
+            signIn(viewer)
+            let before = bench.source.calls.count
+            let catalog = try bench.open()
+            #expect(try await catalog.listings.open(key).entries(reaching: .max).count == 500)
+            #expect(bench.source.calls.count == before + requests, "\(viewer)")
+            await catalog.close()
+        }
+        #expect(bench.source.calls.count == calls + 11)
     }
 
     /// A reader that began before the user signed in reads on; its further pages are answers for another viewer.

@@ -104,6 +104,32 @@ import Testing
         }
     }
 
+    /// The service shows each account its own part of them.
+    @Test func bookmarksOfAnotherUserAreStoredForTheAccountThatSawThem() async throws {
+        try await Workbench.with { bench in
+            let folder = "users/7/bookmarks"
+            func shows(_ works: Int64..., to user: Int64) async throws {
+                bench.source.set { state in
+                    state.signIn = .signedIn(UserID(rawValue: user))
+                    state.bookmarks = works.map { Workbench.work($0) }
+                }
+                #expect(try await bench.names(folder) == [".", ".."] + works.map { "\($0)-Title \($0).jpg" })
+            }
+            try await shows(89, 90, to: 12)
+            let picture = try await bench.stat("\(folder)/90-Title 90.jpg").inode
+            try await shows(60, 59, to: 13)
+            #expect(await bench.open(picture) == .failure(.EACCES), "it is not shown to this account")
+            try await shows(89, 90, to: 12)
+            #expect(await bench.open(picture).isOpened)
+            // The user's own list, where the service does not answer, and the first account's list for a third one.
+            try await shows(70, to: 7)
+            bench.source.setFailure(.unreachable("no route"))
+            #expect(try await bench.names("bookmarks") == [".", "..", "70-Title 70.jpg"])
+            try await shows(70, to: 14)
+            #expect(bench.source.asked.filter { $0.hasPrefix("bookmarks 7") }.count == 4)
+        }
+    }
+
     /// A shell may stand in the directory for which the kernel has the names.
     @Test func theSessionsPicturesTellNothingAfterItsEnd() async throws {
         try await Workbench.with { bench in
