@@ -123,14 +123,18 @@ extension Tree {
     /// The reason why a listing must not be shown now.
     func refusal(of key: ListingKey) -> Failure? {
         if let mode = key.mode { return refusal(of: mode) }
-        return key.kind.facts.audience == .session ? refusalOfSession : nil
+        guard let owner = key.owner else { return nil }
+        // Public bookmarks stand below `users/` for every account; of the others the kernel looks the path up again.
+        let isOthers = key.kind != .bookmarks && owner != source.signIn.user
+        return refusalOfSession ?? (isOthers ? .forgottenInode : nil)
     }
 
     /// The reason why a picture must not be opened that the kernel knows from a listing of an account; nil if there is none.
     ///
     /// The listing for the present viewer decides. Where that one does not tell, the kernel looks the name up again.
     func refusal(of picture: PictureID, in listing: Listing) -> Failure? {
-        guard case .user(let user) = listing.audience, source.signIn.user != user else { return nil }
+        let viewer: UserID? = if case .user(let user) = listing.audience { user } else { listing.key.owner }
+        guard let viewer, source.signIn.user != viewer else { return nil }
         guard let present = catalog.listings.loaded(listing.key) else { return .forgottenInode }
         guard let index = present.index(of: picture) else { return present.isComplete ? .needsSignIn : .forgottenInode }
         return present.entry(at: index)?.isWithheld == true ? .needsSignIn : nil

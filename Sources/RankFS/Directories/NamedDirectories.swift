@@ -91,6 +91,8 @@ struct KindDirectory: ListingDirectory {
     }
 
     func audience(in tree: Tree) -> Audience { listed.kind.facts.audience }
+    // Another user may sign in.
+    var longestName: Duration { listed.owner == nil ? TreeLimits.frozen : TreeLimits.current }
 }
 
 extension KindDirectory {

@@ -104,6 +104,51 @@ import Testing
         }
     }
 
+    /// The kernel may know all of the paths.
+    @Test func anotherAccountOpensNothingThatIsTheFirstOnes() async throws {
+        try await Workbench.with { bench in
+            let (tag, name) = ("bookmark-tags/風景", "30-Title 30.jpg")
+            bench.source.set { state in
+                state.signIn = .signedIn(Self.user)
+                state.bookmarks = [Workbench.work(30)]
+                state.feeds[.feed] = [Workbench.work(30)]
+                state.bookmarkTags = [("風景", [Workbench.work(30)])]
+            }
+            let folder = try await bench.stat(tag).inode
+            var pictures: [String: UInt64] = [:]
+            for path in ["bookmarks-private", "feed", tag, "bookmarks"] {
+                guard case .entry(let shown, let kept, _) = await bench.walk("\(path)/\(name)") else {
+                    Issue.record("\(path)")
+                    continue
+                }
+                #expect(kept <= TreeLimits.current, "another account may sign in: \(path)")
+                #expect(await bench.open(shown.inode).isOpened)
+                pictures[path] = shown.inode
+            }
+            #expect(pictures.count == 4)
+            bench.source.set { $0.signIn = .signedIn(UserID(rawValue: 6)) }
+            for (path, picture) in pictures {
+                #expect(await bench.open(picture) == .failure(.ESTALE), "\(path)")
+                guard path != "bookmarks" else { continue }
+                #expect(await bench.attribute(picture, "user.dublincore.title") == .failure(.ESTALE), "\(path)")
+            }
+            #expect(await bench.openDirectory(folder) == .failure(.ESTALE))
+            #expect(await bench.lookup(folder, Array(name.utf8)) == .failure(.ESTALE))
+            // The kernel then looks the paths up again, which lead to the account's own.
+            bench.source.set { state in
+                state.bookmarks = [Workbench.work(40)]
+                state.bookmarkTags = [("風景", [Workbench.work(40)])]
+            }
+            #expect(try await bench.names("bookmarks-private") == [".", "..", "40-Title 40.jpg"])
+            #expect(try await bench.names(tag) == [".", "..", "40-Title 40.jpg"])
+            for session in [SignIn.expired(Self.user), .signedIn(Self.user)] {
+                bench.source.set { $0.signIn = session }
+                #expect(try await bench.names(tag) == [".", "..", name])
+                for picture in pictures.values { #expect(await bench.open(picture).isOpened) }
+            }
+        }
+    }
+
     /// The service shows each account its own part of them.
     @Test func bookmarksOfAnotherUserAreStoredForTheAccountThatSawThem() async throws {
         try await Workbench.with { bench in

@@ -36,6 +36,16 @@ extension FakeSource {
                 $0.tags.flatMap { author, tags in tags.map { ("\(author.rawValue)/\($0.name)", $0.works) } }
             }
             return Self.page(tags.first { $0.0 == listing.words }?.1 ?? [], page, of: size)
+        case .bookmarkTags, .bookmarkTag:
+            try note("\(listing.text) \(page)")
+            guard let user = signIn.user?.rawValue, listing.words?.hasPrefix("\(user)/") ?? (listing.number == user)
+            else { throw .needsSignIn }
+            let tags = state.withLock { $0.bookmarkTags }
+            guard listing.kind == .bookmarkTags else {
+                return Self.page(tags.first { listing.words == "\(user)/\($0.name)" }?.works ?? [], page, of: size)
+            }
+            let named = tags.enumerated().map { NamedAuthor(id: UserID(rawValue: Int64($0) + 1), name: $1.name) }
+            return ListingPage(authors: named, total: named.count, hasNext: false)
         case .feed, .feedR18:
             try note("\(listing.text) \(page)")
             guard case .signedIn = signIn else { throw .needsSignIn }

@@ -24,6 +24,8 @@ final class FakeSource: RankingSource {
         var feeds: [ListingKind: [Work]] = [:]
         /// The tags of authors, with their works.
         var tags: [UserID: [(name: String, works: [Work])]] = [:]
+        /// The tags of the present account's bookmarks, with their works.
+        var bookmarkTags: [(name: String, works: [Work])] = []
         var followed: [NamedAuthor] = []
         var records: [WorkID: Work] = [:]
         var animations: [WorkID: AnimationRecord] = [:]
