@@ -121,17 +121,16 @@ extension Tree {
         }
         if let listing = catalog.listings.loaded(key) {
             if let finding = Self.find(name, in: listing) { return finding }
-            if listing.isComplete { return .absent(listing.isFrozen ? TreeLimits.frozen : TreeLimits.changing) }
+            if listing.isComplete { return .missing }
         } else if catalog.listings.isKnownAbsent(key) {
-            return .absent(TreeLimits.unpublished)
+            return .missing
         }
         return .unknown { () async throws(Failure) in
             let listings = self.catalog.listings
             if listings.loaded(key) == nil, !listings.isStored(key) { self.catalog.expectPictures() }
-            guard let listing = try await self.listing(key) else { return .absent(TreeLimits.unpublished) }
+            guard let listing = try await self.listing(key) else { return .missing }
             _ = try await listing.find(named: name)
-            if let finding = Self.find(name, in: listing) { return finding }
-            return .absent(listing.isFrozen ? TreeLimits.frozen : TreeLimits.changing)
+            return Self.find(name, in: listing) ?? .missing
         }
     }
 
@@ -167,7 +166,7 @@ extension Tree {
         _ key: ListingKey, _ directory: @escaping @Sendable (_ modified: Int64?) -> any ListingDirectory
     ) -> LookupResult {
         if let listing = catalog.listings.loaded(key) { return .directory(directory(listing.modified)) }
-        if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.changing) }
+        if catalog.listings.isKnownAbsent(key) { return .missing }
         guard catalog.listings.isStored(key) else { return .directory(directory(nil)) }
         // The directory's modification time is in the database.
         return .unknown { .directory(directory(await self.catalog.listings.stored(key)?.modified)) }

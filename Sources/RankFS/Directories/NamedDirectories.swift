@@ -85,7 +85,7 @@ struct KindDirectory: ListingDirectory {
         let isNamed = tree.catalog.listings.loaded(listed)?.index(named: name) != nil
         guard let words = isNamed ? String(validating: name, as: UTF8.self) : EntryName.searchWords(name),
             let key = ListingKey(of: .listing(inner, "\(listed.subject.text)/\(words)"))
-        else { return .absent(TreeLimits.changing) }
+        else { return .missing }
         let directory = KindDirectory(path: path.child(words), listed: key)
         return tree.findListing(key) { _ in directory }
     }
@@ -229,7 +229,7 @@ struct WorkDirectory: ListingDirectory {
         }
         return .unknown { () async throws(Failure) in
             // The record of a work that was never listed arrives with the directory.
-            guard try await tree.listing(.work(work)) != nil else { return .absent(TreeLimits.changing) }
+            guard try await tree.listing(.work(work)) != nil else { return .missing }
             await learnExtras(in: tree)
             guard let bridge = tree.bridge(of: work), bridge.name.utf8.elementsEqual(name) else {
                 return .absent(.zero)
@@ -254,11 +254,6 @@ struct WorkDirectory: ListingDirectory {
         guard let bridge = tree.bridge(of: work) else { return files }
         return files + [(bridge.name, .link(.bridge(work, name: bridge.name, target: bridge.target)))]
     }
-}
-
-extension LookupResult {
-    /// No file of a work.
-    fileprivate static let missing = Self.absent(TreeLimits.changing)
 }
 
 extension Listing {

@@ -17,7 +17,9 @@ struct RootDirectory: TreeDirectory {
         guard let node = Node.top.first(where: { $0.path == path }) else {
             return .absent(TreeLimits.frozen)
         }
-        guard node.isThere(in: tree) else { return .absent(node.directory?.longestName ?? TreeLimits.frozen) }
+        guard node.isThere(in: tree) else {
+            return node.directory?.listing == nil ? .absent(TreeLimits.frozen) : .missing
+        }
         if let failure = node.refusal(in: tree) { return .refused(failure) }
         guard path == .random else { return .node(node) }
         return .unknown {

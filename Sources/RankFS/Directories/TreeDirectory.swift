@@ -79,6 +79,11 @@ enum LookupResult: Sendable {
     /// A result that needs a query of the catalog.
     case unknown(@Sendable () async throws(Failure) -> LookupResult)
 
+    /// The result for a name that a listing does not have now, and may have after a request or for another session.
+    ///
+    /// The kernel could not be made to forget it (`PictureEntry.lifetime`), and another look costs no request.
+    static let missing = Self.absent(.zero)
+
     static func directory(_ directory: any TreeDirectory) -> LookupResult {
         .node(.directory(directory))
     }

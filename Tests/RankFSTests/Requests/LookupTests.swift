@@ -56,6 +56,37 @@ import Testing
         }
     }
 
+    /// It may come at any moment, by a look at the list, by `rankfs refresh` or by another session, and is listed then.
+    @Test func aPictureThatIsNotInAListIsAbsentOnlyNow() async throws {
+        try await Workbench.with { bench in
+            let author = UserID(rawValue: 11)
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            bench.source.set { state in
+                state.hits["w"] = [Workbench.work(50)]
+                state.records[WorkID(rawValue: 5)] = Workbench.work(5)
+                state.tags[author] = [("a", [Workbench.work(50)])]
+            }
+            bench.source.setAuthor(author, [Workbench.work(50)])
+            let name = "60-Title 60.jpg"
+            for path in [
+                "\(day)/004-Title 1004.jpg", "search/w/\(name)", "users/11/\(name)", "users/12/\(name)", "users/12",
+                "author-tags/11/.b", "author-tags/11/a/\(name)", "works/5/p7.png",
+            ] {
+                for isKnown in [false, true] {
+                    guard case .absent(let timeout) = await bench.walk(path) else {
+                        if path == "users/12", !isKnown { continue }
+                        Issue.record("\(path) is there")
+                        continue
+                    }
+                    #expect(timeout == .zero, "\(path)")
+                    let asked = bench.source.asked
+                    #expect(await bench.walk(path).isAbsent)
+                    #expect(bench.source.asked == asked, "nothing is asked again: \(path)")
+                }
+            }
+        }
+    }
+
     @Test func namesAreBytes() async throws {
         try await Workbench.with { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
