@@ -96,6 +96,14 @@ final class Tree: Sendable {
         return size
     }
 
+    /// The stored listings with directories in that of another one.
+    func stored(in key: ListingKey) -> [ListingKey] {
+        catalog.listings.keys.filter { $0.holder == key && refusal(of: $0) == nil }
+    }
+
+    /// Whether the directory of a listing opens without a request: it is stored, or one in it is.
+    func opens(_ key: ListingKey) -> Bool { catalog.listings.isStored(key) || !stored(in: key).isEmpty }
+
     /// Whether an entry of a listing opens without a request: a stored picture, or an author with a stored listing.
     func opens(_ entry: ListingEntry, of listing: Listing) -> Bool {
         if let inner = listing.inner(entry) { return catalog.listings.isStored(inner) }

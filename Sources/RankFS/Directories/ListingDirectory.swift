@@ -24,7 +24,11 @@ protocol ListingDirectory: TreeDirectory {
 
 extension ListingDirectory {
     var listing: (any ListingDirectory)? { self }
-    func names(in tree: Tree) -> [NamedNode]? { nil }
+    /// Offline a directory without its listing shows those in it that are stored.
+    func names(in tree: Tree) -> [NamedNode]? {
+        guard tree.configuration.isOffline, let key = rememberedKey(in: tree) else { return nil }
+        return tree.stored(in: key).map { $0.directory().named }.sorted { $0.name < $1.name }
+    }
     func rememberedKey(in tree: Tree) -> ListingKey? { key }
     func currentKey(in tree: Tree) async throws(Failure) -> ListingKey? { rememberedKey(in: tree) }
     func knowsExtras(in tree: Tree) -> Bool { true }
@@ -52,7 +56,7 @@ extension ListingDirectory {
     }
 
     func isCertain(in tree: Tree) -> Bool { key?.kind.facts.mayBeAbsent != true || isStored(in: tree) }
-    func opens(in tree: Tree) async -> Bool { isStored(in: tree) }
+    func opens(in tree: Tree) async -> Bool { rememberedKey(in: tree).map(tree.opens) ?? false }
     var isRefreshable: Bool { true }
 
     func refresh(in tree: Tree) async throws(Failure) {

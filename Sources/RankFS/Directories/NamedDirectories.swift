@@ -11,10 +11,13 @@ struct FolderDirectory: TreeDirectory {
     func audience(in tree: Tree) -> Audience { kind.facts.audience }
 
     func names(in tree: Tree) -> [NamedNode]? {
-        let opened = tree.catalog.listings.opened.filter { $0.kind == kind }.map { key in
-            key.directory(modified: tree.catalog.listings.loaded(key)?.modified).named
-        }
-        return inOrder(opened)
+        let listings = tree.catalog.listings
+        let opened = listings.opened
+        // Those of the account stand in the root.
+        let holders = opened.filter { $0.kind.holder == kind && !tree.isOwn($0) && tree.refusal(of: $0) == nil }
+            .compactMap(\.holder)
+        let shown = opened.union(holders.filter { !listings.isKnownAbsent($0) }).filter { $0.kind == kind }
+        return inOrder(shown.map { $0.directory(modified: listings.loaded($0)?.modified).named })
     }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
@@ -45,7 +48,8 @@ struct FolderDirectory: TreeDirectory {
         // Other users see neither what the owner reads nor when.
         let seesRecent = listsSeen && configuration.notesRecent && !configuration.keepsOwners
         let read = seesRecent ? tree.catalog.recents.pictures.first?.opened : nil
-        return [tree.catalog.listings.changed(kind), read].compactMap(\.self).max() ?? tree.newestPublication
+        let kinds = ListingKind.allCases.filter { $0 == kind || $0.holder == kind }
+        return (kinds.map(tree.catalog.listings.changed) + [read]).compactMap(\.self).max() ?? tree.newestPublication
     }
 
     /// Returns its names together with the recently seen authors or works.
@@ -138,7 +142,6 @@ struct SessionDirectory: ListingDirectory {
     var longestName: Duration { TreeLimits.current }
     func refusal(in tree: Tree) -> Failure? { ListingKey.only(kind) == nil ? tree.refusalOfSession : nil }
     func audience(in tree: Tree) -> Audience { kind.facts.audience }
-    func opens(in tree: Tree) async -> Bool { rememberedKey(in: tree).map(tree.catalog.listings.isStored) ?? false }
 }
 
 extension Tree {

@@ -248,6 +248,10 @@ extension RankFileSystem {
                 if role.isGlance, let parent = opening.parent {
                     self.tree.callers.facts { $0.endedGlance(at: path, below: parent, now: $1) }
                 }
+                let stored = self.tree.shown(directory.names(in: self.tree) ?? [], to: request.caller)
+                if case .failure(.offline) = found, !stored.isEmpty {
+                    return self.open(DirectoryView(directory, .fixed(stored), opening), request.inode, reply)
+                }
                 _ = try found.get()
                 throw .absent
             }

@@ -279,6 +279,15 @@ extension ListingKind {
         }
     }
 
+    /// The kind in whose directories those of this kind stand; nil for a kind with directories elsewhere, or with none.
+    package var holder: ListingKind? {
+        switch facts.place {
+        case .among(let kind): kind
+        case .inside(let kind, _): showsPictures ? kind : nil
+        case .rankings, .folder, .root: nil
+        }
+    }
+
     /// The kind with directories under the names in listings of this kind; nil if there is none.
     package var among: ListingKind? { Self.inner[self] }
 

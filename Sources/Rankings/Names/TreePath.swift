@@ -306,6 +306,11 @@ package struct ListingKey: Hashable, Sendable {
         return ListingKey(kind, named: first).map { ($0, last) }
     }
 
+    /// The listing in whose directory this one's stands; nil for one that stands elsewhere.
+    package var holder: ListingKey? {
+        outer?.listing ?? kind.holder.flatMap { holder in number.map { ListingKey(holder, $0) } }
+    }
+
     /// The account to which the listing belongs; nil for a listing that needs none.
     package var owner: UserID? {
         kind.facts.audience == .session ? (outer?.listing ?? self).user : nil

@@ -79,6 +79,44 @@ import Testing
         }
     }
 
+    /// A path may have been opened by name, from a bookmark of the desktop for example.
+    @Test(arguments: [false, true]) func whatStandsAboveAnOpenedDirectoryIsListed(isOffline: Bool) async throws {
+        var wishes = Workbench.Wishes()
+        wishes.isOffline = isOffline
+        try await withTags(wishes) { bench async throws in
+            bench.source.set { state in
+                state.signIn = .signedIn(UserID(rawValue: 5))
+                state.bookmarks = [Workbench.work(30)]
+                state.bookmarkTags = [("猫", [Workbench.work(30)])]
+            }
+            let before = [try await bench.stat("author-tags").modified, try await bench.stat("users").modified]
+            bench.time += 60
+            for path in ["author-tags/11/風景", "users/6/bookmarks", "bookmark-tags/猫", "bookmarks"] {
+                _ = try await bench.names(path)
+            }
+            // A record is answered once everything before it is stored.
+            let picture = try await bench.stat("bookmarks/30-Title 30.jpg").inode
+            _ = await bench.attribute(picture, "user.dublincore.creator")
+            if isOffline { bench.source.setFailure(.offline) }
+            #expect(try await bench.names("author-tags") == [".", "..", "11"])
+            #expect(try await bench.names("users") == [".", "..", "6"], "the account's own stand in the root")
+            let after = [try await bench.stat("author-tags").modified, try await bench.stat("users").modified]
+            #expect(zip(before, after).allSatisfy { $0 < $1 }, "their times say so")
+            #expect(try await bench.names("").contains("bookmark-tags"))
+            if isOffline {
+                #expect(try await bench.names("author-tags/11") == [".", "..", "風景"])
+                #expect(try await bench.names("users/6") == [".", "..", "bookmarks"])
+                #expect(try await bench.names("bookmark-tags") == [".", "..", "猫"])
+                let empty = try await bench.stat("author-tags/12").inode
+                #expect(await bench.openDirectory(empty) == .failure(.EHOSTUNREACH))
+                #expect(try await bench.names("").contains("bookmark-months") == false)
+            }
+            bench.source.set { $0.signIn = .signedOut }
+            #expect(try await bench.names("users") == [".", ".."])
+            #expect(try await bench.names("works") == [".", ".."])
+        }
+    }
+
     @Test func offlineOnlyOpenedTagsAreListed() async throws {
         var wishes = Workbench.Wishes()
         wishes.isOffline = true
