@@ -286,7 +286,7 @@ extension BooruSource {
         if page == 1, shown.isEmpty, unreadable == 0, !hasNext { throw .withheld(Withholding.rating) }
         return ListingPage(
             entries: shown.sorted { ($0.rank ?? 0) < ($1.rank ?? 0) }, total: pool.posts?.count, hasNext: hasNext,
-            unreadable: unreadable)
+            lastPage: pool.posts.map { (max(1, $0.count) - 1) / engine.postsPerPage + 1 }, unreadable: unreadable)
     }
 
     /// The failure of a pool without posts: it is absent if the service does not count any.

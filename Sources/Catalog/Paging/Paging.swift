@@ -87,7 +87,7 @@ struct Paging: Sendable {
         // The length of the list is unknown: one further page may not exist, and ten would be nine wasted requests. After a
         // page that was not full, another one is unlikely.
         let isShort = known < (next - 1) * window.perPage
-        let bound = isBehindFirst && last != nil ? window.pages : isShort ? 1 : 2
+        let bound = isBehindFirst && last != nil ? max(2, window.pages) : isShort ? 1 : 2
         let count = min((missing + window.perPage - 1) / window.perPage, bound)
         let final = min(last ?? .max, window.lastPage, window.shownPages, next + count - 1)
         guard next <= final else { return [] }

@@ -57,6 +57,7 @@ package enum ListAnswers {
         let size = PixivLimits.worksPerBookmarksPage
         list.total = plausible(list.total, page: page, of: size, shown: list.entries.count)
         list.hasNext = try hasNext(page: page, of: size, total: list.total, isEmpty: list.entries.isEmpty)
+        list.lastPage = list.total.map { (max(1, $0) - 1) / size + 1 }
         if !hasGaps, list.entries.isEmpty, list.total ?? 0 > 0 {
             throw .unreadable("pixiv shows no works on a page where it counts some; asking again later helps.")
         }

@@ -341,8 +341,13 @@ struct ListAnswerTests {
             let text = "{\"works\":[\(entries)],\"total\":\(total)}"
             return try ListAnswers.works(JSONReader.read(Array(text.utf8)), page: page)
         }
-        #expect(try page("", "0", 1) == ListingPage(works: [], total: 0, hasNext: false, unreadable: 0))
-        #expect(try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, unreadable: 0))
+        #expect(
+            try page("", "0", 1) == ListingPage(works: [], total: 0, hasNext: false, lastPage: 1, unreadable: 0))
+        #expect(
+            try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, lastPage: 3, unreadable: 0))
+        for (total, last) in [("1", 1), ("48", 1), ("49", 2), ("60", 2), ("96", 2), ("97", 3), ("null", nil)] {
+            #expect(try page(entry(5), total, 1).lastPage == last, "no page behind the last one is requested: \(total)")
+        }
         #expect(try !page("", "100", 3).hasNext)
         #expect(try page(entry(5), "null", 1).hasNext)
         #expect(throws: Failure.pastTheEnd) { try page("", "96", 3) }
