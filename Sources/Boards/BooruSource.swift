@@ -206,14 +206,15 @@ extension BooruSource {
             do throws(Failure) {
                 eldest = try await record(WorkID(rawValue: parent), deadline: deadline)
             } catch .notFound {
-                let page = try await works(["parent:\(parent)"], page: 1, deadline: deadline)
+                let page = try await works(["parent:\(parent)"], page: 1, mayShowNone: true, deadline: deadline)
                 guard page.entries.isEmpty, page.unreadable == 0 else { return page }
                 break
             }
         }
         let hasChildren = eldest.id == work ? field("has_children", of: eldest).flag : true
         if hasChildren != false {
-            let page = try await works(["parent:\(eldest.id.rawValue)"], page: 1, deadline: deadline)
+            let page = try await works(
+                ["parent:\(eldest.id.rawValue)"], page: 1, mayShowNone: true, deadline: deadline)
             guard page.entries.isEmpty, page.unreadable == 0 else { return page }
             if hasChildren == true {
                 // The list has the eldest as well, unless it is above the rating, or was removed.
@@ -283,7 +284,9 @@ extension BooruSource {
         }
         let hasNext = pool.posts.map { before + engine.postsPerPage < $0.count } ?? hasNext(entries, page: page)
         let unreadable = entries.count { $0 == .unreadable }
-        if page == 1, shown.isEmpty, unreadable == 0, !hasNext { throw .withheld(Withholding.rating) }
+        if page == 1, shown.isEmpty, unreadable == 0, !hasNext {
+            throw .withheld(entries.contains { $0.post != nil } ? Withholding.rating : Withholding.all)
+        }
         return ListingPage(
             entries: shown.sorted { ($0.rank ?? 0) < ($1.rank ?? 0) }, total: pool.posts?.count, hasNext: hasNext,
             lastPage: pool.posts.map { (max(1, $0.count) - 1) / engine.postsPerPage + 1 }, unreadable: unreadable)
@@ -331,17 +334,19 @@ extension BooruSource {
 
     // MARK: -
 
-    /// A page of works without ranks, newest first, the service's order of unsorted lists.
+    /// A page of works without ranks, newest first, the service's order of unsorted lists; with `mayShowNone` also one of Flash files
+    /// alone.
     private func works(
-        _ terms: [String], page: Int, deadline: ContinuousClock.Instant
+        _ terms: [String], page: Int, mayShowNone: Bool = false, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
         guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
         let entries = try await list(terms, page: page, deadline: deadline).entries
         guard !entries.isEmpty || page == 1 else { throw .pastTheEnd }
         let works = entries.compactMap { admitted($0)?.work }.uniqued(by: \.id)
-        return ListingPage(
-            works: works, hasNext: hasNext(entries, page: page),
-            unreadable: entries.count { $0 == .unreadable })
+        let (hasNext, unreadable) = (hasNext(entries, page: page), entries.count { $0 == .unreadable })
+        let showsNone = works.isEmpty && !entries.isEmpty && unreadable == 0 && !hasNext
+        if page == 1, showsNone, !mayShowNone { throw .withheld(Withholding.all) }
+        return ListingPage(works: works, hasNext: hasNext, unreadable: unreadable)
     }
 
     /// The entries of a page, and the time of the answer by the service's clock; `isRated` limits the search to the mount's rating.

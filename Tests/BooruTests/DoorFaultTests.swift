@@ -111,6 +111,34 @@ struct Door: Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// Children that no program plays any more are no reason to refuse the post itself.
+    @Test func aPostWhoseChildrenAreFlashFilesIsThere() async throws {
+        let flash = danbooruPost(7, ["parent_id": 5, "file_ext": "swf"])
+        let board = FakeBoard(try text(danbooruPost(5, ["parent_id": NSNull()])), try text([flash]))
+        let family = try await board.source().page(of: ListingKey(.family, 5), 1, deadline: deadline)
+        #expect(family.works.map(\.id.rawValue) == [5])
+    }
+
+    /// They are posts of which none can be shown, and not none.
+    @Test func aListOfFlashFilesAloneIsRefused() async throws {
+        let flash = danbooruPost(4, ["file_ext": "swf"])
+        for name in ["artists/somebody", "search/hat", "pools/3"] {
+            let key = try #require(ListingKey(text: name))
+            let pool = try text(["id": 3, "post_ids": [4]])
+            let board = name == "pools/3" ? FakeBoard(pool, try text([flash])) : FakeBoard(try text([flash]))
+            #expect(
+                await failure { () async throws(Failure) in
+                    try await board.source().page(of: key, 1, deadline: deadline)
+                } == .withheld(Withholding.all), "\(name)")
+        }
+        // One of them may be understood another day, and posts may follow.
+        let artist = try #require(ListingKey(text: "artists/somebody"))
+        let odd = try await FakeBoard(try text([flash, [:]])).source().page(of: artist, 1, deadline: deadline)
+        #expect(odd.entries.isEmpty && odd.unreadable == 1)
+        let many = FakeBoard(try text((1...200).map { danbooruPost($0, ["file_ext": "swf"]) }))
+        #expect(try await many.source().page(of: artist, 1, deadline: deadline).hasNext)
+    }
+
     /// A service that does not know a rating shows all posts: they are not the ones that were asked for, and not none.
     @Test(arguments: try Door.all()) func postsOfAnotherRatingAreNoEmptyList(door: Door) async throws {
         let posts: Any =
