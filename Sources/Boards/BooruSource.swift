@@ -201,8 +201,12 @@ extension BooruSource {
             post.fields.first { $0.name == name }?.value ?? .null
         }
         var eldest = try await record(work, deadline: deadline)
+        var met: Set<Int64> = [work.rawValue]
         for _ in 1..<BooruLimits.generations {
-            guard let parent = field("parent", of: eldest).number, parent > 0 else { break }
+            // Posts may name each other.
+            guard let parent = field("parent", of: eldest).number, parent > 0, met.insert(parent).inserted else {
+                break
+            }
             do throws(Failure) {
                 eldest = try await record(WorkID(rawValue: parent), deadline: deadline)
             } catch .notFound {

@@ -93,6 +93,7 @@ import Testing
         (6, "commands: offline, a pin keeps what is stored of a list known in part"),
         (28, "catalog: recent pictures are found under another name"),
         (13, "tier: a replacement that waits is one until its end; catalog: an early end is judged at its turn"),
+        (37, "doors: what an account saw is its own, folders list what stands above opened directories, Flash files"),
     ]
 
     /// The same for what is no part of the product.

@@ -119,6 +119,21 @@ struct Door: Sendable, CustomTestStringConvertible {
         #expect(family.works.map(\.id.rawValue) == [5])
     }
 
+    /// Each record is requested once.
+    @Test(arguments: [[5], [5, 7], [5, 7, 6]]) func aPostThatIsItsOwnAncestor(ring: [Int]) async throws {
+        var answers = try ring.indices.map { place in
+            try text(danbooruPost(ring[place], ["parent_id": ring[(place + 1) % ring.count], "has_children": true]))
+        }
+        answers.append(try text(ring.map { danbooruPost($0) }))
+        let board = FakeBoard(
+            answers.map {
+                .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8)))
+            })
+        let family = try await board.source().page(of: ListingKey(.family, 5), 1, deadline: deadline)
+        #expect(family.works.map(\.id.rawValue) == ring.map { Int64($0) })
+        #expect(board.urls.count == ring.count + 1)
+    }
+
     /// They are posts of which none can be shown, and not none.
     @Test func aListOfFlashFilesAloneIsRefused() async throws {
         let flash = danbooruPost(4, ["file_ext": "swf"])
