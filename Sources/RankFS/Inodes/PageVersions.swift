@@ -25,6 +25,8 @@ final class PageVersions: Sendable {
     }
 
     private struct Held {
+        /// The picture that was opened last; nil if that is not known.
+        var picture: PictureID?
         /// The version of which the kernel may hold pages; nil while it holds none.
         var version: PictureVersion?
         /// Whether some of the pages are wrong, or the source has another version now.
@@ -50,11 +52,13 @@ final class PageVersions: Sendable {
     ///
     /// - Parameters:
     ///   - inode: The inode to open.
+    ///   - picture: Its picture.
     ///   - version: The version that will certainly be served; nil if only an answer of the source can determine it.
     /// - Returns: The action to take before the kernel learns of the handle.
-    func opening(_ inode: UInt64, serving version: PictureVersion?) -> Opening {
+    func opening(_ inode: UInt64, of picture: PictureID, serving version: PictureVersion?) -> Opening {
         held.withLock { table in
             var held = table[inode, default: Held()]
+            held.picture = picture
             defer { table[inode] = held }
             let isServed = held.version.map { version?.isSame(as: $0) ?? false } ?? true
             if held.drops == 0 {
@@ -114,6 +118,23 @@ final class PageVersions: Sendable {
             guard table[inode]?.version != nil else { return }
             table[inode]?.isSpoilt = true
             endEra()
+        }
+    }
+
+    /// Records that pictures are dropped by a command, with the pages of each that no handle reads through.
+    ///
+    /// A later download of the same version proves nothing of them: they may be of a file that was changed on the disk.
+    ///
+    /// - Parameters:
+    ///   - pictures: The pictures.
+    ///   - inode: The inode by a handle of which the command came, which does not count; nil if there is none.
+    func drop(_ pictures: Set<PictureID>, by inode: UInt64?) {
+        held.withLock { table in
+            for (number, held) in table where held.version != nil && held.handles <= (number == inode ? 1 : 0) {
+                guard held.picture.map(pictures.contains) ?? true else { continue }
+                table[number]?.isSpoilt = true
+                endEra()
+            }
         }
     }
 

@@ -23,7 +23,7 @@ extension RankFileSystem {
                 case .lacking: await self.tree.cache.lacking(try await self.pictures(of: node))
                 case .unpin: await self.knownPictures(of: node).count { self.tree.cache.setPinned(false, $0) }
                 case .evict:
-                    self.evict(await self.knownPictures(of: node), openers: !isNamed && node.kind == .file ? 1 : 0)
+                    self.evict(await self.knownPictures(of: node), by: !isNamed && node.kind == .file ? inode : nil)
                 case .refresh: try await self.refresh(node, inode: inode)
                 case .forget: self.forget(node, inode: inode)
                 case .unshare: try await self.unshare(node, inode: inode)
@@ -68,8 +68,11 @@ extension RankFileSystem {
         return pictures.count
     }
 
-    private func evict(_ pictures: [PictureID], openers: Int) -> Int {
-        pictures.count { tree.cache.evict($0, openers: openers) }
+    /// Drops what is stored of pictures, with the kernel's pages; `inode` is open for this alone.
+    private func evict(_ pictures: [PictureID], by inode: UInt64?) -> Int {
+        // Before: an open in between finds what is stored, which then stays.
+        pages.drop(Set(pictures), by: inode)
+        return pictures.count { tree.cache.evict($0, openers: inode == nil ? 0 : 1) }
     }
 
     // MARK: - Listings
@@ -110,7 +113,7 @@ extension RankFileSystem {
         if case .picture = node {
             let pictures = try await pictures(of: node)
             let removed = try await tier.forgetPictures(pictures)
-            _ = evict(pictures, openers: 1)
+            _ = evict(pictures, by: inode)
             return removed
         }
         guard let key = try await pictureListing(of: node)?.currentKey(in: tree) else { return 0 }

@@ -131,7 +131,8 @@ extension RankFileSystem {
 
     /// Answers with an open picture.
     private func serve(_ opened: OpenedPicture, _ request: OpenRequest, _ reply: OpenReply) {
-        let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
+        let opening = pages.opening(
+            request.inode, of: opened.picture.picture, serving: opened.picture.versionAtOpen)
         guard case .dropping = opening else { return serve(opened, opening, reply) }
         later(reply, subject: { opened.node.path.text }) { () async throws(Failure) in
             await self.drop(request.inode, opening)
@@ -141,7 +142,8 @@ extension RankFileSystem {
 
     /// Answers with an open picture, from a task of the reply.
     private func serveLater(_ opened: OpenedPicture, _ request: OpenRequest, _ reply: OpenReply) async {
-        let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
+        let opening = pages.opening(
+            request.inode, of: opened.picture.picture, serving: opened.picture.versionAtOpen)
         await drop(request.inode, opening)
         serve(opened, opening, reply)
     }

@@ -7,6 +7,7 @@ import Testing
 
 /// The kernel never joins pages of two versions: by the table alone, and by a file system above it.
 @Suite(.timeLimit(.minutes(1))) struct PageVersionTests {
+    private static let id = PictureID(work: WorkID(rawValue: 1), page: 0, rendition: .regular, uploaded: 0)
     private let path = "ranking/daily/2024-05-01/\(Workbench.name(1))"
 
     private func withPicture(_ body: (Workbench, UInt64) async throws -> Void) async throws {
@@ -61,7 +62,7 @@ import Testing
         #expect(!pages.admits(.init(token: 2), to: 7))
         let spoilt = pages.era
         #expect(spoilt != era)
-        guard case .dropping(let epoch) = pages.opening(7, serving: .init(token: 2)) else {
+        guard case .dropping(let epoch) = pages.opening(7, of: Self.id, serving: .init(token: 2)) else {
             Issue.record("spoilt pages are kept")
             return
         }
@@ -162,16 +163,60 @@ import Testing
         }
     }
 
+    /// The same version comes again, while the pages may be those of a file that was changed on the disk.
+    @Test(arguments: [false, true]) func pagesOfWhatIsEvictedAreDropped(byItself: Bool) async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            let inode = try await bench.stat(path).inode
+            let bytes = PictureHost.picture(1001)
+            #expect(try await bench.contents(inode) == bytes)
+            await bench.waitUntilStored(1001)
+            #expect(try await bench.contents(inode) == bytes && bench.invalidated.isEmpty)
+            let evicted = byItself ? inode : try await bench.stat("ranking/daily/\(Workbench.day)").inode
+            guard byItself else {
+                #expect(await bench.ioctl(evicted, .evict) == .ioctl(result: 1, output: []))
+                return try await readAgain(bench, inode, bytes)
+            }
+            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
+            #expect(await bench.ioctl(inode, .evict) == .ioctl(result: 1, output: []))
+            bench.fileSystem.release(inode, handle: handle)
+            try await readAgain(bench, inode, bytes)
+        }
+    }
+
+    /// A download without the kernel, as a preload is, and an open after it.
+    private func readAgain(_ bench: Workbench, _ inode: UInt64, _ bytes: [UInt8]) async throws {
+        let preload = try bench.cache.open(request(1001, bench), neighbours: nil)
+        _ = try await preload.bytes(offset: 0, count: bytes.count)
+        preload.close()
+        await bench.waitUntilStored(1001)
+        #expect(try await bench.contents(inode) == bytes)
+        #expect(bench.invalidated == [inode])
+        #expect(try await bench.contents(inode) == bytes && bench.invalidated == [inode])
+    }
+
+    @Test func pagesThatAreReadStayThoughAPictureIsDropped() {
+        let pages = PageVersions()
+        let version = PictureVersion(token: 1)
+        for inode: UInt64 in 7...8 {
+            #expect(pages.opening(inode, of: Self.id, serving: nil) == .keeping && pages.admits(version, to: inode))
+        }
+        pages.drop([Self.id], by: nil)
+        #expect(pages.admits(version, to: 7) && pages.admits(version, to: 8))
+        pages.drop([Self.id], by: 8)
+        #expect(pages.admits(version, to: 7) && !pages.admits(version, to: 8))
+    }
+
     @Test func onlyACertainVersionIsOpenedBesideOthersWithTheirPages() {
         let pages = PageVersions()
-        for _ in 0..<2 { #expect(pages.opening(7, serving: nil) == .keeping, "there are no pages yet") }
+        for _ in 0..<2 { #expect(pages.opening(7, of: Self.id, serving: nil) == .keeping, "there are no pages yet") }
         #expect(pages.admits(.init(token: 1), to: 7))
-        #expect(pages.opening(7, serving: .init(token: 1)) == .keeping)
-        #expect(pages.opening(7, serving: nil) == .direct)
-        #expect(pages.opening(7, serving: .init(token: 2)) == .direct)
+        #expect(pages.opening(7, of: Self.id, serving: .init(token: 1)) == .keeping)
+        #expect(pages.opening(7, of: Self.id, serving: nil) == .direct)
+        #expect(pages.opening(7, of: Self.id, serving: .init(token: 2)) == .direct)
         #expect(pages.admits(.init(token: 1), to: 7), "those who had it open go on")
         for _ in 0..<3 { pages.closed(7) }
-        #expect(pages.opening(7, serving: nil) == .dropping(epoch: 0))
+        #expect(pages.opening(7, of: Self.id, serving: nil) == .dropping(epoch: 0))
     }
 
     @Test func anAnnouncedSizeIsNotKept() async throws {
