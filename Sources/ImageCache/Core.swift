@@ -405,7 +405,8 @@ final class CoreLock: Sendable {
                 }
             }
             // Deleted during operation: the next picture finds a directory again.
-            if case .failure = result { try? store.reopen() }
+            let isFailure = if case .failure = result { true } else { false }
+            if isFailure || store.hasLostLock { try? store.reopen() }
             run { core in core.committed(key, file, result) }
             lookAgain()
             if case .success = result { run { core in core.budget.stores() } }

@@ -76,7 +76,7 @@ final class PictureStore: Sendable {
 
     /// Makes the directory again after it was deleted.
     ///
-    /// The lock stays with the directory as long as that is the same one.
+    /// The lock stays with the directory as long as that is the same one and has it by its name.
     func reopen() throws(Failure) {
         let old = root
         guard isCurrent else {
@@ -99,8 +99,21 @@ final class PictureStore: Sendable {
     func takeRemade() -> Bool { wasRemade.exchange(false, ordering: .relaxed) }
 
     private var isCurrent: Bool {
-        guard let named = fileStatus(at: directory), let held = fileStatus(open: root.top) else { return false }
-        return named.st_ino == held.st_ino && named.st_dev == held.st_dev
+        let root = root
+        return isSame(fileStatus(at: directory), fileStatus(open: root.top)) && !hasLostLock
+    }
+
+    /// Whether the lock has lost its name in the directory, as when all in it was deleted: another process could lock it.
+    var hasLostLock: Bool {
+        let root = root
+        var named = stat()
+        let isThere = unsafe fstatat(root.top, Self.lockName, &named, AT_SYMLINK_NOFOLLOW) == 0
+        return !isSame(isThere ? named : nil, fileStatus(open: root.lock))
+    }
+
+    private func isSame(_ one: stat?, _ other: stat?) -> Bool {
+        guard let one, let other else { return false }
+        return one.st_ino == other.st_ino && one.st_dev == other.st_dev
     }
 
     private static func openRoot(

@@ -90,10 +90,13 @@ import Glibc
     }
 
     @Test func foldersOfOthersBecomeNoCaches() {
-        for names in [[], ["catalog", "rankfs.log"], ["lost+found"], [".busy", "v2", "catalog"]] {
+        for names in [
+            [], ["catalog", "rankfs.log"], ["lost+found"], [".busy", "v2", "catalog"], ["catalog", "v2"],
+            ["CACHEDIR.TAG", ".nomedia", ".trackerignore", "source", "v2", "demo", "rankfs.log"],
+        ] {
             #expect(CachePlace.mayHoldCache(names), "\(names)")
         }
-        for names in [["passwd"], ["catalog", "Documents"], ["v2"], ["CACHEDIR.TAG"]] {
+        for names in [["passwd"], ["catalog", "Documents"], ["v2"], ["CACHEDIR.TAG"], ["source", "Documents"]] {
             #expect(!CachePlace.mayHoldCache(names), "\(names)")
         }
     }

@@ -233,11 +233,16 @@ struct CachePlace: Hashable, Sendable {
     /// home directory its backups.
     static func mayHoldCache(_ names: [String]) -> Bool {
         // The image cache's lock file; a cache that was never opened has only the files that other parts made before.
-        names.contains(".busy")
-            || Set(names).isSubset(of: [
-                "catalog", "cooldown", "cooldown.hosts", "thumbnails.list", "rankfs.log", "rankfs.log.1", "lost+found",
-                ownerName,
-            ])
+        if names.contains(".busy") { return true }
+        var own: Set = [
+            catalogName, "cooldown", "cooldown.hosts", thumbnailsName, "rankfs.log", "rankfs.log.1", "lost+found",
+            ownerName,
+        ]
+        // Beside these, what is left of one of which the lock file was deleted.
+        if names.contains(catalogName) || names.contains(ownerName) {
+            own.formUnion(["v1", "v2", "CACHEDIR.TAG", ".nomedia", ".trackerignore"] + SourceName.all.map(\.rawValue))
+        }
+        return own.isSuperset(of: names)
     }
 
     /// Refuses a cache that would lie inside its own mount, where no file could be written.

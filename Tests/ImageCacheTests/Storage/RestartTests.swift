@@ -45,6 +45,23 @@ import Testing
         #expect(second.events.all.isEmpty)
     }
 
+    /// As `rm -rf` leaves it, which cannot remove a directory in which something is made again meanwhile.
+    @Test(arguments: [false, true]) func aLockThatLostItsNameIsTakenAgain(isEmpty: Bool) async throws {
+        let scratch = Scratch()
+        let bench = try Bench(scratch)
+        let bytes = Sample.jpeg(70_000)
+        try await bench.store(Sample.picture(1, size: 70_000), bytes)
+        for name in try FileManager.default.contentsOfDirectory(atPath: scratch.cache) where isEmpty || name != "v2" {
+            try FileManager.default.removeItem(atPath: "\(scratch.cache)/\(name)")
+        }
+        try await bench.store(Sample.picture(2, size: 70_000), bytes)
+        #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == (isEmpty ? nil : 70_000))
+        #expect(bench.cache.storedSize(of: Sample.picture(2, size: nil).id) == 70_000)
+        #expect(bench.events.texts == ["directoryRemade(\"\(scratch.cache)\")"])
+        #expect(throws: Failure.busy(directory: scratch.cache)) { try Bench(scratch) }
+        #expect(FileManager.default.fileExists(atPath: "\(scratch.cache)/\(Marks.tagName)"))
+    }
+
     /// What could not be made again at once is tried again, with the lock that the first try gave back.
     @Test func aDirectoryThatCannotBeMadeAtOnceIsTriedAgain() async throws {
         let scratch = Scratch()
