@@ -44,6 +44,8 @@ package struct HTTPRequest: Sendable {
     ///
     /// The request's own time begins with its turn. Only for requests to a service's interface.
     package var patience = Duration.zero
+    /// The longest pause of its host for which the request waits while it has a reader; nil for any that its deadline allows.
+    package var longestPause: Duration?
     /// Derives a verdict on the service's rate limit from an answer; nil for no verdict.
     ///
     /// An error comes with the first 64 KB of its body, another answer with the head alone. Only for requests to a service's

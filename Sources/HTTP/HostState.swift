@@ -25,6 +25,8 @@ struct HostState {
         var priority: TransferPriority
         var transferClass: TransferClass
         var deadline: ContinuousClock.Instant
+        /// The longest pause for which the request waits while it has a reader; nil for any that its deadline allows.
+        var longestPause: Duration?
         /// Whether the request goes to a service's interface.
         var isPaced = false
 
@@ -76,6 +78,8 @@ struct HostState {
     private(set) var service: ServiceLine?
     private var lanes = [Lane](repeating: (WaitingLine(), WaitingLine()), count: 2)
     private var waiting: [Int: Entry] = [:]
+    /// The waiting requests of readers that wait for no longer pause, by that.
+    private var pauses = WaitingLine<Duration>()
     private var running: [Int: Running] = [:]
     private var small: Taken = (0, 0)
     private var bodies: Taken = (0, 0)
@@ -148,6 +152,7 @@ struct HostState {
         }
         lanes[entry.lane].places.insert(id, entry.rank)
         lanes[entry.lane].deadlines.insert(id, entry.deadline)
+        if let longest = entry.longestPause, entry.priority == .reader { pauses.insert(id, longest) }
     }
 
     /// Changes the priority of a request that waits or is under way, and the deadline of one that waits.
@@ -174,6 +179,7 @@ struct HostState {
         }
         lanes[entry.lane].places.remove(id)
         lanes[entry.lane].deadlines.remove(id)
+        pauses.remove(id)
         return true
     }
 
@@ -280,6 +286,10 @@ struct HostState {
         var actions = (service?.late(hold: hold, now: now, wall: wall) ?? []).map { id -> Action in
             leave(id)
             return coolDown.front == nil ? .late(id) : .turnAway(id)
+        }
+        while left > 0, let place = pauses.first, place.key < .seconds(left) + Self.answerTime {
+            actions.append(coolDown.front == nil ? .refuse(place.id, seconds: left) : .turnAway(place.id))
+            leave(place.id)
         }
         for lane in lanes.indices {
             while let (id, deadline) = lanes[lane].deadlines.first.map({ ($0.id, $0.key) }) {

@@ -398,7 +398,7 @@ extension RequestQueue.State {
             id,
             HostState.Entry(
                 priority: request.owner.priority, transferClass: asked.transferClass,
-                deadline: request.waitsUntil(now), isPaced: asked.purpose == .api))
+                deadline: request.waitsUntil(now), longestPause: asked.longestPause, isPaced: asked.purpose == .api))
     }
 
     /// Ends a request that is not under way.

@@ -77,6 +77,7 @@ extension Core {
         let transfer = lock.host.transfer(
             of: start.asked, at: entry.picture.location, ifStill: start.ifRange, priority: entry.priority,
             deadline: now + Download.requestDeadline,
+            longestPause: min(configuration.timeout, configuration.networkTimeout),
             sink: SegmentSink(lock, key: key, segment: id, file: entry.file))
         downloads[key]?.transfers[id] = transfer
         entry.file.begun.store(entry.download.begun, ordering: .relaxed)

@@ -136,18 +136,20 @@ package struct ImageHost: Sendable {
     ///   - version: The version that the bytes must belong to; otherwise the whole picture comes.
     ///   - priority: The priority of the request.
     ///   - deadline: The time by which the whole part must have come.
+    ///   - longestPause: The longest pause of the host for which a reader waits.
     ///   - sink: The receiver of the answer.
     /// - Returns: The request, not begun yet.
     package func transfer(
         of range: Range<Int64>?, at location: PictureLocation, ifStill version: String?, priority: TransferPriority,
-        deadline: ContinuousClock.Instant, sink: any ResponseSink
+        deadline: ContinuousClock.Instant, longestPause: Duration, sink: any ResponseSink
     ) -> Transfer {
-        Transfer(
-            HTTPRequest(
-                url: location.url, headers: location.headers,
-                range: range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) },
-                ifRange: version, priority: priority, transferClass: .bulk, deadline: deadline,
-                bodyLimit: PictureLimits.largest), sink: sink)
+        var request = HTTPRequest(
+            url: location.url, headers: location.headers,
+            range: range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) },
+            ifRange: version, priority: priority, transferClass: .bulk, deadline: deadline,
+            bodyLimit: PictureLimits.largest)
+        request.longestPause = longestPause
+        return Transfer(request, sink: sink)
     }
 
     /// Sends a request for a part of a picture, once.

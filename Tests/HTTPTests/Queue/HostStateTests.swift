@@ -139,6 +139,28 @@ struct HostStateTests {
         #expect(host.closedUntil(wall: wall + 12) == nil)
     }
 
+    /// Downloads have time; who reads what they bring has less.
+    @Test func aReaderWaitsForNoLongPause() {
+        var host = host(0, closedUntil: wall + 20)
+        let deadline = start + .seconds(600)
+        for (id, longest) in [(0, 15), (1, 20), (2, 21)] as [(Int, Int64)] {
+            host.join(
+                id,
+                .init(priority: .reader, transferClass: .bulk, deadline: deadline, longestPause: .seconds(longest)))
+        }
+        host.join(3, .init(priority: .preload, transferClass: .bulk, deadline: deadline, longestPause: .seconds(15)))
+        #expect(next(&host) == [.refuse(0, seconds: 20), .refuse(1, seconds: 20)])
+        host.setPriority(3, .reader)
+        #expect(next(&host, 2) == [.refuse(3, seconds: 18)])
+        #expect(next(&host, 20) == [.send(2)])
+        _ = settle(&host, 2, .fine, 20)
+        host.join(4, .init(priority: .reader, transferClass: .bulk, deadline: deadline, longestPause: .seconds(15)))
+        #expect(next(&host, 20) == [.send(4)])
+        #expect(settle(&host, 4, .limited(seconds: 60, told: true), 20) == wall + 80)
+        host.join(5, .init(priority: .reader, transferClass: .bulk, deadline: deadline, longestPause: .seconds(15)))
+        #expect(next(&host, 65) == [.refuse(5, seconds: 15)])
+    }
+
     @Test func aProbeThatIsRefusedClosesForLonger() {
         var host = host(1)
         var now: Int64 = 0
