@@ -363,6 +363,9 @@ struct ServiceLine {
         coolDown.close(forSeconds: seconds, wall: wall)
     }
 
+    /// The seconds that are left of the service's cool-down.
+    mutating func secondsLeft(_ wall: Int64) -> Int64 { coolDown.secondsLeft(wall) }
+
     /// Gives back the token of a request that did not reach the service.
     mutating func giveBack(_ ticket: CoolDown.Ticket, wall: Int64) {
         tokens.take(-1)

@@ -283,9 +283,12 @@ struct HostState {
     private mutating func expire(_ now: ContinuousClock.Instant, _ wall: Int64, _ left: Int64) -> [Action] {
         // Requests to the interface wait only for the pause of a front.
         let hold = left > 0 && coolDown.front != nil ? .seconds(left) + Self.answerTime : Duration.zero
+        let cooling = service?.secondsLeft(wall) ?? 0
         var actions = (service?.late(hold: hold, now: now, wall: wall) ?? []).map { id -> Action in
+            let isRefused = waiting[id].map { $0.deadline < now + .seconds(cooling) } ?? false
             leave(id)
-            return coolDown.front == nil ? .late(id) : .turnAway(id)
+            if coolDown.front != nil { return .turnAway(id) }
+            return isRefused ? .refuse(id, seconds: cooling) : .late(id)
         }
         while left > 0, let place = pauses.first, place.key < .seconds(left) + Self.answerTime {
             actions.append(coolDown.front == nil ? .refuse(place.id, seconds: left) : .turnAway(place.id))

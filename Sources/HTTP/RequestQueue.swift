@@ -7,8 +7,8 @@ import Synchronization
 /// A state for each host decides which requests may go (`HostState`). A status that requests a pause (429), or a 503 with
 /// `Retry-After`, begins a cool-down of its host: a request that has time waits and is sent (or sent again) afterwards, unseen by
 /// its sink; other requests end with `.limited`. Requests to the service's interface (`.api`) have a rate limit and cool-downs of
-/// their own: a request that cannot have its turn in time ends with `.timedOut`, and each answer goes to its sink after its verdict
-/// (`HTTPRequest.judge`).
+/// their own: a request that cannot have its turn in time ends with `.timedOut`, or with `.limited` because of such a cool-down, and
+/// each answer goes to its sink after its verdict (`HTTPRequest.judge`).
 ///
 /// A front that turns programs away (`FrontPage`) closes its host for every request: requests under way are cancelled, and requests
 /// that cannot wait for the probe end with `.turnedAway`.

@@ -187,7 +187,7 @@ struct RequestQueueTests {
         #expect(closings.ofService.withLock { $0 } == [1009] && queue.closedUntil.isEmpty)
         let late = Recorder()
         _ = queue.start(request("b", seconds: 8, purpose: .api), sink: late)
-        #expect(Kind(await late.end().result) == .timedOut)
+        #expect(Kind(await late.end().result) == .limited)
         #expect(inner.requests.count == 2)
     }
 

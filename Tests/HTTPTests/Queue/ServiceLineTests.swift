@@ -195,7 +195,7 @@ struct ServiceRateTests {
         #expect(service.judge(ids[0], .limited(seconds: 90, told: true)) == nil, "it has had its say")
         let impatient = service.join(seconds: 29)
         let patient = service.join(seconds: 31)
-        #expect(service.next() == [.late(impatient)])
+        #expect(service.next() == [.refuse(impatient, seconds: 30)])
         #expect(service.wake() == 30)
         #expect(service.gone(after: 30) == [patient])
         #expect(service.judge(patient, .limited(seconds: 1_000_000, told: true)) == 4630)
