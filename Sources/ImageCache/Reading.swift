@@ -322,7 +322,7 @@ struct OpenPictures: Sendable {
     }
 
     private var handles: [UInt64: Handle] = [:]
-    private var openers: [PictureID: Int] = [:]
+    private var openers: [PictureID: Set<UInt64>] = [:]
 
     /// The number of handles.
     var count: Int { handles.count }
@@ -331,7 +331,7 @@ struct OpenPictures: Sendable {
     var keys: Set<PictureID> { Set(openers.keys) }
 
     /// The number of handles of a picture.
-    func openers(of key: PictureID) -> Int { openers[key] ?? 0 }
+    func openers(of key: PictureID) -> Int { openers[key]?.count ?? 0 }
 
     /// A handle by its number; nil once it is closed.
     subscript(id: UInt64) -> Handle? {
@@ -341,14 +341,14 @@ struct OpenPictures: Sendable {
 
     mutating func open(_ handle: Handle, as id: UInt64) {
         handles[id] = handle
-        openers[handle.key, default: 0] += 1
+        openers[handle.key, default: []].insert(id)
     }
 
     /// Closes a handle; nil if it was closed before.
     mutating func close(_ id: UInt64) -> Handle? {
         guard let handle = handles.removeValue(forKey: id) else { return nil }
-        let left = openers(of: handle.key) - 1
-        openers[handle.key] = left > 0 ? left : nil
+        openers[handle.key]?.remove(id)
+        if openers(of: handle.key) == 0 { openers[handle.key] = nil }
         return handle
     }
 
@@ -372,7 +372,7 @@ struct OpenPictures: Sendable {
     /// Gives a handle the file that another handle of the picture keeps: all handles of a picture have one version.
     mutating func share(_ id: UInt64) -> Bool {
         guard let handle = handles[id],
-            let other = handles.values.first(where: { $0.key == handle.key && $0.whole != nil }),
+            let holder = openers[handle.key]?.first(where: { handles[$0]?.whole != nil }), let other = handles[holder],
             handle.picture.size == nil || handle.picture.size == other.whole?.length,
             handle.mismatch(with: other.version) == nil
         else { return false }
