@@ -61,7 +61,8 @@ extension Command {
     static let unmount = Command(
         "unmount", alias: "umount", "MOUNTPOINT", summary: "unmount; also clears what a crash left",
         details: """
-            Unmounts, and clears a mount whose process has died. Exit status 32 if it is in use or not a mount of rankfs.
+            Unmounts, waits up to 5 s for the end of its process, and clears a mount whose process has died. Exit status 32 if
+            it is in use or not a mount of rankfs.
             """,
         check: { arguments throws(ProgramError) in
             guard arguments.positions.count == 1, arguments.positions[0] != "" else {
@@ -80,9 +81,10 @@ extension Command {
         guard mounts.last?.isOwn == true else {
             throw .mountFailure("\(shown) is not a mount of rankfs; `rankfs status` lists those there are.")
         }
-        // Asked first, a mount that does not answer would be busy with the question.
+        let server = MountTable.server(of: canonical)
         do throws(ProgramError) {
             try MountTable.unmount(canonical)
+            if let server { MountTable.waitForEnd(of: server) }
         } catch {
             // Programs may still use a mount whose process has died.
             guard case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: patience)

@@ -39,6 +39,26 @@ extension MountTable {
                 + "`umount -l \(shown)` as root.")
     }
 
+    /// The process that serves a mount; nil if the mount does not say so in time.
+    ///
+    /// A program of its own reads the status, because it can be ended: a mount that does not answer would be busy with the reader.
+    static func server(of path: String) -> OpenFile? {
+        let answer = try? ChildProcess.run(
+            "/proc/self/exe", ["rankfs", "status", "--json", path], reading: STDOUT_FILENO,
+            upTo: StatusDocument.longest, by: .now + .seconds(2))
+        guard let document = answer.flatMap({ StatusDocument(json: $0.text) }) else { return nil }
+        let process = rankfs_open_process(Int32(clamping: document.number("pid")))
+        return process < 0 ? nil : OpenFile(owning: process)
+    }
+
+    /// Waits for the end of the process that served a mount, which writes to its cache directory until then.
+    ///
+    /// Five seconds at most: it goes on as long as another mount namespace has a copy of the mount.
+    static func waitForEnd(of server: OpenFile) {
+        var end = pollfd(fd: server.descriptor, events: Int16(POLLIN), revents: 0)
+        unsafe _ = poll(&end, 1, 5000)
+    }
+
     /// Unmounts; a busy mount stays.
     static func unmount(_ path: String) throws(ProgramError) {
         var failure = SystemError(code: EBUSY)

@@ -88,6 +88,23 @@ extension MountSuite {
             }
         }
 
+        /// A cache that is removed after it is gone.
+        @Test func afterAnUnmountNothingWritesToTheCache() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let directory = try workplace.folder("mount")
+                for _ in 0..<3 {
+                    #expect(try workplace.mount(origin, on: directory).status == 0)
+                    let day = "\(directory)/ranking/daily/latest"
+                    #expect(try workplace.run("sh", "-c", "cat \(day)/00[1-3]*").status == 0)
+                    let unmounted = try workplace.rankfs("unmount", directory)
+                    #expect(unmounted.status == 0, "\(unmounted.errors)")
+                    #expect(processes(serving: directory).isEmpty)
+                    #expect(try workplace.run("rm", "-r", "\(workplace.directory.path)/cache").status == 0)
+                }
+            }
+        }
+
         /// A question to a mount that does not answer would keep it busy.
         @Test func aMountWhoseProcessHangsIsUnmounted() async throws {
             try await withWorkplace { workplace in
