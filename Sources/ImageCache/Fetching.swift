@@ -253,7 +253,13 @@ extension Core {
                 isUnread: entry.download.isPreload && pictures.openers(of: key) == 0 && !entry.download.isDemanded)
         case .failure(let error):
             later { _ in file.unlink() }
-            budget.refused(error.text)
+            if error.isOfOneName {
+                // Preloads leave it alone for a while.
+                failures.remember(.unusable(error.text), of: key, for: Failures.goneFor, now: now)
+                report(.notKept(key, reason: error.text))
+            } else {
+                budget.refused(error.text)
+            }
         }
         budget.makeRoom(for: 0, isPreload: false, inUse)
         pump()

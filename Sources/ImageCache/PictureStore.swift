@@ -541,3 +541,8 @@ struct NameReader {
         return digits.reduce(0) { $0 << 4 | UInt64($1 < 97 ? $1 - 48 : $1 - 87) }
     }
 }
+
+extension SystemError {
+    /// Whether something of another kind lies in the place of a file or folder, which says nothing of other files.
+    var isOfOneName: Bool { [EISDIR, ENOTDIR, EEXIST, ENOTEMPTY, ELOOP].contains(code) }
+}

@@ -100,6 +100,8 @@ package enum ImageCacheEvent: Sendable {
     case storingAgain
     /// The cache directory was removed during operation; it exists again, without its former pictures.
     case directoryRemade(String)
+    /// A picture cannot be stored, because something else lies in its place.
+    case notKept(PictureID, reason: String)
     case evicted(count: Int, bytes: Int64)
     /// A mark that keeps backups away could not be set.
     case unmarked(mark: String, reason: String)

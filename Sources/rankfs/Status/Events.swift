@@ -62,6 +62,8 @@ extension Log {
             warning(
                 "the cache directory \(LogText.escaped(directory)) was removed while it was in use; it was made again, and "
                     + "pictures come anew (`rankfs cache clear` empties it)")
+        case .notKept(let picture, let reason):
+            warning("\(picture.key) cannot be stored (\(reason)); remove what lies in its place in the cache directory")
         case .evicted(let count, let bytes):
             debug("evicted \(count) pictures, \(SizeText.text(bytes))")
         case .unmarked(let mark, let reason):

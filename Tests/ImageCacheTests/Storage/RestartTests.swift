@@ -62,6 +62,26 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: "\(scratch.cache)/\(Marks.tagName)"))
     }
 
+    @Test(arguments: [false, true]) func whatLiesInThePlaceOfOnePictureIsNoMatterToOthers(isFan: Bool) async throws {
+        let scratch = Scratch()
+        let bench = try Bench(scratch)
+        let bytes = Sample.jpeg(70_000)
+        let stored = Sample.stored(1, bytes)
+        let fan = "\(scratch.cache)/\(PictureStore.version)/\(stored.key.fan)"
+        if isFan {
+            try Data().write(to: URL(fileURLWithPath: fan))
+        } else {
+            try FileManager.default.createDirectory(
+                atPath: "\(fan)/\(stored.name)/further", withIntermediateDirectories: true)
+        }
+        try await bench.store(Sample.picture(1, size: 70_000), bytes)
+        #expect(bench.cache.storedSize(of: stored.key) == nil && bench.cache.status().isStoring)
+        #expect(bench.events.all.count == 1 && bench.events.texts[0].hasPrefix("notKept"))
+        try await bench.store(Sample.picture(2, size: 70_000), bytes)
+        #expect(bench.cache.storedSize(of: Sample.picture(2, size: nil).id) == 70_000)
+        #expect(bench.events.all.count == 1)
+    }
+
     /// What could not be made again at once is tried again, with the lock that the first try gave back.
     @Test func aDirectoryThatCannotBeMadeAtOnceIsTriedAgain() async throws {
         let scratch = Scratch()
