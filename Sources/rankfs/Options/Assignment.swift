@@ -11,7 +11,7 @@ struct Assignment: Hashable, Sendable {
         guard let definition = OptionTable.definition(named: name) else {
             throw ProgramError(place.status, place.prefix + OptionTable.complaint(unknown: name))
         }
-        if definition.mayHoldSecret, !definition.mayBeSecret, place == .commandLine, value.contains("@") {
+        if definition.mayNameUser, place == .commandLine, value.contains("@") {
             throw ProgramError(
                 place.status,
                 "\(definition.name) may not name a user on the command line, where every process can read it; "

@@ -92,8 +92,10 @@ struct OptionDefinition: Sendable {
     let standard: String
     /// One line of help.
     let help: String
-    /// Whether a value may contain a password: it is then never repeated, and refused on the command line if it contains one.
+    /// Whether a value may contain a password, wanted or not: it is then never repeated.
     let mayHoldSecret: Bool
+    /// Whether the value may name a user: it is then refused on the command line.
+    var mayNameUser: Bool { name == "proxy" }
     /// Whether the whole value may be a secret, given by mistake.
     let mayBeSecret: Bool
     /// The words that the value is chosen from, for completion; empty for other kinds of values.

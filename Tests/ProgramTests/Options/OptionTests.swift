@@ -235,6 +235,13 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         ] {
             #expect(try #require(failure).message.contains("hunter2") == false)
         }
+        // The configuration file would not take it either.
+        for name in ["api_url", "image_url", "tier_url"] {
+            let failure = error { _ = try load(onCommandLine(["-o", "\(name)=\(secret)"])) }
+            #expect(
+                failure?.message == "\(name) is not understood: give a URL without user name and password.")
+            #expect(failure?.status == .usage)
+        }
     }
 
     @Test func nearestNames() {
