@@ -92,7 +92,6 @@ import Testing
                     "x-amz-meta-rankfs-length: 3", "x-amz-meta-rankfs-hash: 0123456789abcdef",
                     "x-amz-meta-rankfs-key: \(key.text)",
                 ], nil) == .unproven)
-        #expect(provenance([], secret) == .foreign)
         #expect(provenance(["x-amz-meta-rankfs-length: -1"], nil) == .foreign)
         for blocks in ["", "zz", "0", "00"] {
             let odd = [

@@ -144,7 +144,7 @@ import Testing
         await list.close()
     }
 
-    /// Semantics: "What was downloaded is brought to the tier".
+    /// Semantics: "Shared with other machines".
     ///
     /// The same cache directory may have another store, or share nothing private, at the next mount.
     @Test(arguments: [

@@ -1,6 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
+import HTTP
 import System
 
 /// Removes mounts: with umount2(2) where that is allowed, otherwise with fusermount3(1).
@@ -45,7 +46,7 @@ extension MountTable {
     static func server(of path: String) -> OpenFile? {
         let answer = try? ChildProcess.run(
             "/proc/self/exe", ["rankfs", "status", "--json", path], reading: STDOUT_FILENO,
-            upTo: StatusDocument.longest, by: .now + .seconds(2))
+            upTo: StatusDocument.longest, by: TimeSource.system.now() + .seconds(2))
         guard let document = answer.flatMap({ StatusDocument(json: $0.text) }) else { return nil }
         let process = rankfs_open_process(Int32(clamping: document.number("pid")))
         return process < 0 ? nil : OpenFile(owning: process)

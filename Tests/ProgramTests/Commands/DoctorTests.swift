@@ -120,10 +120,10 @@ import Testing
     @Test func theLogFile() throws {
         let home = Home(variables: ["HOME": "/none/u"], userID: 1000, passwdHome: nil)
         var settings = Settings()
-        settings.logFile = "/none/u/.cache/rankfs/log"
+        let place = try CachePlace(settings, source: .standard, home: home)
+        settings.logFile = "\(place.directory)/log"
         let context = DoctorContext(
-            source: .standard, home: home, settings: settings,
-            place: try CachePlace(settings, source: .standard, home: home), warnings: [], mistake: nil,
+            source: .standard, home: home, settings: settings, place: place, warnings: [], mistake: nil,
             wantsOthers: false)
         #expect(Finding.logFile(context).map(\.verdict) == [.ok], "the first mount makes the cache's folder")
         expect(.logFile("/l", nil), .ok, "/l")
