@@ -41,7 +41,7 @@ extension MountSuite {
             ].map { Line("pixiv", "M", "-o", $0, reason: "option") } + [
                 Line("pixiv", "M", "-o", "cookies=PHPSESSID=1_secret", reason: "never the cookie itself"),
                 Line("pixiv", "M", "-o", "proxy=http://u:secret@127.0.0.1:1", reason: "may not name a user"),
-                Line("pixiv", "M", "-o", "api_url=http://u:secret@127.0.0.1:1", reason: "may not name a user"),
+                Line("pixiv", "M", "-o", "api_url=http://u:secret@127.0.0.1:1", reason: "without user name"),
                 Line("pixiv", "M", "-o", "api_url=file:///etc/passwd", reason: "not understood"),
                 Line("pixiv", "M", "-o", "cache_dir=/etc", reason: "not rankfs's"),
                 Line("pixiv", "M", "-o", "cache_dir=/", reason: "not rankfs's"),

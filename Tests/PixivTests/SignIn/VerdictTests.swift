@@ -70,7 +70,7 @@ struct VerdictTests {
         #expect(end == 1120)
 
         let restarted = source(closedUntil: end, now: 1001)
-        #expect(await ask(restarted, ContinuousClock.now.advanced(by: .seconds(15))) == .timedOut)
+        #expect(await ask(restarted, ContinuousClock.now.advanced(by: .seconds(15))) == .limited(retryAfter: 119))
         #expect(transport.requests.count == 1)
     }
 }
