@@ -74,7 +74,9 @@ package final class Listings: Sendable {
 
     /// The stored listings of other viewers, which are shown where the service shows nothing; what everybody sees comes first.
     private func substitutes(for key: StoredKey) -> [StoredKey] {
-        context.stored.audiences(of: key.listing).filter { $0 != key.audience }
+        // Rows of new listings are still on their way to the database.
+        let loaded = memory.all.filter { $0.key == key.listing }.map(\.audience)
+        return context.stored.audiences(of: key.listing).union(loaded).filter { $0 != key.audience }
             .sorted { one, _ in one == .everybody }
             .map { StoredKey(listing: key.listing, audience: $0) }
     }

@@ -158,7 +158,8 @@ import Testing
                     state.signIn = .signedIn(UserID(rawValue: user))
                     state.bookmarks = works.map { Workbench.work($0) }
                 }
-                #expect(try await bench.names(folder) == [".", ".."] + works.map { "\($0)-Title \($0).jpg" })
+                let names = try await bench.names(folder)
+                #expect(names == [".", ".."] + works.map { "\($0)-Title \($0).jpg" }, "user \(user)")
             }
             try await shows(89, 90, to: 12)
             let picture = try await bench.stat("\(folder)/90-Title 90.jpg").inode
