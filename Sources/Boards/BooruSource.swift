@@ -293,7 +293,7 @@ extension BooruSource {
         }
         return ListingPage(
             entries: shown.sorted { ($0.rank ?? 0) < ($1.rank ?? 0) }, total: pool.posts?.count, hasNext: hasNext,
-            lastPage: pool.posts.map { (max(1, $0.count) - 1) / engine.postsPerPage + 1 }, unreadable: unreadable)
+            unreadable: unreadable)
     }
 
     /// The failure of a pool without posts: it is absent if the service does not count any.

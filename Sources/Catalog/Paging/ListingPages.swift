@@ -170,8 +170,8 @@ struct ListingPages: Sendable {
             if facts.mayBeAbsent, !facts.mayBeEmpty, number == 1, !page.hasNext { throw .absent }
         }
         let told = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
-        // Totals of searches and bookmarks also count works that no page has.
-        let pages = day == nil ? page.lastPage ?? (key.listsNames ? told : nil) : told
+        // A total may also count works that no page has: the last page is that one or an earlier one.
+        let pages = day == nil ? page.lastPage ?? told : told
         // A total that ends before a page which is there is wrong; a ranking that has one leads to the next page all the same.
         let last = page.hasNext ? pages.flatMap { $0 > number ? $0 : day == nil ? nil : number + 1 } : number
         return PageContent(

@@ -57,7 +57,6 @@ package enum ListAnswers {
         let size = PixivLimits.worksPerBookmarksPage
         list.total = plausible(list.total, page: page, of: size, shown: list.entries.count)
         list.hasNext = try hasNext(page: page, of: size, total: list.total, isEmpty: list.entries.isEmpty)
-        list.lastPage = list.total.map { (max(1, $0) - 1) / size + 1 }
         if !hasGaps, list.entries.isEmpty, list.total ?? 0 > 0 {
             throw .unreadable("pixiv shows no works on a page where it counts some; asking again later helps.")
         }
@@ -95,9 +94,7 @@ package enum ListAnswers {
             throw .withheld(Withheld.all)
         }
         return ListingPage(
-            entries: entries, total: total, hasNext: hasNext,
-            lastPage: total.map { (max(1, $0) - 1) / PixivLimits.worksPerSeriesPage + 1 },
-            unreadable: places.elements.count - named.count)
+            entries: entries, total: total, hasNext: hasNext, unreadable: places.elements.count - named.count)
     }
 
     /// Decodes a page of `/ajax/follow_latest/illust`: works in the order of the page's numbers, the newest first.

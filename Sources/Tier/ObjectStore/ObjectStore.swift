@@ -156,6 +156,7 @@ package struct ObjectStore: Sendable {
     private static func isCopied(_ body: [UInt8]) -> Bool {
         !String(decoding: body, as: UTF8.self).contains("<Error>")
     }
+
     /// Removes an object; a missing object counts as removed.
     package func delete(_ key: ObjectKey, deadline: ContinuousClock.Instant) async throws(Failure) {
         let answer = try await send(request(.delete, place.url(of: key), limit: Self.longestError, deadline: deadline))

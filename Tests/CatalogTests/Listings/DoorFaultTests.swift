@@ -128,6 +128,23 @@ import Testing
         await catalog.close()
     }
 
+    /// A list whose length is known costs no request beyond its end.
+    @Test(arguments: [ListingKind.search, .authorTag, .bookmarks, .series, .pool, .following])
+    func noPageBehindTheLastOneIsRequested(kind: ListingKind) async throws {
+        let catalog = try bench.open()
+        let pages = catalog.listings.pageFactory.pages(of: key(kind))
+        let size = pages.window.perPage
+        func last(total: Int?, _ last: Int? = nil) throws -> Int? {
+            let works = [FakeSource.work(9, title: "T")]
+            let page = ListingPage(works: works, total: total, hasNext: total ?? .max > size, lastPage: last)
+            return try pages.content(of: page, number: 1).last
+        }
+        #expect(try last(total: 1) == 1 && last(total: size) == 1)
+        #expect(try last(total: size + 1) == 2 && last(total: 2 * size) == 2 && last(total: 2 * size + 1) == 3)
+        #expect(try last(total: nil) == nil && last(total: 9 * size, 2) == 2)
+        await catalog.close()
+    }
+
     /// A day that was stored so would lack ranks for good.
     @Test(arguments: [true, false]) func aRankingIsNotOverWhereItLeadsOn(isCounted: Bool) async throws {
         func page(_ number: Int, hasNext: Bool = true, total: Int? = 200) -> Result<ListingPage, Failure> {

@@ -90,7 +90,7 @@ struct ListAnswerTests {
         let (first, second) = try (
             ListAnswers.series(Self.json(series), page: 1), ListAnswers.series(Self.json(series), page: 2)
         )
-        #expect(first.hasNext && first.lastPage == 2 && second.hasNext && second.lastPage == nil)
+        #expect(first.hasNext && first.total == 13 && second.hasNext && second.total == nil)
     }
 
     @Test("illustrations and manga that stand apart have the pages of the longer list")
@@ -342,12 +342,9 @@ struct ListAnswerTests {
             return try ListAnswers.works(JSONReader.read(Array(text.utf8)), page: page)
         }
         #expect(
-            try page("", "0", 1) == ListingPage(works: [], total: 0, hasNext: false, lastPage: 1, unreadable: 0))
+            try page("", "0", 1) == ListingPage(works: [], total: 0, hasNext: false, unreadable: 0))
         #expect(
-            try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, lastPage: 3, unreadable: 0))
-        for (total, last) in [("1", 1), ("48", 1), ("49", 2), ("60", 2), ("96", 2), ("97", 3), ("null", nil)] {
-            #expect(try page(entry(5), total, 1).lastPage == last, "no page behind the last one is requested: \(total)")
-        }
+            try page("", "100", 2) == ListingPage(works: [], total: 100, hasNext: true, unreadable: 0))
         #expect(try !page("", "100", 3).hasNext)
         #expect(try page(entry(5), "null", 1).hasNext)
         #expect(throws: Failure.pastTheEnd) { try page("", "96", 3) }
