@@ -3,8 +3,8 @@
 /// All methods take the time as a parameter.
 ///
 /// A request waits for the end of a cool-down if it can still be answered before its deadline, readers first; other requests are
-/// refused at once. A burst begins with a few requests, and each good answer permits two more under way, so that a host that
-/// accepts none refuses only those few. Within the allowance, bodies and small answers are limited by their slots.
+/// refused at once. A burst begins with a few requests, and each good answer permits more under way, so that a host that accepts
+/// none refuses only those few. Within the allowance, bodies and small answers are limited by their slots.
 ///
 /// Requests to a service's interface go first, since other requests follow from their answers, and by rules of their own
 /// (`ServiceLine`): only a front stops both kinds.
@@ -58,8 +58,10 @@ struct HostState {
 
     /// The requests under way at the beginning of a burst: enough for the first pictures, few enough to be refused.
     static let few = 4
-    /// The additional requests under way after each good answer; each round trip triples the number of requests.
-    static let growth = 2
+    /// The additional requests under way after each good answer: after one round trip a listing's sizes fill a connection.
+    static let growth = 32
+    /// The same for a host that has refused a request: each round trip triples the number of requests.
+    static let growthAfterRefusal = 2
     /// The time for which a request without an answer counts, so that a hanging request delays no other.
     static let patience = Duration.seconds(1)
     /// The time for which good answers count, from one burst of requests to the next.
@@ -87,6 +89,7 @@ struct HostState {
     private var counted = WaitingLine<ContinuousClock.Instant>()
     /// The allowed requests under way, by the good answers of this burst.
     private var allowance: Int
+    private var growth = Self.growth
     /// The time of the last good answer.
     private var welcomed: ContinuousClock.Instant?
     /// Whether small answers share connections; nil before the first answer.
@@ -195,9 +198,11 @@ struct HostState {
         guard let (ticket, isExempt) = takeTicket(id), !isExempt else { return nil }
         switch verdict {
         case .fine:
-            allowance = min(allowance(now) + Self.growth, Self.most)
+            allowance = min(allowance(now) + growth, Self.most)
             welcomed = now
-        case .limited: allowance = burst
+        case .limited:
+            allowance = burst
+            growth = Self.growthAfterRefusal
         case .unknown: break
         }
         return coolDown.settle(ticket, verdict, wall: wall)

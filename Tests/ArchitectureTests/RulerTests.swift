@@ -103,6 +103,7 @@ import Testing
             "tier: uploads know their store, a reader waits for a lease no longer than for a first byte and not at all for removals, late "
                 + "leases are removed, lists end where they say so"
         ),
+        (6, "http: a burst grows at once, and slowly at a host that has refused a request"),
     ]
 
     /// The same for what is no part of the product.

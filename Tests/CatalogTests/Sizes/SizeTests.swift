@@ -80,7 +80,7 @@ import Testing
         catalog.sizes.endWalk(of: listing)
         let asker = Task { try await listing.resolveSize(at: 400, wholeListing: false) }
         while queue.counts.queued > 2 { await Task.yield() }
-        // Each good answer allows two more: those with a waiter.
+        // Each good answer allows more: those with a waiter.
         for held in sent { Bench.answer(held, size: 9) }
         let count = 4 + [0, 400].count { !isSent($0) }
         for held in await bench.transport.waitForRequests(count) { Bench.answer(held, size: 9) }

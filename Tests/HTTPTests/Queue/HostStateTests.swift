@@ -30,22 +30,32 @@ struct HostStateTests {
     }
 
     @Test func aBurstBeginsWithAFewAndGrowsWithGoodAnswers() {
-        var host = host(50)
+        var host = host(200)
         #expect(next(&host) == (0..<4).map { .send($0) })
         #expect(next(&host) == [])
         #expect(settle(&host, 1, .unknown) == nil)
         #expect(next(&host) == [.send(4)])
-        // Three go for each that was answered well.
+        // The place of the good answer, and 32 more.
         #expect(settle(&host, 0, .fine) == nil)
-        #expect(next(&host) == (5..<8).map { .send($0) })
-        for id in 2..<8 { #expect(settle(&host, id, .fine) == nil) }
-        #expect(next(&host) == (8..<26).map { .send($0) })
-        for id in 8..<26 { #expect(settle(&host, id, .fine) == nil) }
+        #expect(next(&host) == (5..<38).map { .send($0) })
         // The next burst goes on where this one ended, but only for a while.
-        #expect(next(&host, 5).count == 24)
-        for id in 26..<50 { #expect(settle(&host, id, .unknown) == nil) }
-        for id in 50..<70 { host.join(id, priority: .reader, deadline: start + .seconds(60)) }
-        #expect(next(&host, 6) == (50..<54).map { .send($0) })
+        for id in 2..<38 { host.end(id, now: start, wall: wall) }
+        #expect(next(&host, 5) == (38..<74).map { .send($0) })
+        for id in 38..<74 { host.end(id, now: start, wall: wall) }
+        #expect(next(&host, 6) == (74..<78).map { .send($0) })
+    }
+
+    /// A host that accepts some and refuses the rest is asked for more with care.
+    @Test func afterARefusalABurstGrowsSlowly() {
+        var host = host(60)
+        #expect(next(&host).count == 4)
+        #expect(settle(&host, 0, .limited(seconds: 1, told: true)) == wall + 1)
+        for id in 1..<4 { _ = settle(&host, id, .unknown) }
+        #expect(next(&host, 1) == [.send(4)])
+        #expect(settle(&host, 4, .fine, 1) == nil)
+        #expect(next(&host, 1) == (5..<11).map { .send($0) })
+        for id in 5..<11 { #expect(settle(&host, id, .fine, 1) == nil) }
+        #expect(next(&host, 1) == (11..<29).map { .send($0) })
     }
 
     /// What hangs is no sign of a host that wants to be left alone.
@@ -79,13 +89,14 @@ struct HostStateTests {
     }
 
     @Test func aRefusalMakesTheNextBurstBeginWithAFew() {
-        var host = host(40)
+        var host = host(80)
         for id in 0..<4 { #expect(next(&host).isEmpty == (id > 0)) }
-        for id in 0..<4 { #expect(settle(&host, id, .fine) == nil) }
-        #expect(next(&host).count == 12)
-        for id in 4..<16 { _ = settle(&host, id, .limited(seconds: 10, told: true)) }
-        #expect(next(&host, 10) == [.send(16)])
-        #expect(settle(&host, 16, .fine, 10) == nil)
+        #expect(settle(&host, 0, .fine) == nil)
+        #expect(next(&host).count == 33)
+        for id in 4..<37 { _ = settle(&host, id, .limited(seconds: 10, told: true)) }
+        for id in 1..<4 { _ = settle(&host, id, .unknown) }
+        #expect(next(&host, 10) == [.send(37)])
+        #expect(settle(&host, 37, .fine, 10) == nil)
         #expect(next(&host, 10).count == 6)
     }
 
