@@ -174,7 +174,7 @@ extension Tree {
         _ entry: ListingEntry, of key: ListingKey, in directories: [String],
         _ spellings: [FileURI.Spelling] = [.glib, .qt], length: Int64?
     ) -> ThumbnailJob? {
-        guard !entry.isWithheld, !entry.isHidden, entry.picture.rendition != .archive,
+        guard entry.isBrowsed,
             let preview = source.location(
                 of: entry.picture.work, picture: entry.reference, page: entry.picture.page, rendition: .small)
         else { return nil }

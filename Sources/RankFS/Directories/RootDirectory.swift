@@ -80,10 +80,13 @@ struct RecentDirectory: TreeDirectory {
 }
 
 extension Tree {
-    /// The node of a listing's picture, if it is shown now.
-    fileprivate func shownPicture(_ listing: Listing, _ index: Int) -> Node? {
+    /// The node of a listing's picture, if it is shown now and opens for the present account.
+    func shownPicture(_ listing: Listing, _ index: Int) -> Node? {
         let node = Node.picture(listing, Int32(clamping: index))
-        return listing.entry(at: index)?.isHidden == false && node.refusal(in: self) == nil ? node : nil
+        guard let entry = listing.entry(at: index), entry.isBrowsed, node.refusal(in: self) == nil,
+            refusal(of: entry.picture, in: listing) == nil
+        else { return nil }
+        return node
     }
 }
 

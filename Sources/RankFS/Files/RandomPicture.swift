@@ -52,9 +52,8 @@ extension Tree {
     /// film.
     private func shownPlace(of picture: PictureID) async -> (listing: Listing, index: Int)? {
         await catalog.listings.place(of: picture) { [self] listing, index in
-            guard let entry = listing.entry(at: index), !entry.isHidden else { return false }
-            let node = Node.picture(listing, Int32(clamping: index))
-            return node.refusal(in: self) == nil && !isKept(node) && !node.isSecret
+            guard let node = shownPicture(listing, index), let entry = listing.entry(at: index) else { return false }
+            return !isKept(node) && !node.isSecret
                 && PictureAttribute.mimeType(ofFileNamed: entry.name).hasPrefix("image/")
         }
     }

@@ -104,6 +104,27 @@ import Testing
         }
     }
 
+    /// What only another account's list shows is not named where the mount collects pictures.
+    @Test func whatDoesNotOpenForTheAccountIsNeitherRecentNorRandom() async throws {
+        try await Workbench.with { bench in
+            bench.source.set { $0.signIn = .signedIn(Self.user) }
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
+            for rank in 1...2 {
+                _ = try await bench.contents(
+                    try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(rank))").inode)
+            }
+            let recent = [2, 1].map { "2024-05-01_daily_\(Workbench.name($0))" }
+            #expect(try await bench.names("recent") == [".", ".."] + recent)
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2, withheld: [1]))
+            bench.source.set { $0.signIn = .signedIn(UserID(rawValue: 6)) }
+            _ = try await bench.names("ranking/daily/2024-05-01")
+            #expect(try await bench.names("recent") == [".", "..", recent[0]])
+            #expect(await bench.walk("recent/\(recent[1])").isAbsent)
+            let second = try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(2))").inode
+            for _ in 0..<3 { #expect(try await bench.stat("random.jpg").inode == second) }
+        }
+    }
+
     /// The kernel may know all of the paths.
     @Test func anotherAccountOpensNothingThatIsTheFirstOnes() async throws {
         try await Workbench.with { bench in
