@@ -235,7 +235,7 @@ struct Core: Sendable {
     /// The figures for displays, which evaluate the paths once the lock is free.
     var status: ImageCacheStatus {
         ImageCacheStatus(
-            storedPictures: index.count, storedBytes: index.bytes, budget: budget.limit,
+            storedPictures: index.count, storedBytes: index.bytes, pinned: index.pinned, budget: budget.limit,
             openPictures: pictures.count,
             downloads: downloads.running.map {
                 .init(

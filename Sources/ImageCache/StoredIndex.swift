@@ -148,6 +148,15 @@ struct StoredIndex: Sendable {
     /// Whether a picture is pinned, or will be as soon as it is stored.
     func isPinned(_ key: PictureID) -> Bool { pins.contains(key) || olderRow(key)?.isPinned == true }
 
+    /// The stored pictures that are pinned, and their bytes.
+    var pinned: (pictures: Int, bytes: Int64) {
+        pins.reduce(into: (0, 0)) { sum, key in
+            guard let entry = entries[key] else { return }
+            sum.0 += 1
+            sum.1 += entry.length
+        }
+    }
+
     /// The number of pins from which on only stored pictures can be pinned: a bound on memory.
     ///
     /// It is ten thousand days' worth of an hour's downloads.

@@ -151,6 +151,8 @@ package struct ImageCacheStatus: Sendable {
 
     package var storedPictures: Int
     package var storedBytes: Int64
+    /// The stored pictures that are pinned, and their bytes.
+    package var pinned: (pictures: Int, bytes: Int64)
     package var budget: Int64
     package var openPictures: Int
     /// The downloads in the order in which they began.

@@ -104,6 +104,10 @@ import Testing
                 + "leases are removed, lists end where they say so"
         ),
         (6, "http: a burst grows at once, and slowly at a host that has refused a request"),
+        (
+            88,
+            "program: what is pinned, rights that a container lacks, mounts that do not answer, a note on a full disk"
+        ),
     ]
 
     /// The same for what is no part of the product.

@@ -168,6 +168,27 @@ import Glibc
         #expect(refusal()?.contains("\(folder)/link is a link") == true)
     }
 
+    /// A disk without room takes no note of the source; the note comes once it has.
+    @Test func aDirectoryWithoutANoteIsNotedLater() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var settings = Settings()
+        settings.cacheDirectory = folder
+        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
+        // In the way of the file that becomes the note.
+        let obstacle = "\(folder)/source.new"
+        try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: true)
+        let place = try CachePlace(settings, source: .demo, home: home)
+        #expect(place.directory == folder && place.claim())
+        #expect(CachePlace.owner(of: folder) == nil && fileStatus(at: "\(folder)/source") == nil)
+        #expect(rmdir(obstacle) == 0 && place.claim())
+        #expect(CachePlace.owner(of: folder) == SourceName.demo.rawValue)
+        // An empty note is of a later version than 1.0.0: what lies there is the demo's own.
+        #expect(truncate("\(folder)/source", 0) == 0 && mkdir("\(folder)/v2", 0o700) == 0)
+        try Data().write(to: URL(filePath: "\(folder)/.busy"))
+        #expect(try CachePlace(settings, source: .demo, home: home).directory == folder)
+    }
+
     @Test func aLinkOfOnesOwnToTheCacheIsFollowed() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }

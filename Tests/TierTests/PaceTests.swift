@@ -52,12 +52,11 @@ import Testing
         let found = fetch()
         let held = await transport.waitForRequest(at: 0)
         await clock.waitForSleepers(1)
-        clock.advance(by: .seconds(7))
+        clock.advance(by: .milliseconds(7500))
         held.begin()
         await clock.waitForSleepers(1)
-        // The one that waits for a turn sleeps too.
-        await clock.settle()
-        clock.advance(by: .seconds(1))
+        // Past the longest wait for a turn, and before the first byte is late.
+        clock.advance(by: UsualAnswer.limits.unknown - .milliseconds(100))
         held.respond(status: 200, headers: try headers, body: bytes)
         #expect(await found.value)
         #expect(store.rests(.read) == nil)

@@ -79,6 +79,8 @@ struct MountFailure {
     var lines: [String]
     /// The value of errno after the failure, as far as it is meaningful.
     var errno: Int32
+    /// Whether an option shows the mount to other users, which fusermount3 may refuse.
+    var isShared = false
 
     /// Returns the problem with the mount point itself, checked before libfuse is called; nil if there is none.
     static func obstacle(at mountPoint: String) -> String? {
@@ -133,12 +135,20 @@ struct MountFailure {
         switch error {
         case .EBUSY:
             return "\(mountPoint) is busy or mounted already; unmount it with: fusermount3 -u \(mountPoint)"
+        case .EPERM where isOwn && !text.contains("allow_other") && !isShared:
+            return "Mounting is not permitted here\(quoted); `rankfs doctor` names what is missing "
+                + "(in a container: start it with --cap-add SYS_ADMIN --device /dev/fuse)."
         case .EPERM, .EACCES:
             return "Mounting on \(mountPoint) is not permitted\(quoted); the directory must belong to you, "
                 + "and allow_other needs user_allow_other in /etc/fuse.conf."
         default:
             return "Mounting on \(mountPoint) failed\(quoted); `mount` and `dmesg` may tell more."
         }
+    }
+
+    /// Whether the mount point belongs to this user, or the user is root.
+    private var isOwn: Bool {
+        geteuid() == 0 || fileStatus(at: mountPoint).map { $0.st_uid == geteuid() } ?? false
     }
 
     /// The lines of libfuse, in parentheses.

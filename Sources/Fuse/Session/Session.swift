@@ -64,7 +64,10 @@ import Synchronization
         guard error == 0 else {
             unsafe Self.destroy(session, dispatcher)
             throw SystemError(
-                MountFailure(mountPoint: configuration.mountPoint, lines: lines, errno: error).ofMounting, code: 0)
+                MountFailure(
+                    mountPoint: configuration.mountPoint, lines: lines, errno: error,
+                    isShared: options.contains { $0.hasPrefix("allow_") }
+                ).ofMounting, code: 0)
         }
         unsafe self.session = unsafe session
         self.dispatcher = dispatcher

@@ -47,6 +47,7 @@ extension Command {
     }
 
     private static func act(_ command: MountCommand, on paths: [String]) throws(ProgramError) {
+        try StatusDocument.checkAnswers(above: paths)
         let table = MountTable.current()
         let mounts = table.ownMountPoints
         var tally = ActTally()

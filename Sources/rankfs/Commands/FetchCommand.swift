@@ -48,8 +48,9 @@ extension Command {
     static func read(_ arguments: Arguments) throws(ProgramError) -> FetchTally.Group {
         // Until the handlers are installed, a Ctrl-C just ends the process, which has written nothing yet.
         let now = TimeSource.wallClock()
+        try StatusDocument.checkAnswers(above: arguments.positions)
         let (mount, paths, notes) = try resolve(arguments.positions, now: now)
-        // Fails if the process of the mount has died or does not answer.
+        // Fails if the process of the mount has died.
         let status = StatusDocument(json: try StatusDocument.read(mount))
         let display = FetchDisplay(variables: Home.environment())
         let temporaries = TemporaryFiles()

@@ -102,7 +102,8 @@ extension Command {
     private static func warnIfOpen(_ descriptor: Int32) {
         guard let status = fileStatus(open: descriptor), status.st_mode.isFile, status.st_mode & 0o077 != 0
         else { return }
-        Output.complain("the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
+        Output.complain(
+            "warning: the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
     }
 
     private static func asked(_ accounts: (any AccountService)?, host: String) throws(ProgramError) -> Secrets {

@@ -10,7 +10,8 @@ extension Command {
         "status", "[MOUNTPOINT] [--watch] [--json]", brief: "[MOUNTPOINT] [--watch]",
         summary: "what is mounted and what it is doing",
         details: """
-            Prints what each mount (or the named one) is doing; --json prints MOUNTPOINT/.rankfs/status.json as it is.
+            Prints what each mount (or the named one) is doing; --json prints MOUNTPOINT/.rankfs/status.json as it is, those of
+            several mounts each in one line.
 
             --watch shows one mount, the first unless one is named, until Ctrl-C: blue bars are pictures that somebody reads,
             green ones are preloads. Where the cursor cannot be moved it prints a line now and then. With --json it prints the
@@ -44,8 +45,12 @@ extension Command {
         var hasFailed = false
         for path in mountPoints {
             do throws(ProgramError) {
+                if json, mountPoints.count > 1 {
+                    Output.write(WatchDisplay.compact(try StatusDocument.read(path)) + [10])
+                    continue
+                }
                 let text = try text(of: path, json: json, now: TimeSource.wallClock(), read: StatusDocument.read)
-                Output.print((isFirst || json ? "" : "\n") + text, terminator: "")
+                Output.print((isFirst ? "" : "\n") + text, terminator: "")
                 isFirst = false
             } catch {
                 Output.complain(error.message, as: "rankfs")

@@ -40,6 +40,30 @@ extension Finding {
             "fusermount3", "\(path) may not mount for users: as root, `chown root \(path); chmod 4755 \(path)`.")
     }
 
+    /// CAP_SYS_ADMIN, without which nothing mounts (capabilities(7)).
+    private static let mounting: UInt64 = 1 << 21
+
+    /// The finding on the right to mount, or to gain it through fusermount3.
+    ///
+    /// - Parameters:
+    ///   - status: /proc/self/status (proc(5)).
+    ///   - isRoot: Whether the user is root, which mounts without fusermount3.
+    /// - Returns: Nil if nothing takes it away.
+    static func right(_ status: String, isRoot: Bool) -> Finding? {
+        func value(_ name: String) -> Substring? {
+            status.split(separator: "\n").first { $0.hasPrefix("\(name):") }?.split(whereSeparator: \.isWhitespace).last
+        }
+        let rights = value(isRoot ? "CapEff" : "CapBnd").flatMap { UInt64($0, radix: 16) } ?? .max
+        if rights & mounting == 0 {
+            return .wrong(
+                "mounting",
+                "nothing may be mounted here: start the container with `--cap-add SYS_ADMIN --device /dev/fuse`.")
+        }
+        guard !isRoot, value("NoNewPrivs") == "1" else { return nil }
+        return .wrong(
+            "mounting", "fusermount3 gains no rights here (no_new_privs): start the program without that restriction.")
+    }
+
     /// The finding on the permission for `allow_other`.
     ///
     /// - Parameters:
@@ -193,7 +217,9 @@ extension Finding {
         var status = stat()
         let helper = MountTable.helpers.first { unsafe stat($0, &status) == 0 && access($0, X_OK) == 0 }
         let isSetuidRoot = status.st_uid == 0 && status.st_mode & S_ISUID != 0
-        return [device(code), self.helper(helper, isSetuidRoot: isSetuidRoot, isRoot: geteuid() == 0)]
+        let isRoot = geteuid() == 0
+        return [device(code), self.helper(helper, isSetuidRoot: isSetuidRoot, isRoot: isRoot)]
+            + [right(text("/proc/self/status") ?? "", isRoot: isRoot)].compactMap(\.self)
     }
 
     /// The names of the running processes that this user may see.

@@ -75,15 +75,19 @@ final class FetchRun: Sendable {
         var attempts = FetchAttempts()
         while true {
             let outcome = work.isListing ? reader.list(work) : reader.fetch(work)
-            guard case .failed = outcome else { return outcome }
+            guard case .failed(let failure) = outcome else { return outcome }
             // Without a network nothing passes.
             guard !reader.isOffline else { return outcome }
-            let closedUntil = StatusDocument.mounted(at: reader.mount)?.opensAgain
+            let status = StatusDocument.mounted(at: reader.mount)
             let now = TimeSource.wallClock()
-            guard let pause = attempts.pause(closedUntil: closedUntil, now: now) else { return outcome }
+            if let sentence = status?.frontSentence(at: now) { return .stopped(.unavailable(sentence)) }
+            guard let pause = attempts.pause(closedUntil: status?.opensAgain, now: now) else { return outcome }
             if pause.isCoolDown {
                 state.withLock { $0.coolDown = max($0.coolDown, now + pause.seconds) }
                 update()
+            } else if state.withLock({ $0.plan.isFirstFailure() }) {
+                let reason = status?.messages("network.troubles").last?.text ?? failure.text
+                display.tell("\(LogText.escaped(work.path)): \(reason); trying again")
             }
             if givenUp.wait(timeout: .now() + .seconds(Int(pause.seconds))) == .success { return outcome }
         }
@@ -150,6 +154,7 @@ struct FetchPlan: Sendable {
     /// The name of the work that began last.
     private var lastName = ""
     private var lostInARow = 0
+    private var hasFailed = false
     /// Whether another user's mount is read, which keeps what its owner sees.
     private let isOthers: Bool
     /// Whether several listings were named, so that each gets a line.
@@ -198,6 +203,12 @@ struct FetchPlan: Sendable {
             if taken.insert(Array(path.utf8)).inserted { return path }
         }
         return nil
+    }
+
+    /// Whether no attempt has failed before this one: its reason is printed once.
+    mutating func isFirstFailure() -> Bool {
+        defer { hasFailed = true }
+        return !hasFailed
     }
 
     /// Records the outcome of a work.

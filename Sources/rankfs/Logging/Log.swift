@@ -100,9 +100,12 @@ final class Log: Sendable {
     /// Warnings and errors since the start.
     var counts: (warnings: Int, errors: Int) { state.withLock { $0.counts } }
 
-    /// Sends all further lines to a file instead of the terminal.
+    /// Sends all further lines to a file instead of the terminal, after the warnings that the terminal has.
     func move(to file: LogFile) {
-        queue.sync { self.file.withLock { $0 = (file, Self.take(file)) } }
+        queue.sync {
+            self.file.withLock { $0 = (file, Self.take(file)) }
+            for line in recent { put(line.level, line.message, at: line.time) }
+        }
     }
 
     /// Waits until every line submitted so far is written.

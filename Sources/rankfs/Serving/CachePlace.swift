@@ -55,7 +55,9 @@ struct CachePlace: Hashable, Sendable {
         }
         let (base, owner) = look(named)
         // Version 1.0.0 left the source open: such pictures may be those of any service, and are never given to a demo.
-        let isKept = settings.cacheDirectory != nil && source.isDemo && fileStatus(at: "\(base)/.busy") != nil
+        let isKept =
+            settings.cacheDirectory != nil && source.isDemo && fileStatus(at: "\(base)/.busy") != nil
+            && fileStatus(at: "\(base)/\(Self.ownerName)") == nil
         let isOwn = owner.map { $0 == source.rawValue } ?? !isKept
         self.init(isOwn ? base : look("\(base)/\(source.rawValue)").path, of: source)
     }
@@ -88,16 +90,16 @@ struct CachePlace: Hashable, Sendable {
 
     /// Makes the directory the source's, unless it is another's; false then.
     ///
-    /// A full disk loses only the note of it.
+    /// A full disk takes no note of it; that comes once the disk has room.
     @discardableResult
     func claim() -> Bool {
-        let file = Descriptors.own.open("\(directory)/\(Self.ownerName)", O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { return true }
-        defer { close(file) }
         // Mounts of several sources may begin at once.
-        _ = flock(file, LOCK_EX)
+        let folder = Descriptors.own.open(directory, O_RDONLY | O_DIRECTORY)
+        defer { if folder >= 0 { close(folder) } }
+        _ = flock(folder, LOCK_EX)
         if let owner = Self.owner(of: directory) { return owner == source.rawValue }
-        Files.write(Array("\(source.rawValue)\n".utf8), to: file)
+        try? Files.replace(
+            "\(directory)/\(Self.ownerName)", with: Array("\(source.rawValue)\n".utf8), isSynced: true)
         return true
     }
 

@@ -222,7 +222,10 @@ final class Parts: Sendable {
         do throws(Failure) {
             return try place.waitingForEnd { () throws(Failure) in
                 try ImageCache(configuration, host: host) { event in
-                    if case .directoryRemade = event { place.claim() }
+                    switch event {
+                    case .directoryRemade, .storingAgain: place.claim()
+                    default: break
+                    }
                     log.record(event)
                 }
             }

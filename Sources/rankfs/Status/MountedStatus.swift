@@ -31,8 +31,33 @@ extension StatusDocument {
         } catch {
             throw explanation(of: error, at: mountPoint)
         }
+        throw silence(of: mountPoint)
+    }
+
+    /// Checks that the mounts above some paths answer, before anything looks into them.
+    ///
+    /// - Parameter paths: The paths as they are written; a link that leads into a mount is not followed.
+    /// - Throws: unavailable, for the first mount that does not.
+    static func checkAnswers(above paths: [String]) throws(ProgramError) {
+        let table = MountTable.current()
+        let own = table.mountPoints(of: getuid())
+        var mounts: Set<String> = []
+        for path in paths {
+            let mount = LocalFiles.innermost(of: table.ownMountPoints, above: try LocalFiles.absolute(path))?.mount
+            mount.map { _ = mounts.insert($0) }
+            // `rankfs fetch` takes paths below the only mount's root.
+            if mount == nil, own.count == 1 { mounts.insert(own[0]) }
+        }
+        for mount in mounts.sorted() {
+            guard BlockingCall.run(within: patience, { _ = fileStatus(at: "\(mount)/\(path)") }) != nil else {
+                throw silence(of: mount)
+            }
+        }
+    }
+
+    private static func silence(of mountPoint: String) -> ProgramError {
         let shown = LogText.escaped(mountPoint)
-        throw .unavailable("\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
+        return .unavailable("\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
     }
 
     /// The error that explains why a mount returns no status.

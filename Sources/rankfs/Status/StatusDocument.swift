@@ -84,8 +84,12 @@ struct StatusDocument: Hashable, Sendable {
 
     /// Unix seconds of the end of the last cool-down.
     var opensAgain: Int64? {
-        ["network.closed_until", "network.image_host_closed_until", "network.turned_away_until"]
-            .compactMap { self[$0].number }.max()
+        ["network.closed_until", "network.image_host_closed_until"].compactMap { self[$0].number }.max()
+    }
+
+    /// The reason why no request can pass for long; nil if a front turns no program away.
+    func frontSentence(at now: Int64) -> String? {
+        number("network.turned_away_until") > now ? messages("network.troubles").last?.text : nil
     }
 
     /// The hosts with a cool-down at a moment, in Unix seconds, and its end.
@@ -188,12 +192,16 @@ extension StatusDocument {
     /// - Returns: Lines, without the end of the last one.
     func summary(at now: Int64) -> String {
         let directory = text("cache.directory")
+        let pinned =
+            number("cache.pinned_pictures") > 0
+            ? ", \(number("cache.pinned_pictures")) of them pinned with \(size("cache.pinned_bytes"))" : ""
         let entries = number("catalog.loaded_entries")
         var lines = [
             "\(LogText.escaped(text("mount_point"))): \(text("source")), rankfs \(text("version")), "
                 + "process \(number("pid")), up \(DisplayText.duration(number("uptime")))",
             "  stored     \(counted("cache.stored_pictures", "picture")), \(size("cache.stored_bytes")) "
-                + "of \(size("cache.budget"))" + (directory.isEmpty ? "" : ", in \(LogText.escaped(directory))"),
+                + "of \(size("cache.budget"))" + pinned
+                + (directory.isEmpty ? "" : ", in \(LogText.escaped(directory))"),
             "  received   \(size("cache.received_bytes")); \(number("cache.preloaded")) preloaded, "
                 + "\(number("cache.evicted")) evicted",
             "  listings   \(number("catalog.stored_listings")) stored, \(number("catalog.loaded_listings")) in memory "

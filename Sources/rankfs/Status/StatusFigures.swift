@@ -225,6 +225,10 @@ extension StatusFigure {
             .metric("rankfs_cache_stored_pictures", "Pictures stored."),
         .whole("cache.stored_bytes") { $0.cache.storedBytes }
             .metric("rankfs_cache_stored_bytes", "Bytes of stored pictures."),
+        .whole("cache.pinned_pictures") { $0.cache.pinned.pictures }
+            .metric("rankfs_cache_pinned_pictures", "Stored pictures that are pinned."),
+        .whole("cache.pinned_bytes") { $0.cache.pinned.bytes }
+            .metric("rankfs_cache_pinned_bytes", "Bytes of pinned pictures."),
         .whole("cache.budget") { $0.cache.budget }
             .metric("rankfs_cache_budget_bytes", "Bytes that stored pictures may take."),
         .flag("cache.is_storing") { $0.cache.isStoring }

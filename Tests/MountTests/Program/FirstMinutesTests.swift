@@ -10,6 +10,13 @@ extension MountSuite {
 
         private static let situations: [Situation] = [
             ("the kernel has no FUSE", { try inDevices("true", $0) }),
+            (
+                "the container may not mount",
+                { workplace in
+                    let without = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
+                    return said(try workplace.run(without + [program, "mount", "demo", workplace.folder("m")]))
+                }
+            ),
             ("FUSE is not for this user", { try inDevices("mknod -m 600 /dev/fuse c 10 229", $0) }),
             (
                 "fusermount3 is missing",

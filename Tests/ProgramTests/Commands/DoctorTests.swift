@@ -37,6 +37,17 @@ import Testing
         expect(.helper(path, isSetuidRoot: false, isRoot: false), .wrong, "chmod 4755 /x/fusermount3")
         expect(.helper(path, isSetuidRoot: false, isRoot: true), .ok)
         expect(.helper(path, isSetuidRoot: true, isRoot: false), .ok)
+        func rights(effective: String, bounding: String = "000001ffffffffff", noNew: Int = 0) -> String {
+            "Name:\trankfs\nCapEff:\t\(effective)\nCapBnd:\t\(bounding)\nNoNewPrivs:\t\(noNew)\n"
+        }
+        let (all, without, none) = ("000001ffffffffff", "000001ffffdfffff", "0000000000000000")
+        #expect(Finding.right(rights(effective: all), isRoot: true) == nil)
+        #expect(Finding.right(rights(effective: none), isRoot: false) == nil)
+        #expect(Finding.right(rights(effective: all, noNew: 1), isRoot: true) == nil)
+        #expect(Finding.right("", isRoot: false) == nil)
+        expect(.right(rights(effective: without), isRoot: true), .wrong, "--cap-add SYS_ADMIN")
+        expect(.right(rights(effective: none, bounding: without), isRoot: false), .wrong, "--cap-add SYS_ADMIN")
+        expect(.right(rights(effective: none, noNew: 1), isRoot: false), .wrong, "no_new_privs")
         expect(.allowOther(isWanted: true, isAllowed: false, isRoot: false), .wrong, "user_allow_other")
         expect(.allowOther(isWanted: true, isAllowed: true, isRoot: false), .ok)
         #expect(Finding.allowOther(isWanted: false, isAllowed: false, isRoot: false) == nil)

@@ -32,7 +32,8 @@ import Testing
             "waiting_requests", "recent", "stored_listings", "loaded_listings", "loaded_entries", "known_sizes",
             "original_questions_to_host", "original_questions_to_service",
             "directory",
-            "stored_pictures", "stored_bytes", "budget", "open_pictures", "received_bytes", "preloaded", "evicted",
+            "stored_pictures", "stored_bytes", "pinned_pictures", "pinned_bytes", "budget", "open_pictures",
+            "received_bytes", "preloaded", "evicted",
             "downloads", "picture", "received", "total", "is_read", "active_transfers", "queued_transfers", "tokens",
             "closed_until", "image_host_closed_until", "requests", "api", "size", "preview", "connection", "head",
             "get", "answers",
@@ -48,6 +49,18 @@ import Testing
         #expect(text.contains(#""/m/ü\n""#))
     }
 
+    /// A front is not waited for: its pauses are hours, and the sentence says what helps.
+    @Test func aFrontIsNoCoolDown() {
+        var document = document
+        document["network.turned_away_until"] = .integer(9000)
+        document["network.troubles"] = .array([
+            .members([("message", .string("example.org answers with a check")), ("since", .integer(4000))])
+        ])
+        #expect(document.opensAgain == 5000)
+        #expect(document.frontSentence(at: 4000) == "example.org answers with a check")
+        #expect(document.frontSentence(at: 9000) == nil)
+    }
+
     @Test func otherTextsAreNotDocuments() {
         #expect(StatusDocument(json: []) == nil)
         #expect(StatusDocument(json: Array("{}".utf8)) == nil)
@@ -57,7 +70,7 @@ import Testing
         #expect(
             document.summary(at: 4000) == """
                 /m/ü\\u{a}: pixiv, rankfs 1.2.3, process 42, up 1 h 2 min
-                  stored     7 pictures, 5M of 2G, in /c
+                  stored     7 pictures, 5M of 2G, 2 of them pinned with 1M, in /c
                   received   1M; 2 preloaded, 0 evicted
                   listings   3 stored, 2 in memory with 999 entries; 500 sizes known
                   now        1 open, 4 requests waiting, 2 transfers, 1 queued

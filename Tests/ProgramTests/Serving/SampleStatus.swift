@@ -28,6 +28,7 @@ extension StatusDocument {
           "catalog.known_sizes": 500, "catalog.original_questions_to_host": 9,
           "catalog.original_questions_to_service": 1,
           "cache.directory": "/c", "cache.stored_pictures": 7, "cache.stored_bytes": 5242880,
+          "cache.pinned_pictures": 2, "cache.pinned_bytes": 1048576,
           "cache.budget": 2147483648, "cache.is_storing": true, "cache.open_pictures": 1,
           "cache.received_bytes": 1048576, "cache.preloaded": 2, "cache.evicted": 0,
           "cache.downloads": [
