@@ -232,7 +232,7 @@ package enum PictureSize: Hashable, Sendable {
         switch answer.outcome {
         case .gone: .notFound
         case .limited: .limited(retryAfter: nil)
-        case .troubled: .unreachable("the image host answered \(answer.status)")
+        case .troubled: .answered(status: answer.status)
         default: .unreadable("the image host refused with status \(answer.status)")
         }
     }

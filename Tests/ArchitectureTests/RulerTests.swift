@@ -108,6 +108,7 @@ import Testing
             88,
             "program: what is pinned, rights that a container lacks, mounts that do not answer, a note on a full disk"
         ),
+        (28, "catalog: originals that fail while none comes are no missing ones, and a refused one is alone"),
     ]
 
     /// The same for what is no part of the product.

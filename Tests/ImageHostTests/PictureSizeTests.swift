@@ -46,7 +46,7 @@ import Testing
     @Test func statusesBecomeTypedErrors() {
         #expect(PictureSize(head: Self.head(404)) == .failed(.notFound))
         #expect(PictureSize(head: Self.head(429, ("retry-after", "7"))) == .failed(.limited(retryAfter: nil)))
-        #expect(PictureSize(head: Self.head(503)) == .failed(.unreachable("the image host answered 503")))
+        #expect(PictureSize(head: Self.head(503)) == .failed(.answered(status: 503)))
         #expect(
             PictureSize(firstByte: Self.head(403)) == .failed(.unreadable("the image host refused with status 403")))
     }

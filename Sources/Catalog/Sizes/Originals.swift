@@ -7,7 +7,8 @@ internal import Synchronization
 ///
 /// Where no listing contains the format, the image host answers 404 for all but one of a few names; a request to it costs the
 /// service's API nothing and yields the size as well. Where the listing contains both, no request is sent. A few originals
-/// answer 500 permanently: the rendition that mounts usually show stands in for them.
+/// answer 500 permanently, or are refused: the rendition that mounts usually show stands in for them once the host has answered
+/// another original since, for a host in trouble answers 500 to all.
 ///
 /// ## Concurrency
 ///
@@ -21,6 +22,8 @@ final class Originals: Sendable {
     /// Works reported to have no original.
     private let missing = Mutex<Set<WorkID>>([])
     private let asked = Mutex((host: 0, service: 0))
+    /// The number of originals that the host had, and what that was when each one that it does not deliver was first requested.
+    private let answered = Mutex((count: 0, before: [PictureID: Int]()))
 
     init(_ context: CatalogContext, host: ImageHost) {
         self.context = context
@@ -34,11 +37,17 @@ final class Originals: Sendable {
 
     /// The first page of each work, in the same order.
     func originals(of works: [ListedWork]) async throws(Failure) -> [ListedPicture] {
-        try await all(works.count) { [self] place in await outcome(of: works[place]) }
+        try await all(works.count, standIn: { [self] in standIn(works[$0], page: 0) }) { [self] place in
+            await outcome(of: works[place])
+        }
     }
 
     /// A work's first page: the original if it is available, else the rendition that stands in.
     func original(of listed: ListedWork) async throws(Failure) -> ListedPicture {
+        try await originals(of: [listed])[0]
+    }
+
+    private func find(_ listed: ListedWork) async throws(Failure) -> ListedPicture {
         let standIn = ListedPicture(listed, rendition: .regular, of: context.source)
         guard listed.work.withheld == nil else { return standIn }
         for reference in context.source.originalCandidates(of: listed.work) {
@@ -65,7 +74,8 @@ final class Originals: Sendable {
     /// An empty reference is of a page without a usable address: the rendition stands in for it.
     func pages(_ references: [String], of listed: ListedWork) async throws(Failure) -> [ListedPicture] {
         if references.contains("") { noteMissing(listed.work.id) }
-        return try await all(references.count) { [self] page in await outcome(of: references[page], page: page, listed)
+        return try await all(references.count, standIn: { [self] in standIn(listed, page: $0) }) { [self] page in
+            await outcome(of: references[page], page: page, listed)
         }
     }
 
@@ -74,7 +84,7 @@ final class Originals: Sendable {
     // Results in place of typed errors: as a generic closure's they came out garbled from optimised builds of Swift 6.3.
 
     private func outcome(of listed: ListedWork) async -> Result<ListedPicture, Failure> {
-        do throws(Failure) { return .success(try await original(of: listed)) } catch { return .failure(error) }
+        do throws(Failure) { return .success(try await find(listed)) } catch { return .failure(error) }
     }
 
     private func outcome(
@@ -105,20 +115,36 @@ final class Originals: Sendable {
             return picture
         }
         asked.withLock { $0.host += 1 }
+        let before = answered.withLock(\.count)
         let (answer, status) = await host.head(of: location, within: context.configuration.timeout)
         switch answer {
         case .size(let size):
+            answered.withLock { $0.count += 1 }
             picture.size = size
             context.outbox.add([.toldSize(size, picture.id)])
             return picture
-        case .notTold: return picture
+        case .notTold:
+            answered.withLock { $0.count += 1 }
+            return picture
         case .failed(.notFound): return nil
-        case .failed where status == 500:
-            // A permanent failure: the client has already repeated the request.
-            noteMissing(listed.work.id)
-            return standIn(listed, page: page)
-        case .failed(let error): throw error
+        case .failed(let error):
+            // The client has repeated the request that was answered with 500.
+            if status == 500 || status == 403 { noteRefused(standIn(listed, page: page).id, before) }
+            throw error
         }
+    }
+
+    /// Records an original that the host does not deliver, and the originals that it had delivered before the request.
+    private func noteRefused(_ picture: PictureID, _ before: Int) {
+        answered.withLock { answered in
+            if answered.before.count >= Self.missingBound { answered.before = [:] }
+            answered.before[picture] = answered.before[picture] ?? before
+        }
+    }
+
+    /// Whether the host has delivered another original since it did not deliver this one; nil if it was not asked in vain.
+    private func isAlone(_ picture: PictureID) -> Bool? {
+        answered.withLock { answered in answered.before[picture].map { $0 < answered.count } }
     }
 
     private func picture(_ reference: String, page: Int, _ listed: ListedWork) -> ListedPicture? {
@@ -139,16 +165,24 @@ final class Originals: Sendable {
     private typealias Outcome = (place: Int, picture: Result<ListedPicture, Failure>)
 
     /// Requests several pictures at once and returns them in order; the transport decides how many requests run together.
+    ///
+    /// - Parameters:
+    ///   - count: The number of pictures.
+    ///   - standIn: Returns the rendition that takes the place of an original that the host does not deliver.
+    ///   - ask: Requests one picture.
+    /// - Returns: The pictures in their order.
+    /// - Throws: The first failure that is not of one picture alone.
     private func all(
-        _ count: Int, _ ask: @escaping @Sendable (Int) async -> Result<ListedPicture, Failure>
+        _ count: Int, standIn: (Int) -> ListedPicture,
+        _ ask: @escaping @Sendable (Int) async -> Result<ListedPicture, Failure>
     ) async throws(Failure) -> [ListedPicture] {
         let outcomes = await withTaskGroup(of: Outcome.self) { group in
             for place in 0..<count { group.addTask { (place, await ask(place)) } }
             var outcomes: [Outcome] = []
             for await outcome in group {
                 outcomes.append(outcome)
-                // One failure fails the whole page, so the other requests are of no use.
-                if case .failure = outcome.picture {
+                // Any other failure is the host's: it fails the whole page, so the other requests are of no use.
+                if case .failure = outcome.picture, isAlone(standIn(outcome.place).id) == nil {
                     group.cancelAll()
                     return [outcome]
                 }
@@ -156,7 +190,15 @@ final class Originals: Sendable {
             return outcomes.sorted { $0.place < $1.place }
         }
         var pictures: [ListedPicture] = []
-        for outcome in outcomes { pictures.append(try outcome.picture.get()) }
+        for outcome in outcomes {
+            let standIn = standIn(outcome.place)
+            if case .failure = outcome.picture, isAlone(standIn.id) == true {
+                noteMissing(standIn.listed.work.id)
+                pictures.append(standIn)
+            } else {
+                pictures.append(try outcome.picture.get())
+            }
+        }
         return pictures
     }
 

@@ -138,14 +138,37 @@ import Testing
         await catalog.close()
     }
 
-    @Test func aFailureForGoodMakesTheOtherRenditionStandIn() async throws {
-        bench.host["img/1.jpg/p0"] = .status(500)
+    /// A host in trouble answers 500 to all: what it says of one counts once it has delivered another.
+    @Test(arguments: [500, 403])
+    func aFailureForGoodMakesTheOtherRenditionStandIn(status: Int) async throws {
+        bench.host["img/1.jpg/p0"] = .status(status)
+        bench.host["img/2.jpg/p0"] = .size(9)
         let catalog = try open()
-        let listed = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "A"))
-        let found = try await originals(of: catalog).original(of: listed)
+        func listed(_ work: Int64) -> ListedWork {
+            ListedWork(rank: Int(work), previousRank: nil, work: FakeSource.work(work, title: "A"))
+        }
+        let originals = originals(of: catalog)
+        await #expect(throws: Failure.self) { try await originals.original(of: listed(1)) }
+        #expect(bench.host.asked.count == (status == 500 ? RetryPolicy().tries : 1) && bench.source.calls.isEmpty)
+        #expect(bench.events.isEmpty)
+        #expect(try await originals.original(of: listed(2)).size == 9)
+        let found = try await originals.original(of: listed(1))
         #expect(found.rendition == .regular && found.fileExtension == "jpg" && found.reference == "img/1")
-        #expect(bench.host.asked.count == RetryPolicy().tries && bench.source.calls.isEmpty)
         #expect(bench.events == [.originalMissing(WorkID(rawValue: 1))])
+        await catalog.close()
+    }
+
+    /// One that is refused costs its own place, and a day of which all are is not shown as copies.
+    @Test func aDayOfWhichEveryOriginalFailsIsInTrouble() async throws {
+        bench.host.setUsual { _ in .status(500) }
+        let catalog = try open()
+        await #expect(throws: Failure.answered(status: 500)) { try await catalog.listings.open(Bench.key) }
+        #expect(catalog.listings.keys.isEmpty && bench.events.isEmpty)
+        bench.host.setUsual { $0.contains(".png") ? .status(404) : .size(9) }
+        bench.host[path(3, "jpg")] = .status(403)
+        let listing = try await catalog.listings.open(Bench.key)
+        #expect(listing.entries.map(\.picture.rendition) == [.original, .original, .regular, .original])
+        #expect(bench.events == [.originalMissing(work(3))])
         await catalog.close()
     }
 
