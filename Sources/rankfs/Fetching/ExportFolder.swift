@@ -121,9 +121,7 @@ final class ExportFolder: Sendable {
             let times = [status.st_mtim, status.st_mtim]
             unsafe _ = times.withUnsafeBufferPointer { unsafe futimens(written.descriptor, $0.baseAddress) }
         }
-        do throws(SystemError) { try written.rename(to: "\(path)/\(file)") } catch {
-            throw self.error(error, path: file)
-        }
+        try rename(written, to: file)
         try writeSidecar(of: file)
     }
 
@@ -136,12 +134,13 @@ final class ExportFolder: Sendable {
         let bytes = Array(text.utf8)
         if let present = try? Files.read("\(path)/\(name)", upTo: bytes.count + 1), present == bytes { return }
         guard let written = try create(name, of: file) else { return }
-        guard written.write(bytes) else {
-            written.discard()
-            throw error(written.failure, path: name)
-        }
+        defer { written.discard() }
+        guard written.write(bytes) else { throw error(written.failure, path: name) }
+        try rename(written, to: name)
+    }
+
+    private func rename(_ written: ExportedFile, to name: String) throws(ProgramError) {
         do throws(SystemError) { try written.rename(to: "\(path)/\(name)") } catch {
-            written.discard()
             throw self.error(error, path: name)
         }
     }
@@ -291,17 +290,12 @@ final class TemporaryFiles: Sendable {
     /// - Returns: The descriptor of an empty file, locked against other processes.
     /// - Throws: EBUSY if another process is writing the file.
     func open(_ path: String, permissions: mode_t) throws(SystemError) -> Int32? {
-        let result = paths.withLock { paths -> Result<Int32?, SystemError> in
-            guard paths != nil else { return .success(nil) }
-            do throws(SystemError) {
-                let descriptor = try Self.openLocked(path, permissions)
-                paths?.insert(path)
-                return .success(descriptor)
-            } catch {
-                return .failure(error)
-            }
+        try paths.withLock { paths throws(SystemError) in
+            guard paths != nil else { return nil }
+            let descriptor = try Self.openLocked(path, permissions)
+            paths?.insert(path)
+            return descriptor
         }
-        return try result.get()
     }
 
     /// Removes a renamed file from the record.

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import System
 import Rankings
@@ -100,10 +99,10 @@ struct FetchTally: Sendable {
     private(set) var news: [String] = []
     private(set) var newsCount = 0
     /// Works that were not tried after other works had failed.
-    private(set) var untried = 0
+    var untried = 0
     /// Whether a work failed for a reason that may pass.
-    private(set) var mayPass = false
-    private(set) var listings = 0
+    var mayPass = false
+    var listings = 0
     private(set) var filesKnown = 0
 
     /// Files that are finished.
@@ -117,12 +116,6 @@ struct FetchTally: Sendable {
         guard files > 0 else { return }
         groups[group, default: Group()].left += files
         groups[group]?.withheld += withheld
-    }
-
-    /// Records a listing that could not be read.
-    mutating func lost(listing: String, _ reason: String) {
-        listings += 1
-        lost(listing, reason)
     }
 
     /// Records a path of which a part is missing.
@@ -156,14 +149,6 @@ struct FetchTally: Sendable {
         guard newsCount > 0 else { return ["nothing new"] }
         let named = news.map { "new: \(LogText.escaped($0, limit: LogText.longestLine))" }
         return named + (newsCount > news.count ? ["and \(newsCount - news.count) more"] : [])
-    }
-
-    /// Records a failure that may pass.
-    mutating func failedForNow() { mayPass = true }
-
-    /// Records a number of works that are not tried.
-    mutating func abandoned(_ works: Int) {
-        untried += works
     }
 
     /// The line about a listing that is finished.

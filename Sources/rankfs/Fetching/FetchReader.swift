@@ -118,54 +118,36 @@ final class FetchReader: Sendable {
         let path = "\(mount)/\(work.path)"
         do throws(SystemError) {
             let status = try LocalFiles.status(of: path)
-            if let target { return try export(work, status, to: target) }
-            return try store(path).map { .fetched($0, replaced: false) } ?? .skipped
+            guard let target else { return try store(path).map { .fetched($0, replaced: false) } ?? .skipped }
+            do throws(ProgramError) { return try export(work.path, status, to: target) } catch {
+                return .stopped(error)
+            }
         } catch {
             return outcome(of: error)
         }
     }
 
-    private func export(
-        _ work: FetchWork, _ status: stat, to target: ExportFolder
-    ) throws(SystemError) -> FetchOutcome {
-        let path = "\(mount)/\(work.path)"
-        let isThere = target.has(work.path, of: status)
+    /// Copies a file to the target.
+    ///
+    /// - Throws: An error of the target; one of the original is an outcome.
+    private func export(_ file: String, _ status: stat, to target: ExportFolder) throws(ProgramError) -> FetchOutcome {
+        let path = "\(mount)/\(file)"
+        let isThere = target.has(file, of: status)
         if isThere == true {
-            do throws(ProgramError) { try target.writeSidecar(of: work.path) } catch {
-                return .stopped(error)
-            }
+            try target.writeSidecar(of: file)
             return .skipped
         }
+        let (descriptor, count): (Int32, Int64)
         // Opened first: an unreadable original leaves no empty file.
-        let descriptor = try open(path)
+        do throws(SystemError) { descriptor = try open(path) } catch { return outcome(of: error) }
         defer { close(descriptor) }
-        let file: ExportedFile
-        do throws(ProgramError) {
-            // Tried again: what another fetch is writing is there in a moment.
-            guard let opened = try target.create(work.path, of: work.path) else {
-                return .failed(SystemError(code: EBUSY))
-            }
-            file = opened
-        } catch {
-            return .stopped(error)
-        }
-        do throws(SystemError) {
-            let count = try read(descriptor) { file.write($0) }
-            guard file.failure == nil else {
-                file.discard()
-                return .stopped(target.error(file.failure, path: work.path))
-            }
-            do throws(ProgramError) {
-                try target.finish(file, as: work.path, status: try? LocalFiles.status(of: path))
-            } catch {
-                file.discard()
-                return .stopped(error)
-            }
-            return .fetched(count, replaced: isThere != nil)
-        } catch {
-            file.discard()
-            throw error
-        }
+        // Tried again: what another fetch is writing is there in a moment.
+        guard let copy = try target.create(file, of: file) else { return .failed(SystemError(code: EBUSY)) }
+        defer { copy.discard() }
+        do throws(SystemError) { count = try read(descriptor) { copy.write($0) } } catch { return outcome(of: error) }
+        if copy.failure != nil { throw target.error(copy.failure, path: file) }
+        try target.finish(copy, as: file, status: try? LocalFiles.status(of: path))
+        return .fetched(count, replaced: isThere != nil)
     }
 
     private func open(_ path: String) throws(SystemError) -> Int32 {
@@ -226,8 +208,7 @@ final class FetchReader: Sendable {
         case ENOTCONN, ECONNABORTED, ENODEV,
             ENOENT where !isMounted(mount):
             .stopped(
-                ProgramError(
-                    .unavailable,
+                .unavailable(
                     "the mount at \(LogText.escaped(mount)) has ended; mount it again and run the same command."))
         case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: .missing
         default: .failed(failure)

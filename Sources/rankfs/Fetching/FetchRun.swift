@@ -223,7 +223,7 @@ struct FetchPlan: Sendable {
         let left = files.count + listings.count
         if isOutage, left > 0 {
             (files, listings) = ([], [])
-            tally.abandoned(left)
+            tally.untried += left
             lines.append("nothing gets through any more; the rest is left for another time")
         }
         return lines
@@ -272,7 +272,7 @@ struct FetchPlan: Sendable {
             let isDay = if case .day = TreePath(work.path) { true } else { false }
             return lost(work, "there is nothing\(isDay ? "; the day may not be published yet" : " of that name")")
         case .failed(let failure):
-            tally.failedForNow()
+            tally.mayPass = true
             return lost(work, failure.code == EBUSY ? "another rankfs is writing it" : failure.text)
         case .stopped(let error):
             stop = stop ?? error
@@ -282,7 +282,8 @@ struct FetchPlan: Sendable {
 
     private mutating func lost(_ work: FetchWork, _ reason: String) -> [String] {
         guard work.isListing else { return ended(work, loss: reason) { $0.failed += 1 } }
-        tally.lost(listing: work.path, reason)
+        tally.listings += 1
+        tally.lost(work.path, reason)
         return []
     }
 
