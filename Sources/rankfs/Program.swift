@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import System
 
 /// The program `rankfs`.
 @main

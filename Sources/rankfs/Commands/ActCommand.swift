@@ -31,7 +31,7 @@ extension Command {
         _ command: MountCommand, _ name: String, summary: String?, _ details: String
     ) -> Command {
         Command(
-            name, "PATH…", summary: summary,
+            name: name, words: "PATH…", summary: summary,
             details: """
                 \(details)
 
@@ -83,7 +83,7 @@ extension Command {
     ) throws(ProgramError) {
         do throws(SystemError) {
             let count = try LocalFiles.give(command, to: path, in: mounts)
-            if command == .unshare, (try? LocalFiles.isDirectory(path)) == true {
+            if command == .unshare, fileStatus(at: path)?.st_mode.isDirectory == true {
                 tally.documents += count
             } else if command != .pin {
                 tally.done += count

@@ -15,10 +15,7 @@ struct Arguments: Hashable, Sendable {
     private static let takingAccounts: Set<String> = ["mount", "doctor"]
 
     /// Arguments without flags.
-    init(positions: [String] = [], request: MountRequest = MountRequest()) {
-        self.positions = positions
-        self.request = request
-    }
+    init(positions: [String] = []) { self.positions = positions }
 
     /// - Parameters:
     ///   - words: The words after the command's name.

@@ -14,7 +14,7 @@ extension Command {
     /// Only `info` works beside a running mount. The other actions hold the cache's lock, which a mount holds for its whole
     /// lifetime; a mount checks, prunes and repairs the files that it uses itself.
     static let cache = Command(
-        "cache", "\(cacheActions) [SOURCE] [-o cache_dir=DIR]", brief: cacheActions,
+        name: "cache", words: "\(cacheActions) [SOURCE] [-o cache_dir=DIR]", brief: cacheActions,
         summary: "what is stored: look at, check, shrink or remove it",
         details: """
               info     prints what is stored and whether backups pass it by; also while it is mounted

@@ -10,63 +10,38 @@ struct Command: Sendable {
     /// The displayed name.
     let name: String
     /// An alternative name.
-    let alias: String?
-    /// The words after the name, by which they are parsed, completed and shown.
-    let synopsis: Synopsis
-    /// The part of the synopsis that the overview shows.
-    let brief: String
+    var alias: String?
+    /// The words after the name, as help shows them.
+    var words = ""
+    /// Short names of its flags.
+    var short: [String: String] = [:]
+    /// The part of the words that the overview shows; nil for all of them.
+    var brief: String?
     /// The line of the overview; nil for a command for scripts, which is not listed.
-    let summary: String?
+    var summary: String?
     /// The text of help below the synopsis.
-    let details: String
+    var details = ""
+    /// Whether the words are not parsed by the synopsis.
+    var takesAnyWords = false
+    /// Refuses or completes the arguments, without side effects; not called when help is requested.
+    var check: Check = { _ in }
     /// Runs the command; blocks the calling thread, which must not be a thread of the task pool.
     let run: Run
-    private let short: [String: String]
-    private let takesAnyWords: Bool
-    private let check: Check
 
-    /// Defines a command.
-    ///
-    /// - Parameters:
-    ///   - name: The displayed name.
-    ///   - alias: An alternative name.
-    ///   - words: The synopsis after the name.
-    ///   - short: Short names of its flags.
-    ///   - brief: The part of the synopsis that the overview shows; nil for all of it.
-    ///   - summary: The line of the overview; nil for a command that is not listed.
-    ///   - details: The text of help below the synopsis.
-    ///   - takesAnyWords: Whether the words are not parsed by the synopsis.
-    ///   - check: Refuses or completes the arguments, without side effects; not called when help is requested.
-    ///   - run: Runs the command.
-    init(
-        _ name: String, alias: String? = nil, _ words: String = "", short: [String: String] = [:],
-        brief: String? = nil, summary: String?, details: String, takesAnyWords: Bool = false,
-        check: @escaping Check = { _ in }, run: @escaping Run
-    ) {
-        self.name = name
-        self.alias = alias
-        synopsis = Synopsis(command: name, written: words)
-        self.brief = brief ?? words
-        self.summary = summary
-        self.details = details
-        self.run = run
-        self.short = short
-        self.takesAnyWords = takesAnyWords
-        self.check = check
-    }
+    /// The words after the name, by which they are parsed, completed and shown.
+    var synopsis: Synopsis { Synopsis(command: name, written: words) }
 
     /// The arguments that the words after the name mean.
     func parse(_ words: ArraySlice<String>) throws(ProgramError) -> Arguments {
         var arguments =
-            takesAnyWords
-            ? Arguments(positions: Array(words)) : try Arguments(words, of: synopsis, short: short)
+            takesAnyWords ? Arguments(positions: Array(words)) : try Arguments(words, of: synopsis, short: short)
         if !arguments.wantsHelp { try check(&arguments) }
         return arguments
     }
 
     /// The text of `rankfs help NAME`.
     var help: String {
-        "rankfs \(name)\(synopsis.written.isEmpty ? "" : " \(synopsis.written)")\n\n\(details)\n"
+        "rankfs \(name)\(words.isEmpty ? "" : " \(words)")\n\n\(details)\n"
     }
 }
 
@@ -105,11 +80,12 @@ extension Command {
     // MARK: Version and help
 
     private static let version = Command(
-        "version", summary: "", details: "Prints the version.", takesAnyWords: true
+        name: "version", summary: "", details: "Prints the version.", takesAnyWords: true
     ) { _ in Output.print("rankfs \(Version.text)") }
 
     private static let manual = Command(
-        "help", "[COMMAND]", summary: "more on a command", details: "Prints what a command does.", takesAnyWords: true,
+        name: "help", words: "[COMMAND]", summary: "more on a command", details: "Prints what a command does.",
+        takesAnyWords: true,
         check: { arguments throws(ProgramError) in
             guard let topic = arguments.positions.first, help(on: topic) == nil else { return }
             throw .usage("there is no help on \(LogText.escaped(topic, limit: 80)); `rankfs help` lists all.")
@@ -124,7 +100,7 @@ extension Command {
     /// The text of `rankfs help`.
     static var overview: String {
         let lines = listed.map { command in
-            let head = "  rankfs \(command.name) \(command.brief)"
+            let head = "  rankfs \(command.name) \(command.brief ?? command.words)"
             let line = head + String(repeating: " ", count: max(2, column - head.count)) + (command.summary ?? "")
             return String(line.reversed().drop { $0 == " " }.reversed())
         }
@@ -134,7 +110,7 @@ extension Command {
     // MARK: Next step
 
     /// `rankfs` without arguments: the overview, and the next step on this machine.
-    private static let greeting = Command("", summary: nil, details: "", takesAnyWords: true) { _ in
+    private static let greeting = Command(name: "", takesAnyWords: true) { _ in
         let mountPoints = MountTable.current().mountPoints(of: geteuid())
         Output.print("\(overview)\nNext: \(next(Finding.fuse(), mountPoints: mountPoints, read: StatusDocument.read))")
     }

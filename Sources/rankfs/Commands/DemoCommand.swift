@@ -5,7 +5,7 @@ import System
 extension Command {
     /// `rankfs demo`: the embedded source in the foreground, with a tour.
     static let demo = Command(
-        "demo", "[SOURCE] [MOUNTPOINT] [-o OPTION,…]", brief: "[SOURCE] [MOUNTPOINT]",
+        name: "demo", words: "[SOURCE] [MOUNTPOINT] [-o OPTION,…]", brief: "[SOURCE] [MOUNTPOINT]",
         summary: "try it: an embedded source, no network needed",
         details: """
             Mounts the embedded source, which draws its pictures itself and speaks as the service of SOURCE does (\(SourceRegistry.names);

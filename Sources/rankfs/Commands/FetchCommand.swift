@@ -7,7 +7,7 @@ import System
 extension Command {
     /// `rankfs fetch`: downloads in advance, and exports with `--to`; uses a mount like any other program.
     static let fetch = Command(
-        "fetch", "PATH… [--to FOLDER] [--sidecars] [--dry-run]", short: ["-n": "--dry-run"],
+        name: "fetch", words: "PATH… [--to FOLDER] [--sidecars] [--dry-run]", short: ["-n": "--dry-run"],
         brief: "PATH… [--to FOLDER]", summary: "download ahead; with --to copy, and go on after a stop",
         details: """
             Reads what PATH names from a mount, so that it is stored, after telling what that will cost. A PATH is absolute, relative to

@@ -8,7 +8,7 @@ import System
 extension Command {
     /// `rankfs login`: reads the session cookie from a file or the terminal, has the service check it, and stores it.
     static let login = Command(
-        "login", "[SOURCE] [FILE | -] [-o OPTION,…]", brief: "[FILE]",
+        name: "login", words: "[SOURCE] [FILE | -] [-o OPTION,…]", brief: "[FILE]",
         summary: "sign in, with a cookies.txt or by asking", details: loginDetails,
         check: { arguments throws(ProgramError) in
             arguments.takeSource()
@@ -91,19 +91,15 @@ extension Command {
                     "holds no cookie of a browser's check (cf_clearance) of \(host); open the site in a browser, pass its "
                         + "check and export its cookies again")
             }
-            warnIfOpen(descriptor)
+            // The exported file stays in its place.
+            if let status = fileStatus(open: descriptor), status.st_mode.isFile, status.st_mode & 0o077 != 0 {
+                Output.complain(
+                    "warning: the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
+            }
             return (session, clearance)
         } catch {
             throw .usage("\(name) \(error.cause).")
         }
-    }
-
-    /// Warns if other users can read the exported file, which stays in its place.
-    private static func warnIfOpen(_ descriptor: Int32) {
-        guard let status = fileStatus(open: descriptor), status.st_mode.isFile, status.st_mode & 0o077 != 0
-        else { return }
-        Output.complain(
-            "warning: the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
     }
 
     private static func asked(_ accounts: (any AccountService)?, host: String) throws(ProgramError) -> Secrets {
@@ -187,7 +183,7 @@ extension Command {
 
     /// `rankfs logout`: removes the session that `rankfs login` stored.
     static let logout = Command(
-        "logout", "[SOURCE] [-o OPTION,…]", brief: "", summary: "sign out: removes the session",
+        name: "logout", words: "[SOURCE] [-o OPTION,…]", brief: "", summary: "sign out: removes the session",
         details: """
             Overwrites and removes the session that `rankfs login` stored; every mount notices it at once.
             Exit status: 0 done, 64 usage, 73 the file cannot be overwritten or removed, 78 configuration.

@@ -1,12 +1,11 @@
 import Fuse
 import Glibc
-import Rankings
 
 extension Command {
     /// `rankfs mount`: mounts a source, in this process or a new one.
     static let mount = Command(
-        "mount", "[SOURCE] MOUNTPOINT [-o OPTION,…] [--option VALUE] [-f] [-d]", brief: "[SOURCE] MOUNTPOINT",
-        summary: "mount; returns when the folder answers",
+        name: "mount", words: "[SOURCE] MOUNTPOINT [-o OPTION,…] [--option VALUE] [-f] [-d]",
+        brief: "[SOURCE] MOUNTPOINT", summary: "mount; returns when the folder answers",
         details: """
             Mounts SOURCE (\(SourceRegistry.names), or demo for the embedded one) on an empty folder and returns when it answers. A folder that does
             not exist is made where the one that it is to be in is the user's own.
@@ -59,7 +58,7 @@ extension Command {
 extension Command {
     /// `rankfs unmount`: unmounts a folder, and clears the remains of a crash.
     static let unmount = Command(
-        "unmount", alias: "umount", "MOUNTPOINT", summary: "unmount; also clears what a crash left",
+        name: "unmount", alias: "umount", words: "MOUNTPOINT", summary: "unmount; also clears what a crash left",
         details: """
             Unmounts, waits up to 5 s for the end of its process, and clears a mount whose process has died. Exit status 32 if
             it is in use or not a mount of rankfs.

@@ -7,7 +7,7 @@ import System
 extension Command {
     /// `rankfs status`: lists the mounts and their activity.
     static let status = Command(
-        "status", "[MOUNTPOINT] [--watch] [--json]", brief: "[MOUNTPOINT] [--watch]",
+        name: "status", words: "[MOUNTPOINT] [--watch] [--json]", brief: "[MOUNTPOINT] [--watch]",
         summary: "what is mounted and what it is doing",
         details: """
             Prints what each mount (or the named one) is doing; --json prints MOUNTPOINT/.rankfs/status.json as it is, those of
@@ -103,20 +103,16 @@ extension Command {
         _ = try StatusDocument.read(mountPoint)
         var display = WatchDisplay(mountPoint: mountPoint, others: others, json: json, variables: variables)
         let mailbox = Mailbox<WatchEvent>()
-        let signals = arm(mailbox)
+        let stop: @Sendable () -> Void = { mailbox.put(.stop) }
+        let signals = Signals([
+            SIGINT: stop, SIGTERM: stop, SIGHUP: stop, SIGWINCH: { mailbox.put(.resized) },
+            SIGTSTP: { mailbox.put(.suspend) },
+        ])
         follow(mountPoint, every: .milliseconds(display.interval), into: mailbox)
         let end = Result { () throws(ProgramError) in try show(mountPoint, mailbox, &display) }
         display.leave()
         withExtendedLifetime(signals) {}
         if let sentence = try end.get() { Output.complain(sentence, as: "rankfs") }
-    }
-
-    private static func arm(_ mailbox: Mailbox<WatchEvent>) -> Signals {
-        let stop: @Sendable () -> Void = { mailbox.put(.stop) }
-        return Signals([
-            SIGINT: stop, SIGTERM: stop, SIGHUP: stop, SIGWINCH: { mailbox.put(.resized) },
-            SIGTSTP: { mailbox.put(.suspend) },
-        ])
     }
 
     /// Failed readings in a row before a failure counts: while a mount ends, a reading may fail with any error.

@@ -21,8 +21,6 @@ struct Synopsis: Hashable, Sendable {
     }
 
     let command: String
-    /// The words after the command's name, as help shows them.
-    let written: String
     /// Whether the command takes the options of the table and `-o`.
     let takesOptions: Bool
     let flags: [Flag]
@@ -31,7 +29,6 @@ struct Synopsis: Hashable, Sendable {
     /// Parses the text after a command's name.
     init(command: String, written: String) {
         self.command = command
-        self.written = written
         var flags: [Flag] = []
         var operands: [Operand] = []
         var takesOptions = false
@@ -46,7 +43,7 @@ struct Synopsis: Hashable, Sendable {
             } else if word.hasPrefix("-"), word != "-" {
                 let value = endsHere || !word.hasPrefix("--") ? nil : rest.popFirst()
                 flags.append(Flag(name: word, value: value.map { Self.operand($0, of: command) }))
-            } else if Self.isPlaceholder(word) {
+            } else if !word.isEmpty, word.utf8.allSatisfy({ (65...90).contains($0) || $0 == 44 }) {
                 operands.append(Self.operand(word, of: command))
             } else if !["", "-", "|"].contains(word) {
                 operands.append(.words(word.split(separator: "|").map(String.init)))
@@ -55,10 +52,6 @@ struct Synopsis: Hashable, Sendable {
         self.takesOptions = takesOptions
         self.flags = flags
         self.operands = operands
-    }
-
-    private static func isPlaceholder(_ word: String) -> Bool {
-        !word.isEmpty && word.utf8.allSatisfy { (65...90).contains($0) || $0 == 44 }
     }
 
     private static func operand(_ placeholder: String, of command: String) -> Operand {

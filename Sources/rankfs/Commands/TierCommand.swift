@@ -1,13 +1,11 @@
 import Rankings
 import Glibc
-import HTTP
-import Synchronization
 import Tier
 
 extension Command {
     /// `rankfs tier`: inspects, checks and fills the object store that machines share.
     static let tier = Command(
-        "tier", "info|verify|trim|warm|forget [SOURCE | PATH…] [--dry-run] [--keep SIZE] [-o OPTION,…]",
+        name: "tier", words: "info|verify|trim|warm|forget [SOURCE | PATH…] [--dry-run] [--keep SIZE] [-o OPTION,…]",
         brief: "info|verify|trim|warm|forget …",
         summary: "what machines share: look at, check, shrink, fill or mend it",
         details: """
@@ -70,7 +68,7 @@ extension Command {
     }
 
     private static func bytes(_ size: String) throws(Failure) -> Int64 {
-        try ValueParsers.size(size, in: 0...(1 << 60))
+        try ValueParsers.size(in: 0...(1 << 60))(size)
     }
 
     /// The pause between two queries of a mount's progress, in microseconds.

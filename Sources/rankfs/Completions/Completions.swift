@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import System
 
 /// The words that can stand where the cursor is in a command line of `rankfs`.
 ///
@@ -144,7 +145,7 @@ extension Completions.Places {
             let name = beginning[slash...]
             let names = (try? LocalFiles.names(in: folder.isEmpty ? "." : folder)) ?? []
             return names.filter { $0.hasPrefix(name) && ($0.first != "." || name.first == ".") }.map { folder + $0 }
-                .filter { path in !foldersOnly || (try? LocalFiles.isDirectory(path)) == true }.sorted()
+                .filter { path in !foldersOnly || fileStatus(at: path)?.st_mode.isDirectory == true }.sorted()
         })
 }
 
@@ -155,7 +156,7 @@ extension Command {
 
     /// The command that prints scripts, for `make install` and the package.
     static let completions = Command(
-        "completions", shells, summary: "the completion script of a shell",
+        name: "completions", words: shells, summary: "the completion script of a shell",
         details: "Prints the script by which that shell completes command lines; `make install` and the package "
             + "put them in place.",
         check: { arguments throws(ProgramError) in
@@ -165,7 +166,7 @@ extension Command {
         }, run: { Output.print(Completions.scripts[$0.positions[0]] ?? "", terminator: "") })
 
     /// The candidates for the last of some words, printed for the shells' scripts.
-    static let complete = Command("complete", summary: nil, details: "", takesAnyWords: true) { arguments in
+    static let complete = Command(name: "complete", takesAnyWords: true) { arguments in
         for candidate in Completions.candidates(for: arguments.positions, of: listed, .system) {
             Output.print(candidate.word + (candidate.help.isEmpty ? "" : "\t\(candidate.help)"))
         }

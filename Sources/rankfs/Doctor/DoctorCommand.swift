@@ -1,4 +1,3 @@
-import Fuse
 import Glibc
 import Rankings
 
@@ -7,8 +6,8 @@ extension Command {
     ///
     /// Every check is bounded in time: a dead name server, disk or mount costs seconds and is itself a finding.
     static let doctor = Command(
-        "doctor", "[SOURCE] [--fix] [--service] [--record DIR] [--json] [-o OPTION,…]", brief: "[SOURCE] [--fix]",
-        summary: "check what mounts need, and mend what is safe to mend",
+        name: "doctor", words: "[SOURCE] [--fix] [--service] [--record DIR] [--json] [-o OPTION,…]",
+        brief: "[SOURCE] [--fix]", summary: "check what mounts need, and mend what is safe to mend",
         details: """
             Looks at everything that a mount of SOURCE needs: fuse, the configuration, the cache directory with its marks, space and
             databases, the session, thumbnails, the clock, proxy, names and hosts, indexers, and what is mounted. One line each:

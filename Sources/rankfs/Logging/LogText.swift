@@ -10,14 +10,7 @@ enum LogLevel: Int, Comparable, Sendable, CaseIterable {
     }
 
     /// The name in options and log lines.
-    var name: String {
-        switch self {
-        case .error: "error"
-        case .warning: "warning"
-        case .info: "info"
-        case .debug: "debug"
-        }
-    }
+    var name: String { "\(self)" }
 
     /// The prefix that marks the level for the journal (sd-daemon(3)): the numbers of syslog.
     var journalPrefix: String { "<\(rawValue)>" }

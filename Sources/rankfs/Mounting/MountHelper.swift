@@ -53,7 +53,25 @@ struct HelperArguments: Hashable, Sendable {
                 positions.append(word)
                 continue
             }
-            try parser.parse(flags: word.dropFirst(), words: &words, lists: &lists, sloppy: &sloppy)
+            // Letters without a value may stand together, a letter with a value ends the word.
+            var flags = word.dropFirst()
+            while let flag = flags.popFirst() {
+                switch flag {
+                case "f": parser.checkOnly = true
+                case "v": parser.verbose = true
+                case "s": sloppy = true
+                case "n", "w", "r": break
+                case "o", "t":
+                    guard let value = flags.isEmpty ? words.popFirst() : String(flags) else {
+                        throw .usage("-\(flag) needs a value behind it.")
+                    }
+                    if flag == "o" { lists.append(value) }
+                    flags = ""
+                default:
+                    let shown = LogText.escaped(String(flag), limit: 8)
+                    throw .usage("-\(shown) is not an option of this mount helper; leave it out.")
+                }
+            }
         }
         guard positions.count == 2, !positions[1].isEmpty else {
             throw .usage(
@@ -63,29 +81,5 @@ struct HelperArguments: Hashable, Sendable {
         parser.request.mountPoint = positions[1]
         for list in lists { try parser.request.options.add(list: list, sloppy: sloppy) }
         return parser
-    }
-
-    /// Parses one word of flags: letters without a value may stand together, a letter with a value ends the word.
-    private mutating func parse(
-        flags: Substring, words: inout ArraySlice<String>, lists: inout [String], sloppy: inout Bool
-    ) throws(ProgramError) {
-        var flags = flags
-        while let flag = flags.popFirst() {
-            switch flag {
-            case "f": checkOnly = true
-            case "v": verbose = true
-            case "s": sloppy = true
-            case "n", "w", "r": break
-            case "o", "t":
-                guard let value = flags.isEmpty ? words.popFirst() : String(flags) else {
-                    throw .usage("-\(flag) needs a value behind it.")
-                }
-                if flag == "o" { lists.append(value) }
-                flags = ""
-            default:
-                throw .usage(
-                    "-\(LogText.escaped(String(flag), limit: 8)) is not an option of this mount helper; leave it out.")
-            }
-        }
     }
 }

@@ -108,7 +108,8 @@ struct MountPoint: Hashable, Sendable {
                     var statistics = statvfs()
                     guard unsafe statvfs(path, &statistics) == 0 else { throw .last() }
                 }
-                guard try LocalFiles.isDirectory(path) else { return .notADirectory }
+                guard let status = fileStatus(at: path) else { throw .last() }
+                guard status.st_mode.isDirectory else { return .notADirectory }
                 return .directory(isEmpty: listing ? try LocalFiles.names(in: path).isEmpty : true)
             } catch {
                 return error.code == ENOENT ? .missing : error.code == ENOTDIR ? .notADirectory : .failed(error.code)

@@ -34,8 +34,7 @@ extension MountTable {
     /// The error for a mount that could not be removed at the end.
     static func leftBehind(_ path: String) -> ProgramError {
         let shown = LogText.escaped(path)
-        return ProgramError(
-            .mountFailure,
+        return .mountFailure(
             "\(shown) could not be unmounted and is left without a process; run `fusermount3 -u \(shown)` to see why, or "
                 + "`umount -l \(shown)` as root.")
     }
@@ -100,14 +99,13 @@ extension MountTable {
     static func refusal(_ shown: String, _ said: String) -> ProgramError {
         let line = said.split(separator: "\n").first.map(String.init) ?? ""
         guard !line.lowercased().contains("busy") else {
-            return ProgramError(
-                .mountFailure,
+            return .mountFailure(
                 "\(shown) is in use; close the programs that use it (`fuser -vm \(shown)` lists them) and unmount it again."
             )
         }
         let reason = line.isEmpty ? "it does not say why" : LogText.escaped(line)
-        return ProgramError(
-            .mountFailure, "fusermount3 does not unmount \(shown): \(reason); mend that, or run `umount` as root.")
+        return .mountFailure(
+            "fusermount3 does not unmount \(shown): \(reason); mend that, or run `umount` as root.")
     }
 }
 

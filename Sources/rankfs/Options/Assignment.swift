@@ -68,11 +68,6 @@ extension OptionTable {
         return "option \(shown) is unknown; did you mean \(nearest)?"
     }
 
-    /// The option that a name means if it contains a single slip.
-    static func slip(of name: String) -> String? {
-        nearest(to: OptionTable.normalised(name), among: OptionTable.all.map(\.name)) { _ in 1 }
-    }
-
     /// The known name with the fewest edits, if these are few: by default one for up to three letters, two for up to eight, else a
     /// third of its length.
     static func nearest(

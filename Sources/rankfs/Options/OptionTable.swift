@@ -158,26 +158,6 @@ struct OptionDefinition: Sendable {
                 isNone ? nil : try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
         }
     }
-
-    /// Defines an option with a whole number.
-    init(
-        _ name: String, _ placeholder: String, standard: String, help: String, in bounds: ClosedRange<Int>,
-        of setting: any WritableKeyPath<Settings, Int> & Sendable
-    ) {
-        self.init(name, placeholder, standard: standard, help: help, of: setting) { text throws(Failure) in
-            try ValueParsers.integer(text, in: bounds)
-        }
-    }
-
-    /// Defines an option with a size in bytes.
-    init(
-        _ name: String, standard: String, help: String, in bounds: ClosedRange<Int64>,
-        of setting: any WritableKeyPath<Settings, Int64> & Sendable
-    ) {
-        self.init(name, "SIZE", standard: standard, help: help, of: setting) { text throws(Failure) in
-            try ValueParsers.size(text, in: bounds)
-        }
-    }
 }
 
 /// The context that parsers need besides the text: the directory that relative paths start from, nil where only absolute paths are
@@ -240,10 +220,11 @@ enum OptionTable {
             path: \.cacheDirectory),
         // Below 16M one ordinary original would push everything else out.
         OptionDefinition(
-            "cache_size", standard: "2G", help: "bytes that stored pictures may take", in: (16 << 20)...(1 << 50),
-            of: \.cacheSize),
+            "cache_size", "SIZE", standard: "2G", help: "bytes that stored pictures may take", of: \.cacheSize,
+            parse: ValueParsers.size(in: (16 << 20)...(1 << 50))),
         OptionDefinition(
-            "cache_free", standard: "1G", help: "bytes of disk that stay free", in: 0...(1 << 50), of: \.cacheFree),
+            "cache_free", "SIZE", standard: "1G", help: "bytes of disk that stay free", of: \.cacheFree,
+            parse: ValueParsers.size(in: 0...(1 << 50))),
     ]
 
     private static let contents: [OptionDefinition] = [
@@ -258,14 +239,15 @@ enum OptionTable {
             "top", "N", standard: "all", help: "show only the first N entries of a ranking", of: \.top
         ) { text throws(Failure) in
             // The service ranks 500 at most; ten times that leaves room for other services.
-            text == "all" ? nil : try ValueParsers.integer(text, in: 1...5000)
+            text == "all" ? nil : try ValueParsers.integer(in: 1...5000)(text)
         },
         // The service began in 2007: no mode has 10,000 days before 2035.
         OptionDefinition(
-            "days", "N", standard: "7", help: "recent days that each mode lists", in: 1...10000, of: \.days),
+            "days", "N", standard: "7", help: "recent days that each mode lists", of: \.days,
+            parse: ValueParsers.integer(in: 1...10000)),
         OptionDefinition(
-            "prefetch", "N", standard: "2", help: "pictures downloaded ahead of a reader, 0 to 8", in: 0...8,
-            of: \.preload),
+            "prefetch", "N", standard: "2", help: "pictures downloaded ahead of a reader, 0 to 8", of: \.preload,
+            parse: ValueParsers.integer(in: 0...8)),
     ]
 
     /// The options that sources define.
@@ -290,8 +272,8 @@ enum OptionTable {
         },
         // The service takes pictures of up to 20,000 pixels.
         OptionDefinition(
-            "min_width", "PIXELS", standard: "0", help: "show only works at least so wide", in: 0...100_000,
-            of: \.filter.minimumWidth),
+            "min_width", "PIXELS", standard: "0", help: "show only works at least so wide", of: \.filter.minimumWidth,
+            parse: ValueParsers.integer(in: 0...100_000)),
         OptionDefinition(
             "orientation", "WORD", standard: "any", help: "any, landscape, portrait or square",
             words: [("any", nil)] + ListingFilter.Orientation.allCases.map { ($0.rawValue, $0) },
@@ -335,28 +317,25 @@ enum OptionTable {
                 ? nil : try OriginURL(text, schemes: ["http", "https", "socks5h", "socks5", "socks4a", "socks4"])
         },
         OptionDefinition(
-            "user_agent", "TEXT", standard: bySource, help: "the User-Agent of every request", of: \.userAgent
-        ) { text throws(Failure) in try ValueParsers.headerText(text) },
+            "user_agent", "TEXT", standard: bySource, help: "the User-Agent of every request", of: \.userAgent,
+            parse: ValueParsers.headerText),
         OptionDefinition(
             "rate", "NUMBER", standard: bySource,
-            help: "API requests a second once a burst is spent", of: \.rate
-        ) { text throws(Failure) in try ValueParsers.rate(text, in: 0.01...1000) },
+            help: "API requests a second once a burst is spent", of: \.rate, parse: ValueParsers.rate(in: 0.01...1000)),
         OptionDefinition(
-            "connections", "N", standard: "16", help: "picture downloads at once, 1 to 32", in: 1...32,
-            of: \.connections),
+            "connections", "N", standard: "16", help: "picture downloads at once, 1 to 32", of: \.connections,
+            parse: ValueParsers.integer(in: 1...32)),
+        // Below 2 s a handshake is not certain to fit; the kernel's own hung-task warning comes at 120 s.
         OptionDefinition(
             "timeout", "SECONDS", standard: "30",
-            help: "when every request has been answered, whatever the network does", of: \.timeout
-                // Below 2 s a handshake is not certain to fit; the kernel's own hung-task warning comes at 120 s.
-        ) { text throws(Failure) in try ValueParsers.seconds(text, in: 2...110) },
+            help: "when every request has been answered, whatever the network does", of: \.timeout,
+            parse: ValueParsers.seconds(in: 2...110)),
         OptionDefinition(
             "api_url", "URL", standard: bySource, help: "an origin of your own for listings",
-            mayHoldSecret: true, of: \.apiURL
-        ) { text throws(Failure) in try plainOrigin(text) },
+            mayHoldSecret: true, of: \.apiURL, parse: { text throws(Failure) in try plainOrigin(text) }),
         OptionDefinition(
             "image_url", "URL", standard: bySource, help: "an origin of your own for pictures",
-            mayHoldSecret: true, of: \.imageURL
-        ) { text throws(Failure) in try plainOrigin(text) },
+            mayHoldSecret: true, of: \.imageURL, parse: { text throws(Failure) in try plainOrigin(text) }),
         OptionDefinition(
             "ca_file", "FILE", standard: "none",
             help: "certificates (PEM) that sign those of api_url, image_url and tier_url", path: \.certificates),

@@ -52,8 +52,10 @@ struct SettingsLoader: Sendable {
             guard let name = variable.rest(after: Home.optionPrefix)?.lowercased() else { continue }
             if OptionTable.definition(named: name) != nil {
                 assignments.append(Assignment(name: name, value: value, place: .environment(variable: variable)))
-            } else if let nearest = OptionTable.slip(of: name) {
-                // Variables with other names belong to other programs.
+            } else if let nearest = OptionTable.nearest(
+                to: OptionTable.normalised(name), among: OptionTable.all.map(\.name), edits: { _ in 1 })
+            {
+                // Variables with names that contain more than a slip belong to other programs.
                 warnings.append(
                     "\(LogText.escaped(variable, limit: 80)) is ignored: no option has that name; did you mean "
                         + "\(Home.optionPrefix)\(nearest.uppercased())?")

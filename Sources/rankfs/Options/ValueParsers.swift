@@ -4,17 +4,21 @@ import Rankings
 ///
 /// They throw `.notTaken` with the expected form as the end of a sentence: "a size such as 50M or 2G".
 enum ValueParsers {
+    /// The parser of a text.
+    typealias Parser<Value> = @Sendable (String) throws(Failure) -> Value
+
     /// A size in bytes: digits and one of K, M, G, T (powers of 1024), also written `MB` or `MiB`.
-    static func size(_ text: String, in bounds: ClosedRange<Int64>) throws(Failure) -> Int64 {
-        let expected = Failure.notTaken(
-            "a size such as 50M or 2G, from \(SizeText.text(bounds.lowerBound)) to \(SizeText.text(bounds.upperBound))")
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int64(digits), let factor = factor(ofUnit: text.dropFirst(digits.count)) else {
-            throw expected
+    static func size(in bounds: ClosedRange<Int64>) -> Parser<Int64> {
+        { text throws(Failure) in
+            let digits = text.prefix { $0.isASCII && $0.isNumber }
+            if let number = Int64(digits), let factor = factor(ofUnit: text.dropFirst(digits.count)),
+                case (let product, false) = number.multipliedReportingOverflow(by: factor), bounds.contains(product)
+            {
+                return product
+            }
+            let (least, most) = (SizeText.text(bounds.lowerBound), SizeText.text(bounds.upperBound))
+            throw .notTaken("a size such as 50M or 2G, from \(least) to \(most)")
         }
-        let (product, overflow) = number.multipliedReportingOverflow(by: factor)
-        guard !overflow, bounds.contains(product) else { throw expected }
-        return product
     }
 
     private static func factor(ofUnit unit: Substring) -> Int64? {
@@ -29,38 +33,38 @@ enum ValueParsers {
     }
 
     /// A duration in seconds, with an optional fraction and an optional trailing `s`.
-    static func seconds(_ text: String, in bounds: ClosedRange<Int64>) throws(Failure) -> Duration {
-        let expected = Failure.notTaken("a number of seconds from \(bounds.lowerBound) to \(bounds.upperBound)")
-        let number = text.hasSuffix("s") ? text.dropLast() : text[...]
-        let value = try decimal(number, or: expected)
-        guard value >= Double(bounds.lowerBound), value <= Double(bounds.upperBound) else { throw expected }
-        return .milliseconds(Int64(value * 1000))
+    static func seconds(in bounds: ClosedRange<Int>) -> Parser<Duration> {
+        { text throws(Failure) in
+            guard let value = decimal(text.hasSuffix("s") ? text.dropLast() : text[...]),
+                (Double(bounds.lowerBound)...Double(bounds.upperBound)).contains(value)
+            else { throw .notTaken("a number of seconds from \(bounds.lowerBound) to \(bounds.upperBound)") }
+            return .milliseconds(Int64(value * 1000))
+        }
     }
 
     /// Requests a second: a decimal number.
-    static func rate(_ text: String, in bounds: ClosedRange<Double>) throws(Failure) -> Double {
-        let expected = Failure.notTaken(
-            "a number of requests a second from \(bounds.lowerBound) to \(bounds.upperBound)")
-        let value = try decimal(text[...], or: expected)
-        guard bounds.contains(value) else { throw expected }
-        return value
+    static func rate(in bounds: ClosedRange<Double>) -> Parser<Double?> {
+        { text throws(Failure) in
+            guard let value = decimal(text[...]), bounds.contains(value) else {
+                throw .notTaken("a number of requests a second from \(bounds.lowerBound) to \(bounds.upperBound)")
+            }
+            return value
+        }
     }
 
     /// Plain decimals only: `Double.init` alone would also accept `nan`, `0x1p3` and `1e9`.
-    private static func decimal(_ text: Substring, or expected: Failure) throws(Failure) -> Double {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0.isDigit || $0 == 46 }), let value = Double(text)
-        else {
-            throw expected
-        }
-        return value
+    private static func decimal(_ text: Substring) -> Double? {
+        text.utf8.allSatisfy { $0.isDigit || $0 == 46 } ? Double(text) : nil
     }
 
     /// A whole number: digits only.
-    static func integer(_ text: String, in bounds: ClosedRange<Int>) throws(Failure) -> Int {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0.isDigit }), let value = Int(text),
-            bounds.contains(value)
-        else { throw .notTaken("a whole number from \(bounds.lowerBound) to \(bounds.upperBound)") }
-        return value
+    static func integer(in bounds: ClosedRange<Int>) -> Parser<Int> {
+        { text throws(Failure) in
+            guard text.utf8.allSatisfy({ $0.isDigit }), let value = Int(text), bounds.contains(value) else {
+                throw .notTaken("a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
+            }
+            return value
+        }
     }
 
     /// One word of a list.
@@ -83,7 +87,7 @@ enum ValueParsers {
     }
 
     /// A line of text that goes into a request header.
-    static func headerText(_ text: String) throws(Failure) -> String {
+    @Sendable static func headerText(_ text: String) throws(Failure) -> String? {
         guard !text.isEmpty, text.utf8.count <= 256, text.utf8.allSatisfy({ (32...126).contains($0) }) else {
             throw .notTaken("1 to 256 printable ASCII characters")
         }

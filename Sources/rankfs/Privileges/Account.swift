@@ -62,7 +62,9 @@ extension Account {
     /// Only for root, and before the process has a second thread, because capabilities belong to threads. No file of the user may
     /// have been opened before. Descriptors stay open.
     func become() throws(ProgramError) {
-        guard Self.isSingleThreaded else { throw failure("the process has other threads already") }
+        if let tasks = try? LocalFiles.names(in: "/proc/self/task"), tasks.count > 1 {
+            throw failure("the process has other threads already")
+        }
         // The bounding set can only be changed while the process has capabilities.
         var capability: UInt = 0
         while rankfs_prctl(PR_CAPBSET_READ, capability) >= 0 {
@@ -83,13 +85,8 @@ extension Account {
     }
 
     private func failure(_ reason: String) -> ProgramError {
-        ProgramError(
-            .system, "setuid=\(LogText.escaped(name, limit: 80)): \(reason); mount without setuid, or as that user.")
-    }
-
-    private static var isSingleThreaded: Bool {
-        guard let tasks = try? LocalFiles.names(in: "/proc/self/task") else { return true }
-        return tasks.count == 1
+        .system(
+            "setuid=\(LogText.escaped(name, limit: 80)): \(reason); mount without setuid, or as that user.")
     }
 
     /// Whether all of root's rights are gone and cannot be regained.

@@ -108,7 +108,7 @@ struct MountGuard: Sendable {
 extension Command {
     /// The guard's main function, for rankfs itself.
     static let mountGuard = Command(
-        GuardedMount.command, summary: nil, details: "", takesAnyWords: true,
+        name: GuardedMount.command, takesAnyWords: true,
         check: { arguments throws(ProgramError) in _ = try GuardedMount(words: arguments.positions) },
         run: { arguments throws(ProgramError) in try GuardedMount(words: arguments.positions).run() })
 }
@@ -293,8 +293,7 @@ struct GuardedMount: Hashable, Sendable {
     }
 
     private var mountFailure: ProgramError {
-        ProgramError(
-            .mountFailure,
+        .mountFailure(
             "mounting on \(LogText.escaped(mountPoint)) failed: \(SystemError.last().text); `dmesg` may tell more."
         )
     }

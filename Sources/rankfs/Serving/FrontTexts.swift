@@ -115,7 +115,7 @@ final class FollowedMeans: Sendable {
             let bytes = try Files.read(path, upTo: Assignment.longestFile)
             let lines = try Assignment.all(in: String(decoding: bytes, as: UTF8.self), path: path).map { try $0.get() }
             let line = lines.last { OptionTable.normalised($0.name) == "user_agent" }
-            return try line.map { try ValueParsers.headerText($0.value) }
+            return try line.flatMap { try ValueParsers.headerText($0.value) }
         }
     }
 }

@@ -6,12 +6,6 @@ import System
 
 /// Small file operations with errno as the error.
 enum LocalFiles {
-    /// Removes all rights of other users on a directory.
-    static func isDirectory(_ path: String) throws(SystemError) -> Bool {
-        guard let status = fileStatus(at: path) else { throw .last() }
-        return status.st_mode.isDirectory
-    }
-
     /// The names in a directory besides `.` and `..`, in no order.
     static func names(in path: String) throws(SystemError) -> [String] {
         try Directory.entries(at: path).map(\.name)

@@ -67,7 +67,11 @@ extension Terminal {
             unsafe sigprocmask(SIG_BLOCK, &watched, &before)
             let descriptor = unsafe signalfd(-1, &watched, Int32(SFD_CLOEXEC))
             guard descriptor >= 0 else { throw .last() }
-            hide(terminal)
+            // Line editing stays, and the line end is still shown, so that later text begins on a new line.
+            var silent = terminal
+            silent.c_lflag &= ~tcflag_t(ECHO)
+            silent.c_lflag |= tcflag_t(ICANON | ECHONL | ISIG)
+            unsafe tcsetattr(0, TCSAFLUSH, &silent)
             Files.write(Array(question.utf8), to: 2)
             let outcome = Result { () throws(SystemError) in try read(signals: descriptor) }
             unsafe tcsetattr(0, TCSAFLUSH, &terminal)
@@ -79,14 +83,6 @@ extension Terminal {
             // Ends or stops this process, unless the signal is ignored.
             raise(signal)
         }
-    }
-
-    /// Turns echo off; line editing stays, and the line end is still shown, so that later text begins on a new line.
-    private static func hide(_ terminal: termios) {
-        var silent = terminal
-        silent.c_lflag &= ~tcflag_t(ECHO)
-        silent.c_lflag |= tcflag_t(ICANON | ECHONL | ISIG)
-        unsafe tcsetattr(0, TCSAFLUSH, &silent)
     }
 
     /// Waits for a line, nil if the terminal was closed, or for a signal.

@@ -14,7 +14,8 @@ struct Parsed: Equatable {
 
     /// A command without flags.
     init(_ command: String, _ positions: [String] = [], request: MountRequest = MountRequest()) {
-        self.init(command, Arguments(positions: positions, request: request))
+        self.init(command, Arguments(positions: positions))
+        arguments.request = request
     }
 }
 

@@ -11,19 +11,19 @@ import Testing
             ("7b", 7),
         ] as [(String, Int64)])
     func sizes(_ text: String, bytes: Int64) throws {
-        #expect(try ValueParsers.size(text, in: 0...(1 << 50)) == bytes)
+        #expect(try ValueParsers.size(in: 0...(1 << 50))(text) == bytes)
     }
 
     @Test(arguments: ["", "M", "-1", "1.5G", "50 M", "0x10", "99999999999999999999", "9000000T", "5P", "٣M", "1MM"])
     func notSizes(_ text: String) {
-        #expect(throws: Failure.self) { try ValueParsers.size(text, in: 0...(1 << 50)) }
+        #expect(throws: Failure.self) { try ValueParsers.size(in: 0...(1 << 50))(text) }
     }
 
     @Test func sizesKeepTheirBounds() {
         #expect(throws: Failure.notTaken("a size such as 50M or 2G, from 16M to 1T")) {
-            try ValueParsers.size("15M", in: (16 << 20)...(1 << 40))
+            try ValueParsers.size(in: (16 << 20)...(1 << 40))("15M")
         }
-        #expect(throws: Failure.self) { try ValueParsers.size("2T", in: (16 << 20)...(1 << 40)) }
+        #expect(throws: Failure.self) { try ValueParsers.size(in: (16 << 20)...(1 << 40))("2T") }
     }
 
     @Test(arguments: [(0, "0"), (1023, "1023"), (1024, "1K"), (1536, "1.5K"), (2 << 30, "2G"), ((2 << 30) - 1, "1.9G")])
@@ -32,19 +32,19 @@ import Testing
     }
 
     @Test func durations() throws {
-        #expect(try ValueParsers.seconds("30", in: 2...110) == .seconds(30))
-        #expect(try ValueParsers.seconds("2.5s", in: 2...110) == .milliseconds(2500))
+        #expect(try ValueParsers.seconds(in: 2...110)("30") == .seconds(30))
+        #expect(try ValueParsers.seconds(in: 2...110)("2.5s") == .milliseconds(2500))
         for text in ["", "s", "-3", "1", "111", "nan", "1e1", "0x1p3", "3 s", "inf", "1.2.3"] {
-            #expect(throws: Failure.self, "\(text)") { try ValueParsers.seconds(text, in: 2...110) }
+            #expect(throws: Failure.self, "\(text)") { try ValueParsers.seconds(in: 2...110)(text) }
         }
     }
 
     @Test func ratesAndNumbers() throws {
-        #expect(try ValueParsers.rate("0.5", in: 0.01...1000) == 0.5)
-        #expect(throws: Failure.self) { try ValueParsers.rate("0", in: 0.01...1000) }
-        #expect(try ValueParsers.integer("8", in: 0...8) == 8)
+        #expect(try ValueParsers.rate(in: 0.01...1000)("0.5") == 0.5)
+        #expect(throws: Failure.self) { try ValueParsers.rate(in: 0.01...1000)("0") }
+        #expect(try ValueParsers.integer(in: 0...8)("8") == 8)
         for text in ["9", "-1", "+1", "1_0", "", " 1"] {
-            #expect(throws: Failure.self, "\(text)") { try ValueParsers.integer(text, in: 0...8) }
+            #expect(throws: Failure.self, "\(text)") { try ValueParsers.integer(in: 0...8)(text) }
         }
     }
 
