@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 package import Rankings
 
 /// The parameters of a mount.
@@ -28,8 +27,6 @@ package struct MountConfiguration: Sendable {
     package var isPrivate: @Sendable (ListingKey) -> Bool = { _ in false }
     /// The shared tier; nil if nothing is shared.
     package var sharedTier: SharedTier?
-    /// Further files of `/.rankfs` or the root, with contents that only the program knows.
-    package var helpers: [HelperFile] = []
     /// The whole text of `/.rankfs/version`, including its newline.
     package var version: String
     /// Called once for each failing request, with a sentence that names cause and remedy.
@@ -77,18 +74,12 @@ package struct MountConfiguration: Sendable {
 }
 
 /// The removal of objects from the shared tier; each function returns the number of objects removed.
-package struct SharedTier: Sendable {
-    package typealias Removal<Content> = @Sendable (Content) async throws(Failure) -> Int
-
-    let forgetPictures: Removal<[PictureID]>
-    /// Removes the documents of a listing, not its pictures.
-    let forgetListing: Removal<ListingKey>
-
-    package init(forgetPictures: @escaping Removal<[PictureID]>, forgetListing: @escaping Removal<ListingKey>) {
-        self.forgetPictures = forgetPictures
-        self.forgetListing = forgetListing
-    }
-}
+///
+/// Of a listing the documents are removed, not its pictures.
+package typealias SharedTier = (
+    forgetPictures: @Sendable ([PictureID]) async throws(Failure) -> Int,
+    forgetListing: @Sendable (ListingKey) async throws(Failure) -> Int
+)
 
 // MARK: - Files and links from outside
 

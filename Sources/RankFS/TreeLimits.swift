@@ -1,5 +1,3 @@
-import Rankings
-
 /// The numbers of the file system, each with its reason.
 enum TreeLimits {
     /// How long the kernel may keep immutable answers: a day, because day-long time-outs make warm `stat` free.

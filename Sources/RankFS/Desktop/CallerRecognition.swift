@@ -72,11 +72,6 @@ final class CallerRecognition: Sendable {
         return Opening(role: role, program: program, parent: parent, isUnknown: isUnknown)
     }
 
-    /// Whether a caller is a server that reads what its clients do.
-    func servesClients(_ caller: Caller) -> Bool {
-        processes.program(caller.process)?.name.hasPrefix(KnownPrograms.fileServer) ?? false
-    }
-
     /// Whether a program glances at a directory, so that no entry in it is worth a request.
     func isGlancing(at path: @autoclosure () -> String, _ caller: Caller) -> Bool {
         guard let program = program(of: caller) else { return false }
@@ -95,7 +90,7 @@ final class CallerRecognition: Sendable {
         _ name: [UInt8], in path: @autoclosure () -> String, by caller: Caller
     ) -> (program: CallingProgram?, isWanted: Bool, isListed: Bool)? {
         guard EntryName.isAnnouncement(name) else { return nil }
-        let (path, isListed, program) = (path(), EntryName.isOpening(name), processes.program(caller.process))
+        let (path, isListed, program) = (path(), name == EntryName.opening, processes.program(caller.process))
         let isWanted = facts { $0.announced(in: path, isListed: isListed, by: program, now: $1) }
         return (program, isWanted, isListed)
     }

@@ -177,8 +177,9 @@ extension Processes {
     ///   - process: The process that owns the descriptors; only root may inspect the processes of other users.
     /// - Returns: Whether the process watches it.
     static func watches(_ inode: UInt64, of process: Int32) -> Bool {
-        inotifyDescriptors(of: process).contains { descriptor in
-            tells(of: inode, (try? Files.read("/proc/\(process)/fdinfo/\(descriptor)", upTo: longest)) ?? [])
+        ((try? Directory.entries(at: "/proc/\(process)/fd")) ?? []).map(\.name).contains { descriptor in
+            isInotify("/proc/\(process)/fd/\(descriptor)")
+                && tells(of: inode, (try? Files.read("/proc/\(process)/fdinfo/\(descriptor)", upTo: longest)) ?? [])
         }
     }
 
@@ -188,11 +189,6 @@ extension Processes {
         return text.split(separator: UInt8(ascii: "\n")).contains { line in
             line.split(separator: UInt8(ascii: " ")).contains { $0.elementsEqual(wanted) }
         }
-    }
-
-    private static func inotifyDescriptors(of process: Int32) -> [String] {
-        let names = (try? Directory.entries(at: "/proc/\(process)/fd").map(\.name)) ?? []
-        return names.filter { isInotify("/proc/\(process)/fd/\($0)") }
     }
 
     private static func isInotify(_ link: String) -> Bool {

@@ -64,7 +64,7 @@ enum EntryName {
     // MARK: - Names that desktops, file servers and players look up in every directory, whatever its contents
 
     /// The name that GIO and KDE look up in a directory that they list, and in no other.
-    private static let opening = Array(".hidden".utf8)
+    static let opening = Array(".hidden".utf8)
     private static let announcements = [opening, Array(".directory".utf8)]
 
     /// Files that desktops, file servers and players search for; names that begin with a dot are no search either.
@@ -78,11 +78,6 @@ enum EntryName {
     /// Thunar, Nautilus, Nemo, Caja and Dolphin query `.hidden`, PCManFM and KDE's previews of folders `.directory`.
     static func isAnnouncement(_ name: [UInt8]) -> Bool {
         announcements.contains(name)
-    }
-
-    /// Whether it is the name that GIO and KDE query in a directory that they list, and in no other.
-    static func isOpening(_ name: [UInt8]) -> Bool {
-        name == opening
     }
 
     /// Whether programs search for this name anywhere, so that no user has typed it.

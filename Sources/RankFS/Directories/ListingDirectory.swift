@@ -143,11 +143,6 @@ extension Tree {
         !entry.isHidden && (!entry.isWithheld || configuration.listsWithheld)
     }
 
-    /// The number of entries of a listing that are left out because the service withholds them.
-    func unlisted(of listing: Listing) -> Int {
-        listing.entries.count { !$0.isHidden && !lists($0) }
-    }
-
     /// Finds the entry of a name among the known ones; entries hidden by the filter are absent.
     private static func find(
         _ name: [UInt8], in listing: Listing, unlessWithheld: Bool = false

@@ -1,4 +1,3 @@
-import Catalog
 import Fuse
 import Rankings
 
@@ -64,9 +63,6 @@ extension TreeDirectory {
 extension TreeDirectory {
     /// The directory with its name in its parent.
     var named: NamedNode { (path.name, .directory(self)) }
-
-    /// The path of the directory that holds it; nil for the root.
-    var parentPath: String? { path.parent?.text }
 }
 
 /// The result of the search for a name in a directory.

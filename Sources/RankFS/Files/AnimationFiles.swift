@@ -39,11 +39,10 @@ struct AnimationFiles: Sendable {
         let work = entry.picture.work
         let record = try await tree.catalog.records.animation(of: work)
         let length = try await tree.askedSize(listing, index, wholeListing: false)
-        let archive: OpenPicture
         let request = PictureRequest(
             id: entry.picture, location: try tree.location(of: entry), size: length,
             isPrivate: tree.configuration.isPrivate(listing.key), path: { Self.path(of: work, .matroska).text })
-        archive = try tree.cache.open(request, neighbours: nil)
+        let archive = try tree.cache.open(request, neighbours: nil)
         let title = await tree.catalog.records.listedWork(work)?.title ?? ""
         let file: AnimationFile
         do throws(Failure) {
@@ -72,10 +71,9 @@ struct AnimationFiles: Sendable {
         guard let picture = Self.picture(rendition, in: listing), let size = tree.cache.storedSize(of: picture) else {
             return nil
         }
-        let opened: OpenPicture
         // An empty URL makes sure that the file is never downloaded.
         let nowhere = PictureLocation(url: "", headers: [], fileExtension: rendition.rawValue)
-        opened = try tree.cache.open(PictureRequest(id: picture, location: nowhere, size: size), neighbours: nil)
+        let opened = try tree.cache.open(PictureRequest(id: picture, location: nowhere, size: size), neighbours: nil)
         // A file stays while it is open; a file that was dropped just before is made anew.
         if tree.cache.storedSize(of: picture) == size { return (opened, size) }
         opened.close()

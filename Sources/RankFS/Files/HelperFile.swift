@@ -25,7 +25,7 @@ extension HelperFile {
                 Array(volumeInfoText(name: configuration.volumeName).utf8)
             },
             standIn,
-        ] + configuration.helpers
+        ]
     }
 }
 

@@ -1,5 +1,4 @@
 import Catalog
-import Fuse
 import Rankings
 import Synchronization
 

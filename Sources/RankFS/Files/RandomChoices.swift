@@ -1,4 +1,3 @@
-import ImageCache
 import Rankings
 
 /// The picture that `random.jpg` is for each program.
@@ -36,13 +35,13 @@ struct RandomChoices: Sendable {
     ///   - now: The present time.
     /// - Returns: The choice, or nil.
     mutating func choice(for processes: [Int32], now: ContinuousClock.Instant) -> Choice? {
-        guard let process = processes.first(where: { holds(held[$0], now) }) else { return nil }
+        let process = processes.first { process in
+            guard let (_, chosen, looked) = held[process] else { return false }
+            return looked.duration(to: now) <= Self.pause && chosen.duration(to: now) <= Self.longest
+        }
+        guard let process else { return nil }
         held[process]?.looked = now
         return held[process]?.choice
-    }
-
-    private func holds(_ held: Held?, _ now: ContinuousClock.Instant) -> Bool {
-        held.map { $0.looked.duration(to: now) <= Self.pause && $0.chosen.duration(to: now) <= Self.longest } ?? false
     }
 
     /// Holds a choice for a program.

@@ -1,5 +1,3 @@
-import Catalog
-import Fuse
 import ImageCache
 import Rankings
 

@@ -1,5 +1,4 @@
 import Catalog
-import Fuse
 import ImageCache
 import Rankings
 import Render
@@ -89,7 +88,9 @@ struct FilmFile: TreeFile {
         guard let listing = await tree.catalog.listings.stored(.work(work)) else { return false }
         let made = AnimationFiles.picture(rendition, in: listing)
         if made.flatMap(tree.cache.storedSize) != nil { return true }
-        return await tree.hasFrames(listing, of: work)
+        let archive = listing.entries.first { $0.picture.rendition == .archive }
+        guard let archive, tree.cache.storedSize(of: archive.picture) != nil else { return false }
+        return (try? await tree.catalog.records.animation(of: work)) != nil
     }
 }
 
@@ -97,13 +98,6 @@ extension Tree {
     fileprivate func listing(ofWork work: WorkID) async throws(Failure) -> Listing {
         guard let listing = try await listing(.work(work)) else { throw .absent }
         return listing
-    }
-
-    /// Whether the archive and the record of an animation are stored.
-    fileprivate func hasFrames(_ listing: Listing, of work: WorkID) async -> Bool {
-        let archive = listing.entries.first { $0.picture.rendition == .archive }
-        guard let archive, cache.storedSize(of: archive.picture) != nil else { return false }
-        return (try? await catalog.records.animation(of: work)) != nil
     }
 }
 

@@ -1,7 +1,6 @@
 import Catalog
 import Fuse
 import ImageCache
-import Rankings
 import Synchronization
 
 /// A picture that is open in the cache.

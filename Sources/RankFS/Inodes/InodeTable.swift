@@ -1,4 +1,3 @@
-import Rankings
 import Synchronization
 
 /// The inodes that the kernel knows, by their number.
@@ -64,13 +63,7 @@ final class InodeTable: Sendable {
         let own = number ?? ownNumber(node)
         return state.withLock { state in
             let number = state.number(node, own: own)
-            if var slot = state.slots[number] {
-                slot.node = node
-                slot.lookups += 1
-                state.slots[number] = slot
-            } else {
-                state.slots[number] = (node, 1)
-            }
+            state.slots[number] = (node, (state.slots[number]?.lookups ?? 0) + 1)
             return number
         }
     }

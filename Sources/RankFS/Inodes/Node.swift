@@ -161,14 +161,6 @@ extension Tree {
         configuration.keepsOwners && node.audience(in: self) != .everybody
     }
 
-    /// Returns the attributes shown to all users: a node closed to other users has no permissions for them.
-    func narrowed(_ attributes: Attributes, of node: Node) -> Attributes {
-        guard isKept(node) || node.isSecret, attributes.kind != .link else { return attributes }
-        var attributes = attributes
-        attributes.permissions &= 0o700
-        return attributes
-    }
-
     /// Returns the names of a directory that are listed for a caller.
     ///
     /// A lookup by name finds the others for every user: the kernel would take a refusal for the end of the name, also where the

@@ -39,7 +39,12 @@ extension RankFileSystem {
             // While the newest day is unknown, a guess would name a day that the service has not published.
             if attribute == nil, let day = directory.day(in: tree) { return Self.give(day.description, reply) }
             if attribute == .withheld, let key = directory.listing?.rememberedKey(in: tree) {
-                return giveCount(ofWithheldIn: key, reply)
+                // From memory and database.
+                return later(reply, subject: { key.path.text }) { () async throws(Failure) in
+                    let listing = await self.tree.catalog.listings.stored(key)
+                    guard let entries = listing?.entries else { throw .noSuchAttribute }
+                    Self.give(String(entries.count { !$0.isHidden && !self.tree.lists($0) }), reply)
+                }
             }
         }
         guard let attribute, case .picture(let listing, let index) = node else {
@@ -61,14 +66,6 @@ extension RankFileSystem {
     /// Found by name and not listed, like other live attributes: a copy of `latest` would keep a day that a later copy into the
     /// same directory makes untrue, and a list that changes every day is a changed directory for backup programs.
     static let dayAttribute = "user.rankfs.day"
-
-    /// Answers with the number of entries left out of a directory because they are withheld, from memory and database.
-    private func giveCount(ofWithheldIn key: ListingKey, _ reply: ExtendedAttributeReply) {
-        later(reply, subject: { key.path.text }) { () async throws(Failure) in
-            guard let listing = await self.tree.catalog.listings.stored(key) else { throw .noSuchAttribute }
-            Self.give(String(self.tree.unlisted(of: listing)), reply)
-        }
-    }
 
     /// Answers with the numbers of the pools that contain a post, which costs a request where they are not stored.
     private func givePools(of post: WorkID, _ reply: ExtendedAttributeReply) {

@@ -174,8 +174,11 @@ extension RankFileSystem {
     }
 
     private func shown(_ node: Node, _ attributes: Attributes, announced: PictureID? = nil) -> Shown {
-        Shown(
-            attributes: tree.narrowed(attributes, of: node),
+        var attributes = attributes
+        // All users are shown the same: a node closed to other users has no permissions for them.
+        if tree.isKept(node) || node.isSecret, attributes.kind != .link { attributes.permissions &= 0o700 }
+        return Shown(
+            attributes: attributes,
             lifetime: announced == nil ? node.lifetime(in: tree) : (.zero, .zero), announced: announced)
     }
 

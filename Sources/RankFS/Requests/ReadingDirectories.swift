@@ -28,7 +28,10 @@ extension RankFileSystem {
                 // A program that counts continues with the next directory at once, and closes this one some time later.
                 if !packed.hasEntries { endGlance(view) }
                 reply.send()
-                if !packed.isEnd { askAhead(listing, packed.known - 1, view.opening.role) }
+                // A failure is reported to the reader that waits for the page.
+                if !packed.isEnd, packed.known > 0 {
+                    Task { try? await self.askOn(listing, packed.known - 1, view.opening.role) }
+                }
                 return
             }
             later(reply, subject: { view.directory.path.text }) { () async throws(Failure) in
@@ -66,12 +69,6 @@ extension RankFileSystem {
         var hasEntries: Bool
         /// Whether the reader can be answered now: with some entries, or with the end.
         var isAnswer: Bool { hasEntries || isEnd }
-    }
-
-    /// Requests the listing page after the entries just read; a failure is reported to the reader that waits for the page.
-    private func askAhead(_ listing: Listing, _ index: Int, _ role: Callers.Role) {
-        guard index >= 0 else { return }
-        Task { try? await self.askOn(listing, index, role) }
     }
 
     /// Waits for an entry of a listing.
@@ -188,7 +185,7 @@ extension RankFileSystem {
         }
         let isUnknown = directory.listing.map { self.isUnknown($0.rememberedKey(in: tree)) } ?? false
         let opening = tree.callers.opening(
-            directory.path.text, request.inode, below: directory.parentPath, key: directory.listing?.key,
+            directory.path.text, request.inode, below: directory.path.parent?.text, key: directory.listing?.key,
             isUnknown: isUnknown, by: request.caller)
         if let listing = directory.listing { return open(listing, opening, request, reply) }
         show(directory, to: request.caller, reply) { names in

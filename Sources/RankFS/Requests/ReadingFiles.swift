@@ -121,7 +121,10 @@ extension RankFileSystem {
         let note: @Sendable () -> Void = { [catalog = tree.catalog] in
             catalog.recents.note(node.path.text, picture.id)
         }
-        let isSniffing = request.isSniffing && !tree.callers.servesClients(request.caller)
+        // A server of files reads what its clients do.
+        let isSniffing =
+            request.isSniffing
+            && tree.callers.processes.program(request.caller.process)?.name.hasPrefix(KnownPrograms.fileServer) != true
         let isAlone = isAlone || name != nil || isSniffing
         let opened = try tree.cache.open(
             picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),

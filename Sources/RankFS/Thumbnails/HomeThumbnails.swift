@@ -64,9 +64,10 @@ package final class HomeThumbnails: Sendable {
     /// - Returns: False if the file could not be written, or if the directory belongs to another user.
     package func store(_ bytes: [UInt8], as thumbnail: Thumbnail) -> Bool {
         let directory = "\(path)/\(thumbnail.size.directory)"
-        guard (try? Directory.make(directory)) != nil, isOwn(directory), ledger.note(file(thumbnail)) else {
-            return false
-        }
+        // Root with a user's HOME would leave files there that the user cannot replace.
+        guard (try? Directory.make(directory)) != nil, fileStatus(at: directory)?.st_uid == geteuid(),
+            ledger.note(file(thumbnail))
+        else { return false }
         let name = Self.nextName.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = "\(directory)/\(Self.temporaryPrefix)\(getpid())-\(name).png"
         return (try? Files.replace(file(thumbnail), with: bytes, by: temporary)) != nil
@@ -89,24 +90,12 @@ package final class HomeThumbnails: Sendable {
         "\(path)/\(thumbnail.path)"
     }
 
-    /// Returns whether the directory belongs to this process's user.
-    ///
-    /// Root with a user's HOME would leave files there that the user cannot replace.
-    private func isOwn(_ directory: String) -> Bool {
-        var status = stat()
-        return unsafe stat(directory, &status) == 0 && status.st_uid == geteuid()
-    }
-
     private func read(_ file: String) -> [UInt8]? {
         let descriptor = Descriptors.own.open(file, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= Self.longest else {
-            return nil
-        }
-        let bytes = try? Files.read(descriptor, upTo: status.st_size)
-        return bytes?.count == status.st_size ? bytes : nil
+        let bytes = try? Files.read(descriptor, upTo: Self.longest + 1)
+        return bytes.flatMap { $0.count <= Self.longest ? $0 : nil }
     }
 }
 
@@ -244,8 +233,7 @@ package struct ThumbnailLedger: Sendable {
         let descriptor = Descriptors.own.open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+        guard let status = fileStatus(open: descriptor), status.st_mode.isFile,
             let header = try? Files.read(descriptor, upTo: Thumbnail.longestHeader),
             Thumbnail.isOwn(header, named: file)
         else { return nil }
@@ -259,8 +247,7 @@ package struct ThumbnailLedger: Sendable {
             guard descriptor >= 0 else { return nil }
             defer { close(descriptor) }
             while flock(descriptor, LOCK_EX) != 0 { guard errno == EINTR else { return nil } }
-            var status = stat()
-            guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+            guard let status = fileStatus(open: descriptor) else { return nil }
             // Another process replaced the file while this one waited for the lock.
             if status.st_nlink == 0 { continue }
             return body(descriptor, Int(status.st_size))

@@ -262,7 +262,14 @@ package actor ThumbnailSeeder {
             if works[place].begun == Self.screenful, works[place].underWay.count > Self.stragglers { return }
             if !isShown, pause != nil { return }
             let wait = isShown ? .zero : pace.wait(now: time.now())
-            if wait > .zero { return rest(wait) }
+            if wait > .zero {
+                pause = Task {
+                    _ = try? await time.sleep(wait)
+                    pause = nil
+                    if !isClosed { pump() }
+                }
+                return
+            }
             let (directory, job) = (works[place].directory, works[place].jobs[works[place].begun])
             works[place].begun += 1
             works[place].underWay.insert(job.preview.url)
@@ -293,14 +300,6 @@ package actor ThumbnailSeeder {
         else { return }
         let files = works.remove(at: place).files
         if files > 0 { report("made \(files) thumbnails for \(TreePath(directory).disclosed)") }
-    }
-
-    private func rest(_ duration: Duration) {
-        pause = Task {
-            _ = try? await time.sleep(duration)
-            pause = nil
-            if !isClosed { pump() }
-        }
     }
 
     /// Makes the thumbnails of one picture, once for all simultaneous callers.

@@ -187,7 +187,7 @@ import Testing
             func parent(of directory: (any TreeDirectory)? = nil, for program: CallingProgram) -> String? {
                 let directory = directory ?? day
                 return callers.facts {
-                    $0.shownParent(directory.parentPath, of: directory.listing?.key, to: program, now: $1)
+                    $0.shownParent(directory.path.parent?.text, of: directory.listing?.key, to: program, now: $1)
                 }
             }
             _ = await bench.readLink(try await bench.stat("\(month)/2024-05-01").inode)
