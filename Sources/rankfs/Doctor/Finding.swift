@@ -100,7 +100,7 @@ struct DoctorContext {
     var mounts: [Mount] = []
 
     /// Whether the source is inside the program; such a source has neither hosts nor sessions.
-    var isEmbedded: Bool { source.isDemo && settings.apiURL == nil }
+    var isEmbedded: Bool { source.isEmbedded(settings) }
     /// The address of the API: scheme and host, without a trailing slash.
     var apiURL: String { settings.apiURL?.text ?? source.description.access.apiURL }
     /// The address of the image host, likewise.

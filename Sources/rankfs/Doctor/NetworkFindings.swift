@@ -142,14 +142,8 @@ extension Finding {
                 + "asked: stored listings are shown, new ones wait.")
     }
 
-    /// The finding on a host that gets no request because its front turns programs away: a sentence without its full stop.
-    static func turnedAway(_ reason: String) -> Finding { .wrong("network", sentence(reason)) }
-
     static let offline = Finding.note(
         "network", "the option offline lets no request leave, so that no host was asked: set offline=off for more.")
-
-    /// The finding for the source `demo`, which draws its pictures itself.
-    static let embedded = Finding.ok("network", "the source is inside the program and needs none.")
 
     /// The finding on the metered state of the network.
     ///
@@ -178,7 +172,7 @@ extension Finding {
     /// Sends one request to each host, by rankfs's own rules, and queries NetworkManager on the system bus.
     static func network(_ context: DoctorContext) -> [Finding] {
         let (settings, source, place) = (context.settings, context.source, context.place)
-        if context.isEmbedded { return [embedded] }
+        if context.isEmbedded { return [.ok("network", "the source is inside the program and needs none.")] }
         if settings.isOffline { return [offline] }
         let variables = context.home.variables
         let around = [
@@ -191,7 +185,7 @@ extension Finding {
             return around + [coolDown]
         }
         let fronts = place.storedFronts(of: [context.apiURL, context.imageURL]).map { host, pause in
-            turnedAway(source.frontSentence(host, pause, settings))
+            Finding.wrong("network", sentence(source.frontSentence(host, pause, settings)))
         }
         return around + (fronts.isEmpty ? hosts(context) : fronts)
     }

@@ -173,17 +173,13 @@ extension Finding {
     /// - Parameter programs: The names of running processes, cut at 15 bytes as the kernel does.
     /// - Returns: One finding for each program that reads the files of a home.
     static func indexers(running programs: Set<String>) -> [Finding] {
-        var findings: [Finding] = []
-        if programs.contains(KnownPrograms.baloo) {
-            findings.append(
-                .note(
-                    "indexer",
-                    "Baloo is running: keep it from reading mounts with `balooctl config add excludeFolders FOLDER`."))
-        }
-        if !programs.isDisjoint(with: KnownPrograms.trackers) {
-            findings.append(.ok("indexer", "Tracker is running; it passes by mounts, for they have a .trackerignore."))
-        }
-        return findings
+        let baloo = Finding.note(
+            "indexer", "Baloo is running: keep it from reading mounts with `balooctl config add excludeFolders FOLDER`."
+        )
+        let tracker = Finding.ok(
+            "indexer", "Tracker is running; it passes by mounts, for they have a .trackerignore.")
+        return (programs.contains(KnownPrograms.baloo) ? [baloo] : [])
+            + (programs.isDisjoint(with: KnownPrograms.trackers) ? [] : [tracker])
     }
 }
 
@@ -214,9 +210,9 @@ extension Finding {
         let descriptor = unsafe open("/dev/fuse", O_RDWR | O_CLOEXEC)
         let code = descriptor < 0 ? errno : nil
         if descriptor >= 0 { close(descriptor) }
-        var status = stat()
-        let helper = MountTable.helpers.first { unsafe stat($0, &status) == 0 && access($0, X_OK) == 0 }
-        let isSetuidRoot = status.st_uid == 0 && status.st_mode & S_ISUID != 0
+        let helper = MountTable.helpers.first { unsafe access($0, X_OK) == 0 }
+        let status = helper.flatMap { fileStatus(at: $0) }
+        let isSetuidRoot = status.map { $0.st_uid == 0 && $0.st_mode & S_ISUID != 0 } ?? false
         let isRoot = geteuid() == 0
         return [device(code), self.helper(helper, isSetuidRoot: isSetuidRoot, isRoot: isRoot)]
             + [right(text("/proc/self/status") ?? "", isRoot: isRoot)].compactMap(\.self)

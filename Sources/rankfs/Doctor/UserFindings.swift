@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import RankFS
 import HTTP
@@ -128,23 +127,17 @@ extension Finding {
 
     /// Checks the user's store of thumbnails.
     static func thumbnails(_ context: DoctorContext) -> [Finding] {
-        [thumbnails(context.home.thumbnailDirectory ?? "", ThumbnailLook(context))]
+        [thumbnails(context.home.thumbnailDirectory ?? "", ThumbnailLook.at(context))]
     }
 }
 
 extension Finding.ThumbnailLook {
     /// Examines the store of the user.
-    init(_ context: DoctorContext) {
-        guard context.settings.makesThumbnails, let path = context.home.thumbnailDirectory else {
-            self = .off
-            return
-        }
-        guard let status = fileStatus(at: path) else {
-            self = .missing
-            return
-        }
-        self =
-            status.st_uid != geteuid() ? .foreign : unsafe access(path, W_OK | X_OK) == 0 ? .usable : .unwritable
+    static func at(_ context: DoctorContext) -> Self {
+        guard context.settings.makesThumbnails, let path = context.home.thumbnailDirectory else { return .off }
+        guard let status = fileStatus(at: path) else { return .missing }
+        if status.st_uid != geteuid() { return .foreign }
+        return unsafe access(path, W_OK | X_OK) == 0 ? .usable : .unwritable
     }
 }
 
@@ -176,20 +169,11 @@ extension Finding {
         if !ready.isEmpty { parts.append("actions in \(ready.joined(separator: ", "))") }
         parts += wanting
         if !bare.isEmpty { parts.append("no actions in \(bare.joined(separator: ", ")): install \(ownPackage)") }
-        parts.append(thumbnails.isPossible ? "thumbnails are possible" : "no thumbnails")
+        // File managers find them, now or as soon as the first is made.
+        parts.append([.usable, .missing].contains(thumbnails) ? "thumbnails are possible" : "no thumbnails")
         parts.append(hasBus ? "notifications go to the session bus" : "no session bus, so no notifications")
         let text = parts.joined(separator: "; ") + "."
         return wanting.isEmpty && bare.isEmpty ? .ok(subject, text) : .note(subject, text)
-    }
-}
-
-extension Finding.ThumbnailLook {
-    /// Whether file managers find thumbnails, now or as soon as the first is made.
-    fileprivate var isPossible: Bool {
-        switch self {
-        case .usable, .missing: true
-        case .off, .foreign, .unwritable: false
-        }
     }
 }
 
@@ -252,7 +236,7 @@ extension Finding {
         }
         return [
             desktop(
-                installed, thumbnails: ThumbnailLook(context),
+                installed, thumbnails: ThumbnailLook.at(context),
                 hasBus: DesktopNotices.bus(variables, user: geteuid()) != nil)
         ]
     }

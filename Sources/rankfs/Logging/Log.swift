@@ -18,8 +18,8 @@ final class Log: Sendable {
     typealias Recent = (time: Int64, level: LogLevel, message: String)
 
     private struct State {
-        var level: LogLevel
-        var levelBeforeDebug: LogLevel?
+        /// Whether debug lines are written, whatever the level.
+        var isDebugging = false
         var recent: [Recent] = []
         var counts = (warnings: 0, errors: 0)
         var waiting = 0
@@ -31,7 +31,8 @@ final class Log: Sendable {
     /// The number of lines that may wait to be written; further lines are counted and dropped, because memory is bounded.
     private static let waitingBound = 1000
 
-    private let state: Mutex<State>
+    private let level: LogLevel
+    private let state = Mutex(State())
     private let queue = DispatchQueue(label: "rankfs.log")
     private let forJournal: Bool
     private let file = Mutex<(log: LogFile, size: Int)?>(nil)
@@ -42,7 +43,7 @@ final class Log: Sendable {
     ///   - forJournal: Whether the standard error stream is the journal's (JOURNAL_STREAM, systemd.exec(5)).
     ///   - now: The wall clock, in Unix seconds.
     init(level: LogLevel, forJournal: Bool, now: @escaping @Sendable () -> Int64) {
-        state = Mutex(State(level: level))
+        self.level = level
         self.forJournal = forJournal
         self.now = now
     }
@@ -52,7 +53,7 @@ final class Log: Sendable {
     func debug(_ message: @autoclosure () -> String) { write(.debug, message) }
 
     private func write(_ level: LogLevel, _ message: () -> String) {
-        guard state.withLock({ level <= $0.level }) else { return }
+        guard level <= self.level || state.withLock(\.isDebugging) else { return }
         let text = LogText.escaped(message(), limit: LogText.longestLine)
         let time = now()
         let dropped: Int? = state.withLock { state in
@@ -81,17 +82,11 @@ final class Log: Sendable {
 
     /// Switches debug lines on, or back off.
     func toggleDebug() {
-        let level = state.withLock { state in
-            if let before = state.levelBeforeDebug {
-                state.level = before
-                state.levelBeforeDebug = nil
-            } else {
-                state.levelBeforeDebug = state.level
-                state.level = .debug
-            }
-            return state.level
+        let isDebugging = state.withLock { state in
+            state.isDebugging.toggle()
+            return state.isDebugging
         }
-        info("log level is now \(level.name)")
+        info("log level is now \((isDebugging ? .debug : level).name)")
     }
 
     /// The newest warnings and errors, oldest first.
@@ -199,21 +194,19 @@ struct LogFile: Sendable {
     }
 
     private init(_ path: String, creating: Int32) throws(Failure) {
-        var status = stat()
-        if unsafe lstat(path, &status) == 0 { try Self.check(status, path) }
+        if let status = fileStatus(link: path) { try Self.check(status, path) }
         let flags = O_WRONLY | creating | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw .unusable(SystemError.last().text) }
-        do throws(Failure) {
-            guard unsafe fstat(descriptor, &status) == 0 else { throw .unusable(SystemError.last().text) }
-            try Self.check(status, path)
-        } catch {
-            close(descriptor)
-            throw error
+        guard descriptor >= 0, let status = fileStatus(open: descriptor) else {
+            throw .unusable(SystemError.last().text)
         }
         self.path = path
         self.descriptor = descriptor
         isRegular = status.st_mode.isFile
+        do throws(Failure) { try Self.check(status, path) } catch {
+            close(descriptor)
+            throw error
+        }
     }
 
     /// Opens the file that the option `log_file` names.

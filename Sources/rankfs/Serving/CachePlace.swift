@@ -219,9 +219,7 @@ struct CachePlace: Hashable, Sendable {
     /// Makes the directory, or checks that it is this user's alone: where all users may write, the name may be another user's.
     private var isOwn: Bool {
         _ = unsafe mkdir(directory, 0o700)
-        var status = stat()
-        return unsafe lstat(directory, &status) == 0 && status.st_mode & ~0o777 == S_IFDIR && status.st_uid == geteuid()
-            && status.st_mode & 0o077 == 0
+        return fileStatus(link: directory).map { $0.st_mode & ~0o700 == S_IFDIR && $0.st_uid == geteuid() } ?? false
     }
 
     /// Removes a place in memory; a place on disk stays.

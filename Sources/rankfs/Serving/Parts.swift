@@ -58,9 +58,7 @@ final class Parts: Sendable {
         self.settings = settings
         self.name = name
         let choices = try name.choices(among: settings.choices)
-        origin =
-            name.isDemo && settings.apiURL == nil
-            ? try EmbeddedOrigin(service: name.description.name) : nil
+        origin = name.isEmbedded(settings) ? try EmbeddedOrigin(service: name.description.name) : nil
         let bound = min(Self.networkBound, settings.timeout / 2)
         health = HostHealth(
             proxy: settings.proxy?.authority, now: TimeSource.wallClock, trace: { log.debug(Log.line(of: $0, $1)) },
@@ -87,8 +85,7 @@ final class Parts: Sendable {
         tier = try tierMeans?.tier(
             settings, source: name, choices: choices, place: place, maySpend: maySpend, log: log)
         queue = Self.makeQueue(
-            transport, settings, source: name, isDemo: origin != nil, place: place, pauses: place.storedHostPauses(),
-            means: { means.look() },
+            transport, settings, source: name, place: place, pauses: place.storedHostPauses(), means: { means.look() },
             report: { [tier] news, pauses in
                 place.store(hostPauses: pauses)
                 log.record(news)
@@ -98,7 +95,7 @@ final class Parts: Sendable {
                 }
             })
         network = isOffline ? OfflineNetwork() : queue
-        rate = Self.rate(settings, source: name, isDemo: origin != nil)
+        rate = Self.rate(settings, source: name)
         let client = HTTPClient(transport: network)
         let service = name.plugIn.source(
             SourceMeans(
@@ -127,15 +124,11 @@ final class Parts: Sendable {
     /// What the file system removes from the shared tier; nil if nothing is shared.
     var sharedTier: SharedTier? {
         tier.map { [source] tier in
-            SharedTier(
+            (
                 forgetPictures: { (pictures) async throws(Failure) in try await tier.forget(pictures) },
-                forgetListing: { (listing) async throws(Failure) in try await tier.forget(listing, of: source) })
+                forgetListing: { (listing) async throws(Failure) in try await tier.forget(listing, of: source) }
+            )
         }
-    }
-
-    /// The previews that machines share; nil if nothing is shared.
-    var sharedPreviews: (any SharedPreviews)? {
-        tier.map { [source] tier in tier.days(of: source.description) { source.signIn } }
     }
 
     /// Whether a listing's pictures stay off the shared tier: the user's own listings, and those that need signing in.
@@ -146,8 +139,8 @@ final class Parts: Sendable {
         }
     }
 
-    private static func rate(_ settings: Settings, source: SourceName, isDemo: Bool) -> Double {
-        settings.rate ?? (isDemo ? demoRate : source.description.access.rate)
+    private static func rate(_ settings: Settings, source: SourceName) -> Double {
+        settings.rate ?? (source.isEmbedded(settings) ? demoRate : source.description.access.rate)
     }
 
     /// The transport to the hosts of the source and of the settings.
@@ -161,7 +154,9 @@ final class Parts: Sendable {
                 limits: HostLimits(
                     connections: min(settings.connections, access.connections ?? .max),
                     smallAnswers: access.connections), userAgent: settings.userAgent ?? access.userAgent,
-                proxy: settings.proxy?.text, hosts: access.hosts, trustedOrigins: trusted(settings, origin: origin),
+                proxy: settings.proxy?.text, hosts: access.hosts,
+                // Those that the user named, and the embedded one; a proxy is not an origin.
+                trustedOrigins: Set([settings.apiURL?.origin, settings.imageURL?.origin, origin].compactMap(\.self)),
                 connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
                 certificates: settings.certificates), observer: observer)
     }
@@ -169,14 +164,13 @@ final class Parts: Sendable {
     /// The queue of requests to the hosts of a source, with the service's cool-down of an earlier run; its texts name the remedies of that
     /// source.
     static func makeQueue(
-        _ transport: any Transport, _ settings: Settings, source: SourceName, isDemo: Bool = false, place: CachePlace,
-        pauses: [String: HostPause] = [:],
-        means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
+        _ transport: any Transport, _ settings: Settings, source: SourceName, place: CachePlace,
+        pauses: [String: HostPause] = [:], means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
         report: @escaping @Sendable (RequestQueue.News, [String: HostPause]) -> Void = { _, _ in }
     ) -> RequestQueue {
         var rules = RequestQueue.Rules(wallClock: TimeSource.wallClock)
         rules.rate = RequestRate(
-            burst: source.description.access.burst, perSecond: rate(settings, source: source, isDemo: isDemo),
+            burst: source.description.access.burst, perSecond: rate(settings, source: source),
             closedUntil: place.storedCoolDown())
         rules.tooOften = source.description.access.tooOften
         rules.pauses = pauses
@@ -198,13 +192,6 @@ final class Parts: Sendable {
         return SessionMeans(
             places: files.places, host: files.host, now: TimeSource.wallClock, report: { log.warning($0) },
             expired: { notices.showExpiry(of: source.description.title) })
-    }
-
-    /// The origins that the user named, and the embedded one; a proxy is not an origin.
-    private static func trusted(_ settings: Settings, origin: String?) -> Set<String> {
-        var origins = Set([settings.apiURL, settings.imageURL].compactMap { $0?.origin })
-        if let origin { origins.insert(origin) }
-        return origins
     }
 
     private static func openCache(
@@ -350,7 +337,8 @@ extension ThumbnailSeeder {
         }
         self.init(
             maker: ThumbnailMaker(
-                home: store, cache: parts.cache, host: parts.images, shared: parts.sharedPreviews,
+                home: store, cache: parts.cache, host: parts.images,
+                shared: parts.tier.map { [source = parts.source] in $0.days(of: source.description) { source.signIn } },
                 renderer: parts.renderer),
             // Previews that nothing may decode are not downloaded.
             mayAsk: { [maySpend = parts.maySpend, renderer = parts.renderer] in maySpend() && renderer.mayDecode },

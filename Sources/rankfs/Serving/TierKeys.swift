@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import HTTP
 import Rankings
@@ -68,9 +67,11 @@ final class TierKeys: Sendable {
         return secret
     }
 
-    /// The stamps of the files now.
+    /// The stamps of the files whose change may mean another key, now.
     private var present: [SessionFile.Stamp?] {
-        Self.paths(settings, home).map { try? SessionFile.stamp(of: $0).get() }
+        let file = Self.file(settings.tierKeys, Self.credentials.keys, home)
+        let others = StoreKeys(variables: home.variables) == nil ? Self.shared(home) : []
+        return (file.map { [$0.path] } ?? others).map { try? SessionFile.stamp(of: $0).get() }
     }
 
     /// Reads the key; blocks.
@@ -129,7 +130,9 @@ final class TierKeys: Sendable {
 
     /// The role of the container or of the machine, for Amazon's own store only: another one must not receive its token.
     private var role: Place? {
-        guard settings.tierURL.map({ Self.isAmazons($0.host) }) ?? true else { return nil }
+        if let host = settings.tierURL?.host, !host.hasSuffix(".amazonaws.com"), !host.hasSuffix(".amazonaws.com.cn") {
+            return nil
+        }
         if let path = home.variables["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
             return container(Self.containerAgent + path)
         }
@@ -141,16 +144,6 @@ final class TierKeys: Sendable {
 
     private func container(_ url: String) -> Place {
         (false, { [home] () throws(Failure) in try Self.ofContainer(url, variables: home.variables) })
-    }
-
-    private static func isAmazons(_ host: String) -> Bool {
-        host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn")
-    }
-
-    /// The files whose change may mean another key.
-    private static func paths(_ settings: Settings, _ home: Home) -> [String] {
-        if let file = file(settings.tierKeys, credentials.keys, home) { return [file.path] }
-        return StoreKeys(variables: home.variables) == nil ? shared(home) : []
     }
 
     /// The files of the AWS tools, whether or not they exist.

@@ -63,7 +63,7 @@ struct TierMeans {
             } ?? ""
         let chosen = source.text(of: choices)
         // What an embedded origin invents is no picture of the service.
-        let own = source.isDemo && settings.apiURL == nil ? source.rawValue : source.description.name
+        let own = source.isEmbedded(settings) ? source.rawValue : source.description.name
         let name = own + origin + (chosen.isEmpty ? "" : "-" + chosen)
         return String(
             decoding: name.utf8.map { byte in

@@ -12,12 +12,8 @@ struct SourceName: Hashable, Sendable {
 
     /// Nil for an unknown name.
     init?(rawValue: String) {
-        guard let known = Self.demos.first(where: { $0.rawValue == rawValue }) else {
-            guard SourceRegistry.plugIn(named: rawValue) != nil else { return nil }
-            self.rawValue = rawValue
-            return
-        }
-        self = known
+        self.rawValue = rawValue
+        guard isDemo || SourceRegistry.plugIn(named: rawValue) != nil else { return nil }
     }
 
     /// Parses a source as written in commands and in fstab, where it may end with a colon.
@@ -54,6 +50,9 @@ struct SourceName: Hashable, Sendable {
 
     /// Whether the source is embedded in the program.
     var isDemo: Bool { Self.demos.contains(self) }
+
+    /// Whether a mount of the source has an origin of its own inside the program, which has neither hosts nor sessions.
+    func isEmbedded(_ settings: Settings) -> Bool { isDemo && settings.apiURL == nil }
 
     /// All sources, in the order of help.
     static var all: [SourceName] { SourceRegistry.all.map { SourceName(known: $0.description.name) } + [.demo] }

@@ -13,8 +13,8 @@ extension Log {
             warning(
                 "the catalog's database could not be used (\(reason)); it was set aside as \(path) and a new one begun")
         case .entriesUnreadable(let count, let listing, let page):
-            warning(
-                "\(count) entries on page \(page) of \(Self.name(of: listing)) could not be understood and are missing")
+            let name = LogText.escaped(listing.path.disclosed, limit: 100)
+            warning("\(count) entries on page \(page) of \(name) could not be understood and are missing")
         case .notStored(let reason):
             warning("listings cannot be stored (\(reason)); they are served from memory")
         case .originalMissing(let work):
@@ -97,10 +97,6 @@ extension Log {
             )
         }
     }
-
-    private static func name(of listing: ListingKey) -> String {
-        LogText.escaped(listing.path.disclosed, limit: 100)
-    }
 }
 
 // MARK: - Transfer log
@@ -127,10 +123,9 @@ extension Log {
         let rest = whole.firstRange(of: "://").map { whole[$0.upperBound...] } ?? whole
         let path = rest.prefix { $0 != "?" }
         let query = rest.dropFirst(path.count + 1)
-        let authority = path.prefix { $0 != "/" }
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
         let kept = query.split(separator: "&").filter { parameters.contains(String($0.prefix { $0 != "=" })) }
-        return host + path.dropFirst(authority.count) + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
+        let shown = RequestQueue.host(of: url) + path.drop { $0 != "/" }
+        return shown + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
     }
 
     private static func text(of error: Failure) -> String {

@@ -1,4 +1,3 @@
-import RankFS
 import Rankings
 
 /// The content of `/.rankfs/status.json`: the values of the figures that `StatusFigure.all` lists.

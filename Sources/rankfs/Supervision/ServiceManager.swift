@@ -1,7 +1,5 @@
-import CLinux
 import Dispatch
 import Glibc
-import HTTP
 import Synchronization
 
 /// Reports to the service manager while a mount serves: its activity, and that it is alive.

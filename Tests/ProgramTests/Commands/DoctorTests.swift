@@ -286,7 +286,6 @@ import Testing
         #expect(Finding.coolDown(until: nil, now: 5) == nil && Finding.coolDown(until: 5, now: 5) == nil)
         expect(.coolDown(until: 65, now: 5), .note, "1 min")
         expect(.offline, .note, "offline=off")
-        expect(.embedded, .ok)
     }
 
     @Test(arguments: MeteredRule.allCases, [nil, 0, 1, 2, 3, 4, 5] as [UInt32?])
