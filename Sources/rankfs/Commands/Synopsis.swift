@@ -22,16 +22,13 @@ struct Synopsis: Hashable, Sendable {
 
     let command: String
     /// Whether the command takes the options of the table and `-o`.
-    let takesOptions: Bool
-    let flags: [Flag]
-    let operands: [Operand]
+    private(set) var takesOptions = false
+    private(set) var flags: [Flag] = []
+    private(set) var operands: [Operand] = []
 
     /// Parses the text after a command's name.
     init(command: String, written: String) {
         self.command = command
-        var flags: [Flag] = []
-        var operands: [Operand] = []
-        var takesOptions = false
         var rest = written.split(separator: " ").map(String.init)[...]
         while let next = rest.popFirst() {
             // In `[--all] PATH` the path is not the flag's value, in `[--to DIR]` it is.
@@ -49,9 +46,6 @@ struct Synopsis: Hashable, Sendable {
                 operands.append(.words(word.split(separator: "|").map(String.init)))
             }
         }
-        self.takesOptions = takesOptions
-        self.flags = flags
-        self.operands = operands
     }
 
     private static func operand(_ placeholder: String, of command: String) -> Operand {

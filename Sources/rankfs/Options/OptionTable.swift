@@ -92,14 +92,12 @@ struct OptionDefinition: Sendable {
     let standard: String
     /// One line of help.
     let help: String
-    /// Whether a value may contain a password, wanted or not: it is then never repeated.
-    let mayHoldSecret: Bool
+    /// Whether a value may contain a secret, wanted or given by mistake: it is then never repeated.
+    var mayHoldSecret = false
     /// Whether the value may name a user: it is then refused on the command line.
     var mayNameUser: Bool { name == "proxy" }
-    /// Whether the whole value may be a secret, given by mistake.
-    let mayBeSecret: Bool
     /// The words that the value is chosen from, for completion; empty for other kinds of values.
-    let words: [String]
+    var words: [String] = []
     /// Parses a value into the settings.
     let set: @Sendable (inout Settings, String, OptionContext) throws(Failure) -> Void
 
@@ -108,31 +106,19 @@ struct OptionDefinition: Sendable {
 
     /// The flag as written on a command line: `--cache-size`.
     var flag: String { "--" + String(name.map { $0 == "_" ? "-" : $0 }) }
+}
 
-    init(
-        _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
-        mayBeSecret: Bool = false, words: [String] = [],
-        set: @escaping @Sendable (inout Settings, String, OptionContext) throws(Failure) -> Void
-    ) {
-        self.name = name
-        self.placeholder = placeholder
-        self.standard = standard
-        self.help = help
-        self.mayHoldSecret = mayHoldSecret || mayBeSecret
-        self.mayBeSecret = mayBeSecret
-        self.words = words
-        self.set = set
-    }
-
+extension OptionDefinition {
     /// Defines an option with a value that depends on nothing but its text.
     init<Value: Sendable>(
         _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
         words: [String] = [], of setting: any WritableKeyPath<Settings, Value> & Sendable,
         parse: @escaping @Sendable (String) throws(Failure) -> Value
     ) {
-        self.init(name, placeholder, standard: standard, help: help, mayHoldSecret: mayHoldSecret, words: words) {
-            settings, text, _ throws(Failure) in settings[keyPath: setting] = try parse(text)
-        }
+        self.init(
+            name: name, placeholder: placeholder, standard: standard, help: help, mayHoldSecret: mayHoldSecret,
+            words: words
+        ) { settings, text, _ throws(Failure) in settings[keyPath: setting] = try parse(text) }
     }
 
     /// Defines an option with a value from a list of words.
@@ -147,11 +133,12 @@ struct OptionDefinition: Sendable {
 
     /// Defines an option with the path of a file or a folder.
     init(
-        _ name: String, _ placeholder: String, standard: String, help: String, mayBeSecret: Bool = false,
+        _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
         path setting: any WritableKeyPath<Settings, String?> & Sendable
     ) {
-        self.init(name, placeholder, standard: standard, help: help, mayBeSecret: mayBeSecret) {
-            settings, text, context throws(Failure) in
+        self.init(
+            name: name, placeholder: placeholder, standard: standard, help: help, mayHoldSecret: mayHoldSecret
+        ) { settings, text, context throws(Failure) in
             // The word that help shows as the default stands for it.
             let isNone = standard == "none" && text == "none"
             settings[keyPath: setting] =
@@ -263,7 +250,7 @@ enum OptionTable {
             "ai", "WORD", standard: "show", help: "works made with AI: show, hide or only",
             words: ListingFilter.Generated.allCases.map { ($0.rawValue, $0) }, of: \.filter.generated),
         OptionDefinition(
-            "tags", "TAGS", standard: "none",
+            name: "tags", placeholder: "TAGS", standard: "none",
             help: "tags that works must have or, with - in front, not have: \"cat -dog\""
         ) { settings, text, _ throws(Failure) in
             let tags = try ValueParsers.tags(text)
@@ -340,9 +327,9 @@ enum OptionTable {
             "ca_file", "FILE", standard: "none",
             help: "certificates (PEM) that sign those of api_url, image_url and tier_url", path: \.certificates),
         OptionDefinition(
-            "cookies", "FILE", standard: "what rankfs login stored",
+            name: "cookies", placeholder: "FILE", standard: "what rankfs login stored",
             help: "a cookies.txt with the session to sign in with",
-            mayBeSecret: true
+            mayHoldSecret: true
         ) { settings, text, context throws(Failure) in
             if SourceRegistry.mayBeSecret(text) {
                 throw .notTaken("the name of a file that holds the cookie, never the cookie itself")
@@ -404,11 +391,11 @@ enum OptionTable {
         OptionDefinition(
             "tier_keys", "FILE", standard: "the places of AWS's tools",
             help: "a file with aws_access_key_id and aws_secret_access_key, which nobody else may read",
-            mayBeSecret: true, path: \.tierKeys),
+            mayHoldSecret: true, path: \.tierKeys),
         OptionDefinition(
             "tier_secret", "FILE", standard: "none",
             help: "a file with a secret of your machines; with one, only what they wrote to the tier is believed",
-            mayBeSecret: true, path: \.tierSecret),
+            mayHoldSecret: true, path: \.tierSecret),
         OptionDefinition(
             "tier_write", "WORD", standard: "on", help: "whether this machine brings anything to the tier: on or off",
             words: onOff, of: \.writesToTier),

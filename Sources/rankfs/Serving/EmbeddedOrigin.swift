@@ -33,22 +33,18 @@ final class EmbeddedOrigin: Sendable {
         let arguments = [Self.program, "--parent", "3", "--service", service, "--unsafe"]
         (process, channel) = try Channel.start(path, arguments, called: LogText.escaped(path))
         let line = channel.firstLine(upTo: Self.longestLine, within: Self.patience) ?? ""
+        url = String(line.dropFirst(Self.greeting.count))
         guard line.hasPrefix(Self.greeting) else {
-            Self.end(process, channel)
+            stop()
             throw .unavailable(
                 line.isEmpty
                     ? "\(LogText.escaped(path)) did not start; run it by itself to see why."
                     : LogText.escaped(line, limit: Self.longestLine))
         }
-        url = String(line.dropFirst(Self.greeting.count))
     }
 
     /// Ends the origin; it holds nothing that needs to be kept.
     func stop() {
-        Self.end(process, channel)
-    }
-
-    private static func end(_ process: pid_t, _ channel: Channel) {
         kill(process, SIGKILL)
         _ = ChildProcess.wait(for: process)
         channel.close()
