@@ -33,10 +33,9 @@ extension Failure {
     /// The source cannot name the location of the picture.
     static let unlocated = Failure.declined(
         EIO, "the source does not tell where this picture is; report it with the work's number")
-}
 
-/// Only this file maps reasons to errno values and to messages.
-extension Failure {
+    // Only this file maps reasons to errno values and to messages.
+
     /// The errno that answers the kernel.
     var errno: Errno {
         Errno(rawValue: code)

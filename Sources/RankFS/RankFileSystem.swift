@@ -79,11 +79,9 @@ package final class RankFileSystem: FileSystem {
             callers.queriedFreeSpace(of: path, below: parent, by: program, now: now)
         }
     }
-}
 
-// MARK: - Answering
+    // MARK: - Answering
 
-extension RankFileSystem {
     /// Answers with an error and reports it if it deserves a log line.
     func refuse(_ reply: Reply, _ failure: Failure, subject: @autoclosure () -> String) {
         reporter.report(failure, subject: subject())
@@ -113,6 +111,13 @@ extension RankFileSystem {
                 throw failure.errno
             }
         }
+    }
+}
+
+extension Result {
+    /// The result of work in a closure that passes no typed errors through.
+    init(_ work: () async throws(Failure) -> Success) async {
+        do throws(Failure) { self = .success(try await work()) } catch { self = .failure(error) }
     }
 }
 

@@ -162,11 +162,9 @@ extension Tree {
     var refusalOfSession: Failure? {
         source.signIn == .signedOut ? .needsSignIn : nil
     }
-}
 
-// MARK: - Present state of rankings
+    // MARK: - Present state of rankings
 
-extension Tree {
     /// The listed modes: those of all contents, and the limited ones with a stored day.
     var listedModes: [RankingMode] {
         let limited = Set(

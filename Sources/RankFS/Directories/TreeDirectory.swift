@@ -58,9 +58,7 @@ extension TreeDirectory {
     func refresh(in tree: Tree) async throws(Failure) {}
     func changing(with tree: Tree) -> [any TreeDirectory] { [] }
     func mayHold(_ number: UInt64) -> Bool { true }
-}
 
-extension TreeDirectory {
     /// The directory with its name in its parent.
     var named: NamedNode { (path.name, .directory(self)) }
 }

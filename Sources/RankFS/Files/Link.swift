@@ -27,11 +27,9 @@ enum Link: Hashable, TreeEntry {
     var order: InodeOrder? {
         if case .dated(_, let day) = self { .day(day) } else { nil }
     }
-}
 
-// MARK: - Attributes for the kernel
+    // MARK: - Attributes for the kernel
 
-extension Link {
     func lifetime(in tree: Tree) -> Lifetime {
         switch self {
         case .dated(let mode, _): (tree.longest(of: mode), TreeLimits.frozen)
@@ -76,9 +74,7 @@ extension Link {
         case .bridge: return true
         }
     }
-}
 
-extension Link {
     /// The target of the link.
     var target: String {
         switch self {

@@ -11,9 +11,7 @@ enum Node: Sendable {
     case picture(Listing, Int32)
     case file(any TreeFile)
     case link(Link)
-}
 
-extension Node {
     /// The entry of the tree; the requirements of all kinds are the same.
     private var entry: any TreeEntry {
         switch self {
@@ -55,11 +53,9 @@ extension Node {
         case .file, .link: false
         }
     }
-}
 
-// MARK: - Inode numbers
+    // MARK: - Inode numbers
 
-extension Node {
     /// The identity that is the same in every mount; the inode number follows from it.
     var identity: String {
         guard case .picture(let listing, let index) = self else { return path.text }

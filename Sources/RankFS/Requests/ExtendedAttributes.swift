@@ -97,11 +97,9 @@ extension RankFileSystem {
             answer(record)
         }
     }
-}
 
-// MARK: - Values
+    // MARK: - Values
 
-extension RankFileSystem {
     /// Returns the values that need no record.
     private func value(_ attribute: PictureAttribute, _ listing: Listing, _ index: Int) -> String? {
         let entry = listing.entries[index]

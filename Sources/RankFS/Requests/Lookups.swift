@@ -86,11 +86,9 @@ extension RankFileSystem {
         reply.entry(
             attributes, entryTimeout: min(shown.lifetime.entry, longest), attributesTimeout: shown.lifetime.attributes)
     }
-}
 
-// MARK: - Lookups by desktops
+    // MARK: - Lookups by desktops
 
-extension RankFileSystem {
     /// Answers the lookup by which a desktop identifies itself, and starts making thumbnails.
     ///
     /// - Returns: False if there was no answer: it is another name, the directory shows no listing, no thumbnails are needed, or
@@ -131,11 +129,9 @@ extension RankFileSystem {
         }
         return true
     }
-}
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension RankFileSystem {
     package func attributes(_ request: InodeRequest, reply: AttributesReply) {
         guard let node = node(request.inode, or: reply) else { return }
         if let shown = known(node, number: request.inode) {
@@ -148,11 +144,9 @@ extension RankFileSystem {
             reply.attributes(shown.attributes, timeout: shown.lifetime.attributes)
         }
     }
-}
 
-// MARK: - Shown attributes
+    // MARK: - Shown attributes
 
-extension RankFileSystem {
     /// Returns the attributes if they are known without a request; nil for a picture of unknown size.
     func known(_ node: Node, number: UInt64) -> Shown? {
         var announced: PictureID?
@@ -225,11 +219,9 @@ extension RankFileSystem {
             inode: number, kind: kind, permissions: permissions, size: size, modified: modified, links: links,
             user: configuration.user, group: configuration.group)
     }
-}
 
-// MARK: - Links
+    // MARK: - Links
 
-extension RankFileSystem {
     package func readLink(_ request: InodeRequest, reply: LinkReply) {
         guard let node = node(request.inode, or: reply) else { return }
         guard case .link(let link) = node else { return refuse(reply, .notALink, subject: node.path.text) }
@@ -241,15 +233,14 @@ extension RankFileSystem {
         }
         reply.target(link.target)
     }
-}
 
-// MARK: - Export
+    // MARK: - Export
 
-/// Lookups of inodes by their number alone: NFS servers keep numbers, not names, and the kernel forgets names.
-///
-/// The kernel looks up `.` and `..` in such a number if the file system agreed to FUSE_EXPORT_SUPPORT (libfuse's fuse_common.h;
-/// Documentation/filesystems/nfs/exporting.rst of Linux). Every node is found in memory or the database.
-extension RankFileSystem {
+    // Lookups of inodes by their number alone: NFS servers keep numbers, not names, and the kernel forgets names.
+    //
+    // The kernel looks up `.` and `..` in such a number if the file system agreed to FUSE_EXPORT_SUPPORT (libfuse's fuse_common.h;
+    // Documentation/filesystems/nfs/exporting.rst of Linux). Every node is found in memory or the database.
+
     /// Finds the nodes for `.` and `..` of an inode; nil for other names.
     func findByNumber(_ request: LookupRequest) -> LookupResult? {
         let wantsParent = request.name.elementsEqual("..".utf8)

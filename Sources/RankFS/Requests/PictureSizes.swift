@@ -83,11 +83,9 @@ final class PictureSizes: Sendable {
         }
         // A walk over sizes requests all pages of the listing.
         let told = await RequestUrgency.$isBackground.withValue(isBackground) {
-            // Typed errors do not pass through.
-            do throws(Failure) {
-                return Result<Int64, Failure>.success(
-                    try await tree.askedSize(listing, index, wholeListing: isWhole))
-            } catch { return .failure(error) }
+            await Result { () async throws(Failure) in
+                try await tree.askedSize(listing, index, wholeListing: isWhole)
+            }
         }
         // The answer to another request may have had the length meanwhile.
         if case .failure = told, let size = known(listing, index) { return size }

@@ -73,15 +73,11 @@ extension RankFileSystem {
 
     /// Waits for an entry of a listing.
     private func askOn(_ listing: Listing, _ index: Int, _ role: Callers.Role) async throws(Failure) {
-        let failure: Failure? = await RequestUrgency.$isBackground.withValue(role.isBackground) {
-            // Typed errors do not pass through.
-            do throws(Failure) {
-                _ = try await listing.entries(reaching: index)
-                return nil
-            } catch { return error }
+        let found = await RequestUrgency.$isBackground.withValue(role.isBackground) {
+            await Result { () async throws(Failure) in try await listing.entries(reaching: index) }
         }
         // readdir(3) takes ENOENT for the end of the directory.
-        if let failure { throw failure.errno == .ENOENT ? .unreadable(failure.cause) : failure }
+        _ = try found.mapError { $0.errno == .ENOENT ? .unreadable($0.cause) : $0 }.get()
     }
 
     /// Packs the entries of a listing that are known now.
@@ -170,11 +166,9 @@ extension RankFileSystem {
         }
         return added
     }
-}
 
-// MARK: - Directory
+    // MARK: - Directory
 
-extension RankFileSystem {
     package func openDirectory(_ request: OpenRequest, reply: OpenReply) {
         guard let node = node(request.inode, or: reply) else { return }
         guard case .directory(let directory) = node else {
@@ -236,10 +230,7 @@ extension RankFileSystem {
         }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
             let found = await RequestUrgency.$isBackground.withValue(role.isBackground) {
-                // Typed errors do not pass through.
-                do throws(Failure) {
-                    return Result<Listing?, Failure>.success(try await directory.currentListing(in: self.tree))
-                } catch { return .failure(error) }
+                await Result { () async throws(Failure) in try await directory.currentListing(in: self.tree) }
             }
             guard case .success(let listing?) = found else {
                 if role.isGlance, let parent = opening.parent {

@@ -187,11 +187,9 @@ extension RankFileSystem {
         case .text, nil: break
         }
     }
-}
 
-// MARK: - Reading
+    // MARK: - Reading
 
-extension RankFileSystem {
     package func part(of request: ReadRequest) -> FilePart? {
         guard case .picture(let handle) = handles[request.handle],
             let count = handle.count(at: request.offset, wanted: request.size)
@@ -283,11 +281,9 @@ extension RankFileSystem {
         pages.spoil(inode)
         tree.invalidateAttributes(inode)
     }
-}
 
-// MARK: - Neighbours
+    // MARK: - Neighbours
 
-extension RankFileSystem {
     /// The pictures around an open one, counted without the withheld ones.
     func neighbours(_ listing: Listing, _ index: Int, isBulk: Bool = false) -> Neighbours {
         let orders = listing.browsingOrders

@@ -97,11 +97,9 @@ package final class HomeThumbnails: Sendable {
         let bytes = try? Files.read(descriptor, upTo: Self.longest + 1)
         return bytes.flatMap { $0.count <= Self.longest ? $0 : nil }
     }
-}
 
-// MARK: - Thumbnails of pictures
+    // MARK: - Thumbnails of pictures
 
-extension HomeThumbnails {
     /// Returns the thumbnails of a picture, under all its paths.
     func thumbnails(of job: ThumbnailJob) -> [Thumbnail] {
         // Two spellings of a plain name are equal.

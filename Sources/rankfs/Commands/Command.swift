@@ -43,11 +43,9 @@ struct Command: Sendable {
     var help: String {
         "rankfs \(name)\(words.isEmpty ? "" : " \(words)")\n\n\(details)\n"
     }
-}
 
-// MARK: - All commands
+    // MARK: - All commands
 
-extension Command {
     /// All commands, in the order of help.
     static let all: [Command] =
         [mount, demo, unmount, status, fetch, cache, tier, login, logout, doctor] + acts + [

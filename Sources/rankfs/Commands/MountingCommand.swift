@@ -51,11 +51,9 @@ extension Command {
         }
         guard !request.mountPoint.isEmpty else { throw .usage("the mount point is empty; name a folder.") }
     }
-}
 
-// MARK: - Unmount
+    // MARK: - Unmount
 
-extension Command {
     /// `rankfs unmount`: unmounts a folder, and clears the remains of a crash.
     static let unmount = Command(
         name: "unmount", alias: "umount", words: "MOUNTPOINT", summary: "unmount; also clears what a crash left",

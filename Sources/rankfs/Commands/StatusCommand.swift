@@ -78,11 +78,9 @@ extension Command {
         }
         return own
     }
-}
 
-// MARK: - Watch
+    // MARK: - Watch
 
-extension Command {
     /// Seconds without an answer after which a mount is shown as silent.
     private static let longestSilence: Int64 = 2
     /// Milliseconds between updates of the display when there is no event.

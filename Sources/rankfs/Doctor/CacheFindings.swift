@@ -137,11 +137,9 @@ extension Finding {
         }
         return findings
     }
-}
 
-// MARK: - Log file
+    // MARK: - Log file
 
-extension Finding {
     /// Checks the file of the option `log_file`, without which nothing is mounted.
     static func logFile(_ context: DoctorContext) -> [Finding] {
         guard let path = context.settings.logFile else { return [] }
@@ -165,12 +163,11 @@ extension Finding {
             .wrong("log file", "\(shown) cannot be written (\($0)): set log_file to a file that can be.")
         } ?? .ok("log file", "\(shown) can be written.")
     }
-}
 
-// MARK: - Check
+    // MARK: - Check
 
-/// The check of the cache directory, on a thread that may be abandoned, since the file system may not answer.
-extension Finding {
+    // The check of the cache directory, on a thread that may be abandoned, since the file system may not answer.
+
     /// The time limit of one step: a local disk answers in milliseconds, a disk over the network in a second or so.
     private static let patience: Duration = .seconds(5)
     /// The time limit for a database: reading a hundred thousand works takes a second.

@@ -50,11 +50,9 @@ enum Repair: Hashable, Sendable {
     static let all: UInt32 = 0o077
     /// The right of the group and of other users to change a file.
     static let writing: UInt32 = 0o022
-}
 
-// MARK: - Repair
+    // MARK: - Repair
 
-extension Repair {
     /// Makes the repair and returns a sentence about it; nil if it failed.
     func perform() -> String? {
         switch self {

@@ -162,11 +162,9 @@ extension Finding {
         case .no: .ok("metered", "the option says that the network is free.")
         }
     }
-}
 
-// MARK: - Check
+    // MARK: - Check
 
-extension Finding {
     private static let variableNames = ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"]
 
     /// Sends one request to each host, by rankfs's own rules, and queries NetworkManager on the system bus.
@@ -189,10 +187,9 @@ extension Finding {
         }
         return around + (fronts.isEmpty ? hosts(context) : fronts)
     }
-}
 
-/// The requests to both hosts.
-extension Finding {
+    // The requests to both hosts.
+
     /// The time limit: connecting and answering take a second; a black hole is detected by then.
     private static let hostPatience: Duration = .seconds(6)
     /// The limit of an answer in bytes: a ranking's page has some 100 KB, a captive portal's page may have any size.
@@ -259,11 +256,9 @@ extension Finding {
             return true
         } ?? false
     }
-}
 
-// MARK: - Shared tier
+    // MARK: - Shared tier
 
-extension Finding {
     /// The difference of clocks that is reported, in seconds; from there on requests are signed with the time of the store.
     ///
     /// It is the tolerance of a store (Amazon S3: fifteen minutes), less a margin for drift.

@@ -91,11 +91,9 @@ struct ServiceReport {
             return [Assumption(name, .unknown, "the host cannot be asked for it")]
         }
     }
-}
 
-// MARK: - Texts
+    // MARK: - Texts
 
-extension ServiceReport {
     /// Whether all assumptions hold.
     var isKept: Bool { assumptions.allSatisfy { $0.verdict == .kept } }
 
@@ -115,12 +113,11 @@ extension ServiceReport {
         ])
         return document.document(colon: " : ")
     }
-}
 
-// MARK: - Record
+    // MARK: - Record
 
-/// The folder of `rankfs doctor --service --record`: one document per answer of the service, to be sent with a report.
-extension ServiceReport {
+    // The folder of `rankfs doctor --service --record`: one document per answer of the service, to be sent with a report.
+
     typealias Answer = (request: HTTPRequest, result: Result<HTTPResponse, Failure>)
 
     /// Creates the folder, private to its user.

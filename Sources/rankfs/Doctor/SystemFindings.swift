@@ -181,12 +181,11 @@ extension Finding {
         return (programs.contains(KnownPrograms.baloo) ? [baloo] : [])
             + (programs.isDisjoint(with: KnownPrograms.trackers) ? [] : [tracker])
     }
-}
 
-// MARK: - Checks
+    // MARK: - Checks
 
-/// The checks of the system and of the existing mounts.
-extension Finding {
+    // The checks of the system and of the existing mounts.
+
     /// Checks what mounting needs of the system, and which programs may walk mounts.
     static func system(_ context: DoctorContext) -> [Finding] {
         context.mounter.fuse

@@ -96,12 +96,11 @@ extension Finding {
         case .usable: .ok(subject, "file managers find them in \(shown).")
         }
     }
-}
 
-// MARK: - Checks
+    // MARK: - Checks
 
-/// The checks of the user's configuration, session and thumbnails.
-extension Finding {
+    // The checks of the user's configuration, session and thumbnails.
+
     /// Checks the configuration file and its permissions.
     static func configuration(_ context: DoctorContext) -> [Finding] {
         let path = context.home.configurationFile
@@ -175,12 +174,11 @@ extension Finding {
         let text = parts.joined(separator: "; ") + "."
         return wanting.isEmpty && bare.isEmpty ? .ok(subject, text) : .note(subject, text)
     }
-}
 
-// MARK: - Check
+    // MARK: - Check
 
-/// The check of the file managers that show rankfs' actions, and of the session bus for notifications.
-extension Finding {
+    // The check of the file managers that show rankfs' actions, and of the session bus for notifications.
+
     /// A file manager: its program; the file that `make install` adds for it, below a data directory (XDG Base Directory Specification
     /// 0.8); and the packages that this file needs, each recognised by files below a directory of libraries or of Python's packages: one
     /// of them is enough.

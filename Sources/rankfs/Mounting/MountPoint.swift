@@ -116,11 +116,9 @@ struct MountPoint: Hashable, Sendable {
             }
         } ?? .silent
     }
-}
 
-// MARK: - Remount
+    // MARK: - Remount
 
-extension MountPoint {
     /// The time limit for reading the command lines of all processes.
     private static let processPatience: Duration = .seconds(2)
 

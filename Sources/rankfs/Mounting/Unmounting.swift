@@ -176,11 +176,9 @@ extension MountTable {
         }
         return false
     }
-}
 
-// MARK: - Own mounts
+    // MARK: - Own mounts
 
-extension MountTable {
     /// The mounts on exactly this path, the visible one last.
     func stack(at path: String) -> [Mount] {
         let bytes = Array(path.utf8)
@@ -199,9 +197,7 @@ extension MountTable {
         let open = own.isEmpty ? all.filter { $0.superOptions.contains("allow_other") } : own
         return open.map { String(decoding: $0.path, as: UTF8.self) }
     }
-}
 
-extension MountTable {
     /// Whether a path is in another user's mount of rankfs, or is one.
     func isOthers(_ path: String, user: UInt32 = geteuid()) -> Bool {
         let place = LocalFiles.innermost(of: ownMountPoints, above: path)

@@ -63,9 +63,7 @@ struct SettingsLoader: Sendable {
         }
         return (assignments, warnings)
     }
-}
 
-extension SettingsLoader {
     /// The settings from all places, and the home directory in which the configuration file was searched.
     static func load(
         _ request: MountRequest

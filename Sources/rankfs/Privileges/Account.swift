@@ -52,11 +52,9 @@ extension Account {
         group = unsafe entry.pointee.pw_gid
         home = unsafe entry.pointee.pw_dir.map { unsafe String(cString: $0) } ?? "/"
     }
-}
 
-// MARK: - Becoming that user
+    // MARK: - Becoming that user
 
-extension Account {
     /// Makes this process run as the user for good: groups, user, no capabilities, and none gained by running a program.
     ///
     /// Only for root, and before the process has a second thread, because capabilities belong to threads. No file of the user may

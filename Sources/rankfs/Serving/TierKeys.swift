@@ -173,14 +173,13 @@ final class TierKeys: Sendable {
             throw .configuration("\(name) \(error.cause).")
         }
     }
-}
 
-// MARK: - Keys that end
+    // MARK: - Keys that end
 
-/// Keys that end after hours: of a program that the user names, of a container, or of a machine at Amazon's.
-///
-/// Each function blocks, within a time limit. No text of an answer is part of an error.
-extension TierKeys {
+    // Keys that end after hours: of a program that the user names, of a container, or of a machine at Amazon's.
+    //
+    // Each function blocks, within a time limit. No text of an answer is part of an error.
+
     /// The address of the agent of containers, and of the metadata service of machines (Amazon ECS Developer Guide, "Task IAM role";
     /// Amazon EC2 User Guide, "Use IMDS").
     private static let containerAgent = "http://169.254.170.2"

@@ -103,11 +103,9 @@ extension SourceRegistry {
         let hundredths = Int((perSecond * 100).rounded())
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
-}
 
-// MARK: - Choices
+    // MARK: - Choices
 
-extension SourceRegistry {
     /// The options that sources define (`SourceChoice`), each name once, with the words of all and the first help.
     ///
     /// Choices with the same name are one option, with each source's own meaning.

@@ -97,11 +97,9 @@ extension Log {
             )
         }
     }
-}
 
-// MARK: - Transfer log
+    // MARK: - Transfer log
 
-extension Log {
     /// The debug line of a request that has ended, with the error in place of the status where there is one.
     ///
     /// As in `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`.

@@ -138,11 +138,9 @@ extension StatusDocument {
             self[figure.path] = value
         }
     }
-}
 
-// MARK: - Metrics
+    // MARK: - Metrics
 
-extension StatusDocument {
     /// The content of `/.rankfs/metrics`: the figures for Prometheus.
     ///
     /// The text format of Prometheus, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/).
@@ -180,11 +178,9 @@ extension StatusDocument {
             }
         }
     }
-}
 
-// MARK: - Text
+    // MARK: - Text
 
-extension StatusDocument {
     /// The document as text for people.
     ///
     /// - Parameter now: The reader's time in Unix seconds, from which remaining cool-downs are computed.

@@ -167,11 +167,9 @@ struct StatusFigure: Sendable {
         figure.metrics.append(("rankfs_" + name, help, measure))
         return figure
     }
-}
 
-// MARK: - Tables
+    // MARK: - Tables
 
-extension StatusFigure {
     /// All figures, in the order of their metrics.
     static let all = program + cache + network + requests + catalog + kernel + (thumbnails + tier).map(\.optional)
 

@@ -109,9 +109,7 @@ extension Int64 {
     init(saturating number: Double) {
         self = number.isNaN ? 0 : Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)
     }
-}
 
-extension Int64 {
     /// The sum, or the nearest representable number, because sizes from a mount may have any value.
     func adding(saturating other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)

@@ -59,11 +59,9 @@ struct Home: Sendable {
         if isSystem { return system }
         return directory.map { "\($0)/\(below)" }
     }
-}
 
-// MARK: - Environment of the process
+    // MARK: - Environment of the process
 
-extension Home {
     /// Variables with this prefix are options.
     static let optionPrefix = "RANKFS_"
 

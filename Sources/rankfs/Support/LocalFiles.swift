@@ -91,12 +91,11 @@ enum LocalFiles {
         guard let slash = path.lastIndex(of: "/"), path.dropFirst().first != nil else { return nil }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
-}
 
-// MARK: - Files of mounts
+    // MARK: - Files of mounts
 
-/// Operations on a mount: the calls may wait for the network, so they are not for tasks.
-extension LocalFiles {
+    // Operations on a mount: the calls may wait for the network, so they are not for tasks.
+
     /// The entries of a directory in its own order, without `.` and `..`, none of an unknown kind.
     static func list(_ path: String) throws(SystemError) -> [ListedFile] {
         try Directory.entries(at: path).map { entry in
@@ -189,11 +188,9 @@ extension LocalFiles {
         }
         return nil
     }
-}
 
-// MARK: - Programs
+    // MARK: - Programs
 
-extension LocalFiles {
     /// The path of a program that this one starts: beside this one, as built, or in the directory for helper programs, as installed.
     ///
     /// - Throws: unavailable, with one sentence, if it is in neither.

@@ -40,11 +40,9 @@ enum Terminal {
         return unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Digits.padded(Int($0), to: 2) }
             .joined(separator: ":")
     }
-}
 
-// MARK: - Hidden prompt
+    // MARK: - Hidden prompt
 
-extension Terminal {
     /// Signals before which the terminal is restored.
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]
     /// A terminal hands out lines of 4096 bytes at most (termios(3), canonical mode).

@@ -121,11 +121,9 @@ extension StatusDocument {
         guard totals.count == shown.count, total > 0 else { return Terminal.progress(nil) }
         return Terminal.progress(received / total, isPaused: (opensAgain ?? 0) > now)
     }
-}
 
-// MARK: - Status line
+    // MARK: - Status line
 
-extension StatusDocument {
     /// The activity in one line, for service managers and for logs.
     ///
     /// - Parameters:
