@@ -331,11 +331,6 @@ extension CurlConfiguration {
         easy.prefer(CURLOPT_TCP_KEEPALIVE, 1)
         easy.prefer(CURLOPT_TCP_KEEPIDLE, Self.keepAliveSeconds)
         setMethod(request, easy)
-        if let signature = request.signature {
-            easy.set(CURLOPT_AWS_SIGV4, signature.scope)
-            easy.set(CURLOPT_USERNAME, signature.keyID)
-            easy.set(CURLOPT_PASSWORD, signature.secret)
-        }
         if request.acceptsCompression { easy.set(CURLOPT_ACCEPT_ENCODING, "gzip") }
         switch request.transferClass {
         case .metadata:

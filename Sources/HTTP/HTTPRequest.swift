@@ -34,8 +34,6 @@ package struct HTTPRequest: Sendable {
     package var finalStatuses: Set<Int> = []
     /// The content of a PUT.
     package var content: RequestContent?
-    /// The signature that libcurl makes for an object store.
-    package var signature: RequestSignature?
     /// Whether redirects are followed; not for a request that is signed for one address.
     package var followsRedirects = true
     /// The only family of addresses that may be connected to; nil for all addresses.
@@ -194,30 +192,6 @@ package struct RequestCounts: Hashable, Sendable {
             return count
         }
     }
-}
-
-/// The signature that libcurl makes for an object store (CURLOPT_AWS_SIGV4(3)).
-///
-/// The printed form contains no secret.
-package struct RequestSignature: Sendable, CustomStringConvertible, CustomReflectable {
-    /// `aws:amz:REGION:s3`.
-    let scope: String
-    let keyID: String
-    let secret: String
-
-    /// - Parameters:
-    ///   - region: The store's name of its region.
-    ///   - keyID: The identifier of the key; it is sent.
-    ///   - secret: The secret of the key, which never leaves the process.
-    package init(region: String, keyID: String, secret: String) {
-        scope = "aws:amz:\(region):s3"
-        self.keyID = keyID
-        self.secret = secret
-    }
-
-    package var description: String { "a signature" }
-
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension HTTPRequest {

@@ -1,6 +1,6 @@
 /// The name of an object in a bucket, made of characters that need no escaping in an address.
 ///
-/// libcurl before 8 signs other characters wrongly (curl's changes of 8.0 to 8.3), and stores differ in the characters they accept.
+/// A signature then has them as the address has, and stores differ in the characters they accept.
 package struct ObjectKey: Hashable, Sendable, CustomStringConvertible {
     /// The most bytes of a key in S3 (Amazon S3 User Guide, "Object key naming guidelines").
     private static let longest = 1024

@@ -147,14 +147,10 @@ package struct ObjectStore: Sendable {
         let answer = try await send(request)
         switch answer.head.status {
         // An error may come after a status of success.
-        case 200 where Self.isCopied(answer.body), 404, 412: return true
+        case 200 where !String(decoding: answer.body, as: UTF8.self).contains("<Error>"), 404, 412: return true
         case 400 where !Failure.refusesKeys(answer.body), 405, 501: return false
         default: throw Failure(status: answer.head.status, body: answer.body)
         }
-    }
-
-    private static func isCopied(_ body: [UInt8]) -> Bool {
-        !String(decoding: body, as: UTF8.self).contains("<Error>")
     }
 
     /// Removes an object; a missing object counts as removed.
@@ -208,24 +204,16 @@ package struct ObjectStore: Sendable {
         let (first, time) = signed(request, keys)
         let answer = try await client.send(first, urgency: urgency, into: receiver)
         clock.heard(answer.head)
-        guard (400...403).contains(answer.head.status), !StoreClock.agree(clock.signing.seconds, time) else {
+        guard (400...403).contains(answer.head.status), !StoreClock.agree(clock.signing, time) else {
             return answer
         }
         return try await client.send(signed(request, keys).request, urgency: urgency, into: receiver)
     }
 
-    /// Signs a request, with libcurl if this machine's clock is right.
     private func signed(_ request: HTTPRequest, _ keys: StoreKeys) -> (request: HTTPRequest, signed: Int64) {
-        var request = request
+        var (request, time) = (request, clock.signing)
         if let token = keys.sessionToken { request.headers.append("x-amz-security-token: \(token)") }
-        let (time, isOwn) = clock.signing
-        if isOwn {
-            request.signature = keys.signature(for: place.region)
-        } else {
-            // One signature only: libcurl would take the other for an unfinished negotiation and first send a PUT without its
-            // content.
-            request.headers += keys.headers(signing: request, for: place.region, at: time) ?? []
-        }
+        request.headers += keys.headers(signing: request, for: place.region, at: time) ?? []
         return (request, time)
     }
 }

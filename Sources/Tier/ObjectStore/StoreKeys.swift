@@ -1,5 +1,3 @@
-internal import HTTP
-
 /// The credentials of a user at a store.
 ///
 /// The printed form contains no secret.
@@ -35,11 +33,6 @@ package struct StoreKeys: Sendable, Equatable, CustomStringConvertible, CustomRe
     package var description: String { "the key \(keyID)" }
 
     package var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
-
-    /// Makes the signature of requests for a region.
-    func signature(for region: String) -> RequestSignature {
-        RequestSignature(region: region, keyID: keyID, secret: secret)
-    }
 
     /// The most bytes of a part; a session token has some thousand, and no bound that Amazon states.
     private static let longest = 16 << 10

@@ -3,10 +3,10 @@ internal import HTTP
 internal import Rankings
 internal import Synchronization
 
-/// Signs a request with another time than that of this machine's clock.
+/// Signs a request.
 ///
-/// Source: AWS Signature Version 4, "Create a signed AWS API request". libcurl can only sign by the clock: a date among a
-/// request's headers is signed once and sent twice, which stores treat as a wrong signature (lib/http_aws_sigv4.c of 7.88;
+/// Source: AWS Signature Version 4, "Create a signed AWS API request". libcurl can only sign by this machine's clock: a date among
+/// a request's headers is signed once and sent twice, which stores treat as a wrong signature (lib/http_aws_sigv4.c of 7.88;
 /// SeaweedFS 4.48 answers 403).
 extension StoreKeys {
     /// The headers that sign a request.
@@ -114,12 +114,10 @@ final class StoreClock: Sendable {
     }
 
     /// The time for a signature: this machine's if it is accurate enough, otherwise the store's.
-    var signing: (seconds: Int64, isOwn: Bool) {
+    var signing: Int64 {
         let own = wallClock()
-        guard let now, now > own - Self.furthest, now < own + Self.furthest, !Self.agree(now, own) else {
-            return (own, true)
-        }
-        return (now, false)
+        guard let now, now > own - Self.furthest, now < own + Self.furthest, !Self.agree(now, own) else { return own }
+        return now
     }
 
     /// Whether a store accepts one of these times in place of the other.
