@@ -27,9 +27,8 @@ package enum Certificates {
         guard status.st_size <= Self.bytesLimit else {
             throw .untrusted("The file of certificates is larger than any; it must be PEM, at most 4 MiB.")
         }
-        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-        guard holdsCertificate(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)) else {
+        let bytes = (try? Files.read(descriptor, upTo: Self.bytesLimit)) ?? []
+        guard holdsCertificate(String(decoding: bytes, as: UTF8.self)) else {
             throw .untrusted("The file of certificates holds none; it must be PEM, with BEGIN CERTIFICATE lines.")
         }
     }

@@ -290,7 +290,8 @@ struct ServiceLine {
     private let reserve: Double
     /// The tokens for requests without a reader while the reserve is not whole: half of the returning ones, one at a time.
     private var trickle = 0.0
-    private var coolDown: CoolDown
+    /// The cool-downs of the service.
+    var coolDown: CoolDown
     /// The waiting requests by priority, then arrival.
     private var waiters: [(id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant)] = []
 
@@ -351,25 +352,10 @@ struct ServiceLine {
         return coolDown.letGo(id)
     }
 
-    /// Records the outcome of a request; a second call has no effect.
-    ///
-    /// - Returns: The end of a cool-down that this outcome began or extended, in Unix seconds.
-    mutating func settle(_ ticket: CoolDown.Ticket, _ verdict: AnswerVerdict, wall: Int64) -> Int64? {
-        coolDown.settle(ticket, verdict, wall: wall)
-    }
-
-    /// Begins a cool-down that the service requested of another machine; returns its end, nil if nothing changed.
-    mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
-        coolDown.close(forSeconds: seconds, wall: wall)
-    }
-
-    /// The seconds that are left of the service's cool-down.
-    mutating func secondsLeft(_ wall: Int64) -> Int64 { coolDown.secondsLeft(wall) }
-
     /// Gives back the token of a request that did not reach the service.
     mutating func giveBack(_ ticket: CoolDown.Ticket, wall: Int64) {
         tokens.take(-1)
-        _ = settle(ticket, .unknown, wall: wall)
+        _ = coolDown.settle(ticket, .unknown, wall: wall)
     }
 
     /// The time of the next check if no event comes before; nil if no request waits.

@@ -69,7 +69,7 @@ final class CurlExchange {
         meter = PaceMeter(window: .zero, now: begun)
         self.means = means
         headers = transfer.request.headers
-        check = transfer.request.answerCheck(host: target.host)
+        check = AnswerCheck(transfer.request, host: target.host)
     }
 
     var request: HTTPRequest { transfer.request }
@@ -89,7 +89,7 @@ final class CurlExchange {
         begun = now
         heard = nil
         wasSent = true
-        check = request.answerCheck(host: target.host)
+        check = AnswerCheck(request, host: target.host)
         checksAddress = !target.isTrusted && !proxied
         isProxied = proxied
         isCutShort = false
@@ -327,7 +327,9 @@ extension CurlConfiguration {
         easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         easy.set(CURLOPT_HTTP09_ALLOWED, 0)
         easy.set(CURLOPT_USERAGENT, userAgent)
-        easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
+        // Other values overflow libcurl's numbers or disable the limit.
+        let connectTimeout = min(max(connectTimeout, .milliseconds(1)), .seconds(86_400))
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout / .milliseconds(1)))
         easy.prefer(CURLOPT_TCP_KEEPALIVE, 1)
         easy.prefer(CURLOPT_TCP_KEEPIDLE, Self.keepAliveSeconds)
         setMethod(request, easy)
@@ -346,8 +348,9 @@ extension CurlConfiguration {
             // Connections of the other family are not used either.
             easy.set(CURLOPT_IPRESOLVE, Int(family == .ipv4 ? CURL_IPRESOLVE_V4 : CURL_IPRESOLVE_V6))
         }
-        easy.setAddresses(addresses.map { Self.line($0, $1) })
-        easy.setHeaders(headerLines(flight))
+        // libcurl then queries no resolver.
+        easy.set(CURLOPT_RESOLVE, addresses.map { Self.line($0, $1) })
+        easy.set(CURLOPT_HTTPHEADER, headerLines(flight))
         return easy.isSafe
     }
 
@@ -357,14 +360,10 @@ extension CurlConfiguration {
         case .head: easy.set(CURLOPT_NOBODY, 1)
         case .put:
             easy.set(CURLOPT_UPLOAD, 1)
-            easy.setLength(ofUpload: request.content?.length ?? 0)
+            let length = curl_off_t(request.content?.length ?? 0)
+            easy.note(unsafe rankfs_curl_easy_setopt_offset(easy.pointer, CURLOPT_INFILESIZE_LARGE, length))
         case .delete: easy.set(CURLOPT_CUSTOMREQUEST, "DELETE")
         }
-    }
-
-    /// The time limit of connecting, from a millisecond to a day: other values overflow libcurl's numbers or disable the limit.
-    private var connectMilliseconds: Int {
-        Int(min(max(connectTimeout, .milliseconds(1)), .seconds(86_400)) / .milliseconds(1))
     }
 
     /// `host:port:address,…`, as CURLOPT_RESOLVE(3) takes it; IPv6 in brackets.
@@ -447,13 +446,6 @@ func curlSeek(_ context: UnsafeMutableRawPointer, _ offset: curl_off_t, _ origin
 /// It backs up the deadlines of requests, for connections on which no request waits.
 private let unacknowledgedLimit: UInt32 = 20_000
 
-private func limitSilence(_ descriptor: curl_socket_t) {
-    var limit = unacknowledgedLimit
-    // A refusal of the system does no harm.
-    _ = unsafe setsockopt(
-        descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
-}
-
 /// CURLOPT_OPENSOCKETFUNCTION(3): the address that libcurl is about to connect to.
 func curlOpenSocket(
     _ context: UnsafeMutableRawPointer, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>
@@ -468,7 +460,10 @@ func curlOpenSocket(
         flight.lackOfDescriptors = SystemError.last().lackOfDescriptors
         return CURL_SOCKET_BAD
     }
-    limitSilence(descriptor)
+    var limit = unacknowledgedLimit
+    // A refusal of the system does no harm.
+    _ = unsafe setsockopt(
+        descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
     flight.pool?.loopGuard.opened(descriptor)
     return descriptor
 }

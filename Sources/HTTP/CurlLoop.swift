@@ -172,12 +172,6 @@ final class CurlLoop {
         finish(flight, .failure(CurlFailure.ofName(name, exists: found == nil, isProxy: isProxy)))
     }
 
-    /// Begins a flight again; its sink has seen nothing so far.
-    private func again(_ flight: CurlExchange) {
-        detach(flight)
-        begin(flight)
-    }
-
     /// Detaches a flight from libcurl.
     ///
     /// A handle that may have shared a connection is not used again: libcurl 7.88.1 can leave it in a state that a reset does not
@@ -262,7 +256,8 @@ final class CurlLoop {
         retire(flight.pool)
         means.count(flight.request.purpose) { $0.failed(error) }
         flight.hasGoneAgain = true
-        again(flight)
+        detach(flight)
+        begin(flight)
     }
 
     /// Retires the present pool after a silent failure: its other connections may have failed too.

@@ -28,14 +28,10 @@ import Synchronization
     private(set) var hasMoved = false
     /// The number of exchanges under way.
     private var flying = 0
-    private var origins: [String: Origin] = [:]
-
-    /// The observed facts about one origin.
-    private struct Origin {
-        var heard: ContinuousClock.Instant?
-        var speaksHTTP1 = false
-        var speaksHTTP2 = false
-    }
+    /// The time at which bytes last came from each origin.
+    private var heard: [String: ContinuousClock.Instant] = [:]
+    /// Whether the answers of each origin were in HTTP/2; both values for one that changes.
+    private var speakHTTP2: [String: Set<Bool>] = [:]
 
     /// Makes an empty pool; nil if memory or descriptors are exhausted.
     ///
@@ -106,32 +102,22 @@ import Synchronization
     func heard(_ origin: String, now: ContinuousClock.Instant) {
         hasMoved = true
         lastUse = now
-        origins[origin, default: Origin()].heard = now
+        heard[origin] = now
     }
 
     /// The time at which bytes last came from an origin, on any connection.
-    func lastHeard(_ origin: String) -> ContinuousClock.Instant? { origins[origin]?.heard }
+    func lastHeard(_ origin: String) -> ContinuousClock.Instant? { heard[origin] }
 
     /// Records the protocol of an answer.
-    func answered(_ origin: String, isHTTP2: Bool) {
-        if isHTTP2 {
-            origins[origin, default: Origin()].speaksHTTP2 = true
-        } else {
-            origins[origin, default: Origin()].speaksHTTP1 = true
-        }
-    }
+    func answered(_ origin: String, isHTTP2: Bool) { speakHTTP2[origin, default: []].insert(isHTTP2) }
 
     /// Whether an origin's requests share connections; nil before it has answered.
-    func multiplexes(_ origin: String) -> Bool? {
-        origins[origin].flatMap { $0.speaksHTTP2 ? true : $0.speaksHTTP1 ? false : nil }
-    }
+    func multiplexes(_ origin: String) -> Bool? { speakHTTP2[origin]?.contains(true) }
 
     /// Whether one origin answered in both protocols; then neither body is trustworthy.
     ///
     /// libcurl 7.88.1 may have put a request on a connection of another request that cannot be shared.
-    func isMixed(_ origin: String) -> Bool {
-        origins[origin].map { $0.speaksHTTP1 && $0.speaksHTTP2 } ?? false
-    }
+    func isMixed(_ origin: String) -> Bool { speakHTTP2[origin]?.count == 2 }
 }
 
 /// The sockets of one loop, for the case that the loop does not return from libcurl.
@@ -221,8 +207,8 @@ final class LoopGuard: Sendable {
     let pointer: UnsafeMutableRawPointer
     /// The identity of the handle in libcurl.
     var id: UInt { unsafe UInt(bitPattern: pointer) }
-    private var headerList: UnsafeMutablePointer<curl_slist>?
-    private var addressList: UnsafeMutablePointer<curl_slist>?
+    /// The lists of options, which libcurl does not copy.
+    private var lists: [UnsafeMutablePointer<curl_slist>?] = unsafe []
     /// Whether libcurl has accepted every essential option since the last reset.
     ///
     /// Without one of them the request would differ from the intended one, or would not be safe.
@@ -235,17 +221,14 @@ final class LoopGuard: Sendable {
 
     deinit {
         unsafe curl_easy_cleanup(pointer)
-        unsafe curl_slist_free_all(headerList)
-        unsafe curl_slist_free_all(addressList)
+        unsafe lists.forEach { unsafe curl_slist_free_all($0) }
     }
 
     /// Resets every option; connections and resolved names belong to the multi handle and stay.
     func reset() {
         unsafe curl_easy_reset(pointer)
-        unsafe curl_slist_free_all(headerList)
-        unsafe curl_slist_free_all(addressList)
-        unsafe headerList = nil
-        unsafe addressList = nil
+        unsafe lists.forEach { unsafe curl_slist_free_all($0) }
+        unsafe lists = unsafe []
         isSafe = true
     }
 
@@ -267,24 +250,8 @@ final class LoopGuard: Sendable {
         note(unsafe rankfs_curl_easy_setopt_string(pointer, option, value))
     }
 
-    /// Sets the number of bytes that a PUT sends.
-    func setLength(ofUpload length: Int64) {
-        note(unsafe rankfs_curl_easy_setopt_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(length)))
-    }
-
-    /// Sets the header lines.
-    func setHeaders(_ lines: [String]) {
-        unsafe headerList = list(lines)
-        note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_HTTPHEADER, headerList))
-    }
-
-    /// Sets the addresses of names, as lines of CURLOPT_RESOLVE(3), so that libcurl queries no resolver.
-    func setAddresses(_ lines: [String]) {
-        unsafe addressList = list(lines)
-        note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_RESOLVE, addressList))
-    }
-
-    private func list(_ lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
+    /// Sets an essential option with lines.
+    func set(_ option: CURLoption, _ lines: [String]) {
         var list: UnsafeMutablePointer<curl_slist>?
         for line in lines {
             guard let longer = unsafe curl_slist_append(list, line) else {
@@ -293,7 +260,8 @@ final class LoopGuard: Sendable {
             }
             unsafe list = unsafe longer
         }
-        return unsafe list
+        unsafe lists.append(list)
+        note(unsafe rankfs_curl_easy_setopt_list(pointer, option, list))
     }
 
     /// Records the result of an essential option.

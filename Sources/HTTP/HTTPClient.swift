@@ -53,7 +53,8 @@ package struct HTTPClient: Sendable {
             let result = await once(&request, urgency, receiver)
             triesMade += 1
             let remaining = request.deadline - time.now()
-            guard !request.isFinal(result),
+            let isFinal = (try? result.get()).map { request.finalStatuses.contains($0.head.status) } ?? false
+            guard !isFinal,
                 let wait = policy.delay(
                     after: result.map(\.head), triesMade: triesMade, remaining: remaining, random: random(),
                     now: wallClock(), isPatient: request.purpose == .api)
@@ -87,13 +88,6 @@ package struct HTTPClient: Sendable {
         guard let urgency else { return await answer() }
         return await urgency.whileFollowed(
             by: { transfer.setPriority(priority) }, withdraw: { transfer.withdraw() }, answer)
-    }
-}
-
-extension HTTPRequest {
-    /// Whether an answer is final, so that the request is not sent again.
-    fileprivate func isFinal(_ result: Result<HTTPResponse, Failure>) -> Bool {
-        if case .success(let response) = result { finalStatuses.contains(response.head.status) } else { false }
     }
 }
 

@@ -210,13 +210,6 @@ extension HTTPRequest {
         }
     }
 
-    /// Begins the check of its answer by a host.
-    func answerCheck(host: String) -> AnswerCheck {
-        AnswerCheck(
-            isHead: method == .head, range: range, bodyLimit: bodyLimit, acceptsCompression: acceptsCompression,
-            followsRedirects: followsRedirects, host: host)
-    }
-
     /// Returns the header lines that may be sent to another host after a redirect.
     static func headersForAnotherHost(_ lines: [String]) -> [String] {
         lines.filter { line in harmless.contains(line.prefix { $0 != ":" }.lowercased()) }

@@ -212,9 +212,8 @@ struct HostState {
     ///
     /// - Returns: The end of a cool-down of the service that this verdict began or extended, in Unix seconds.
     mutating func judge(_ id: Int, _ verdict: AnswerVerdict, wall: Int64) -> Int64? {
-        guard let turn = running[id]?.turn else { return nil }
-        running[id]?.turn = nil
-        return service?.settle(turn, verdict, wall: wall)
+        guard let turn = running[id]?.turn.take() else { return nil }
+        return service?.coolDown.settle(turn, verdict, wall: wall)
     }
 
     /// Begins a cool-down that the host, or its interface, requested of another machine.
@@ -223,14 +222,13 @@ struct HostState {
         case .host: _ = coolDown.close(forSeconds: seconds, wall: wall)
         case .interface:
             service = service ?? ServiceLine(rate)
-            _ = service?.close(forSeconds: seconds, wall: wall)
+            _ = service?.coolDown.close(forSeconds: seconds, wall: wall)
         }
     }
 
     /// Records that a request did not reach the service's interface.
     mutating func giveBack(_ id: Int, wall: Int64) {
-        guard let turn = running[id]?.turn else { return }
-        running[id]?.turn = nil
+        guard let turn = running[id]?.turn.take() else { return }
         service?.giveBack(turn, wall: wall)
     }
 
@@ -246,8 +244,7 @@ struct HostState {
     }
 
     private mutating func takeTicket(_ id: Int) -> (CoolDown.Ticket, isExempt: Bool)? {
-        guard let request = running[id], let ticket = request.ticket else { return nil }
-        running[id]?.ticket = nil
+        guard let request = running[id], let ticket = running[id]?.ticket.take() else { return nil }
         counted.remove(id)
         return (ticket, request.isExempt)
     }
@@ -288,7 +285,7 @@ struct HostState {
     private mutating func expire(_ now: ContinuousClock.Instant, _ wall: Int64, _ left: Int64) -> [Action] {
         // Requests to the interface wait only for the pause of a front.
         let hold = left > 0 && coolDown.front != nil ? .seconds(left) + Self.answerTime : Duration.zero
-        let cooling = service?.secondsLeft(wall) ?? 0
+        let cooling = service?.coolDown.secondsLeft(wall) ?? 0
         var actions = (service?.late(hold: hold, now: now, wall: wall) ?? []).map { id -> Action in
             let isRefused = waiting[id].map { $0.deadline < now + .seconds(cooling) } ?? false
             leave(id)

@@ -368,7 +368,10 @@ package final class RequestQueue: Transport {
     private func setTimer(to wake: ContinuousClock.Instant, now: ContinuousClock.Instant) {
         let timer = Task { [weak self, time] in
             do { try await time.sleep(wake - now) } catch { return }
-            self?.timerWentOff()
+            self?.change(nil) { state, _, _ in
+                state.wake = nil
+                state.changed = Array(state.hosts.keys)
+            }
         }
         let needless = state.withLock { state in
             // Another thread has set an earlier timer meanwhile.
@@ -377,13 +380,6 @@ package final class RequestQueue: Transport {
             return state.timer
         }
         needless?.cancel()
-    }
-
-    private func timerWentOff() {
-        change(nil) { state, _, _ in
-            state.wake = nil
-            state.changed = Array(state.hosts.keys)
-        }
     }
 }
 

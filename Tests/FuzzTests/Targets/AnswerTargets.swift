@@ -14,7 +14,7 @@ extension FuzzTarget {
             if choice & 1 != 0 { request.method = .head }
             if choice & 2 != 0 { request.range = (first: Int64(choice >> 4), last: choice & 4 != 0 ? 100 : nil) }
             request.acceptsCompression = choice & 8 != 0
-            var check = request.answerCheck(host: "i.pximg.net")
+            var check = AnswerCheck(request, host: "i.pximg.net")
             do throws(Failure) {
                 for line in input.rest.split(separator: 0x0A, omittingEmptySubsequences: false).map({ $0 + [0x0A] }) {
                     guard case .head(let head) = try check.line(line) else { continue }
