@@ -1,6 +1,7 @@
 package import Rankings
 internal import CExpat
 internal import HTTP
+internal import Sourcing
 
 /// A part of the list of a store's objects.
 package struct ObjectList: Hashable, Sendable {
@@ -83,9 +84,17 @@ final class ObjectListReader {
         // The parser calls back within this block only.
         let isWhole = withExtendedLifetime(reader) {
             unsafe XML_SetUserData(parser, Unmanaged.passUnretained(reader).toOpaque())
-            unsafe XML_SetElementHandler(parser, listElementBegan, listElementEnded)
-            unsafe XML_SetCharacterDataHandler(parser, listText)
-            unsafe XML_SetStartDoctypeDeclHandler(parser, listDoctype)
+            unsafe XML_SetElementHandler(
+                parser,
+                { context, name, _ in
+                    if let name = unsafe name { unsafe ObjectListReader.of(context)?.began(String(cString: name)) }
+                }, { context, _ in unsafe ObjectListReader.of(context)?.ended() })
+            unsafe XML_SetCharacterDataHandler(parser) { context, text, count in
+                unsafe ObjectListReader.of(context)?.add(UnsafeRawBufferPointer(start: text, count: Int(count)))
+            }
+            unsafe XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in
+                unsafe ObjectListReader.of(context)?.hasDoctype = true
+            }
             return unsafe bytes.withUnsafeBytes { bytes in
                 unsafe XML_Parse(parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), 1)
                     == XML_STATUS_OK
@@ -93,40 +102,32 @@ final class ObjectListReader {
         }
         guard isWhole, reader.isList, !reader.hasDoctype else { return nil }
         if reader.isEncoded {
-            for index in reader.entries.indices { reader.entries[index].key = decoded(reader.entries[index].key) }
+            for index in reader.entries.indices {
+                reader.entries[index].key = PercentCoding.decode(reader.entries[index].key.replacing("+", with: " "))
+            }
         }
         return (reader.entries, reader.next, reader.goesOn)
+    }
+
+    /// The reader to which expat calls back within XML_Parse; `read` keeps it alive.
+    private static func of(_ context: UnsafeMutableRawPointer?) -> ObjectListReader? {
+        unsafe context.map { unsafe Unmanaged<ObjectListReader>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Whether keys have `%XX` for bytes that XML cannot hold, as requested by `encoding-type`.
     private var isEncoded = false
 
-    private static func decoded(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     private var isList = false
     /// Whether the answer has a document type, which no store sends: its entities could expand a short answer into a huge one.
-    fileprivate var hasDoctype = false
+    private var hasDoctype = false
 
-    func began(_ name: String) {
+    private func began(_ name: String) {
         if path.isEmpty { isList = name == "ListBucketResult" }
         path.append(name)
         text = []
     }
 
-    func ended() {
+    private func ended() {
         let value = String(decoding: text, as: UTF8.self)
         switch path.dropFirst() {
         case ["Contents", "Key"]: key = value
@@ -144,38 +145,7 @@ final class ObjectListReader {
         text = []
     }
 
-    func add(_ bytes: UnsafeRawBufferPointer) {
+    private func add(_ bytes: UnsafeRawBufferPointer) {
         if !hasDoctype, text.count + bytes.count <= Self.longestText { unsafe text.append(contentsOf: bytes) }
     }
-}
-
-// Called by expat within XML_Parse; the context is the reader, which `read` keeps alive.
-
-private func listElementBegan(
-    _ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?,
-    _ attributes: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
-) {
-    guard let context = unsafe context, let name = unsafe name else { return }
-    unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue().began(String(cString: name))
-}
-
-private func listElementEnded(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?) {
-    guard let context = unsafe context else { return }
-    unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue().ended()
-}
-
-private func listDoctype(
-    _ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?, _ system: UnsafePointer<XML_Char>?,
-    _ publicName: UnsafePointer<XML_Char>?, _ hasSubset: Int32
-) {
-    guard let context = unsafe context else { return }
-    // `read` keeps the reader alive.
-    unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue().hasDoctype = true
-}
-
-private func listText(_ context: UnsafeMutableRawPointer?, _ bytes: UnsafePointer<XML_Char>?, _ count: Int32) {
-    // `read` keeps the reader alive.
-    guard let context = unsafe context, count > 0 else { return }
-    unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue()
-        .add(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
 }

@@ -1,3 +1,5 @@
+internal import Sourcing
+
 /// The place of objects: a store, a bucket in it, and the common prefix of all keys.
 package struct StorePlace: Hashable, Sendable {
     /// The two forms of an object's address (Amazon S3 User Guide, "Virtual hosting of buckets").
@@ -64,10 +66,10 @@ package struct StorePlace: Hashable, Sendable {
     /// Names and values are in order and escaped, as the signature requires (AWS Signature Version 4, "canonical query string").
     func listURL(beginning: ObjectKey?, after token: String?) -> String {
         let begin = [prefix, beginning].compactMap { $0?.text }.joined(separator: "/")
-        var query = token.map { "continuation-token=\(Self.escaped($0))&" } ?? ""
+        var query = token.map { "continuation-token=\(PercentCoding.encode($0))&" } ?? ""
         // A key of another program may have bytes that XML cannot hold.
         query += "encoding-type=url&list-type=2"
-        if !begin.isEmpty { query += "&prefix=\(Self.escaped(beginning == nil ? begin + "/" : begin))" }
+        if !begin.isEmpty { query += "&prefix=\(PercentCoding.encode(beginning == nil ? begin + "/" : begin))" }
         return "\(origin)\(path.isEmpty ? "/" : path)?\(query)"
     }
 
@@ -76,22 +78,6 @@ package struct StorePlace: Hashable, Sendable {
         guard let prefix else { return ObjectKey(text) }
         guard text.hasPrefix(prefix.text + "/") else { return nil }
         return ObjectKey(String(text.dropFirst(prefix.text.count + 1)))
-    }
-
-    private static func escaped(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".unicodeScalars)
-        var escaped = ""
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-                escaped.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                escaped += "%"
-                escaped.unicodeScalars.append(digits[Int(byte >> 4)])
-                escaped.unicodeScalars.append(digits[Int(byte & 15)])
-            }
-        }
-        return escaped
     }
 }
 
