@@ -14,38 +14,6 @@ internal import Synchronization
 ///
 /// Any thread may call.
 package final class Tier: Sendable {
-    /// The settings of a tier.
-    package struct Configuration: Sendable {
-        /// The name of the service and of its chosen variant, in characters of keys; documents are stored under it.
-        package var service: String
-        /// The name of the service, whose pictures are the same whatever is chosen of them.
-        package var pictures: String
-        /// The directory of the list of uploads.
-        package var directory: String
-        /// Whether answers for signed-in users are shared with the same user's machines.
-        package var sharesPrivate: Bool
-        /// Whether this machine writes to the store.
-        package var mayWrite: Bool
-        /// Returns whether uploads may use the network now; called often, so it must not wait.
-        package var maySpend: @Sendable () -> Bool
-        /// The identifier of this run, which distinguishes it from all others.
-        package var owner: String
-
-        package init(
-            service: String, pictures: String, directory: String, sharesPrivate: Bool, mayWrite: Bool = true,
-            maySpend: @escaping @Sendable () -> Bool,
-            owner: String
-        ) {
-            self.service = service
-            self.pictures = pictures
-            self.directory = directory
-            self.sharesPrivate = sharesPrivate
-            self.mayWrite = mayWrite
-            self.maySpend = maySpend
-            self.owner = owner
-        }
-    }
-
     /// The figures of the tier for displays.
     package struct Status: Hashable, Sendable {
         /// The state in a word: `up`, `resting`, `slow`, `read-only`.
@@ -62,7 +30,10 @@ package final class Tier: Sendable {
         package static let notWriting = "tier_write=off"
     }
 
-    let configuration: Configuration
+    /// The name of the service, whose pictures are the same whatever is chosen of them.
+    let pictureService: String
+    private let service: String
+    private let sharesPrivate: Bool
     let store: TierStore
     private let leases: Leases
     private let pauses: SharedPauses?
@@ -72,36 +43,42 @@ package final class Tier: Sendable {
     private let ofUsers = Mutex<[UserID: SharedDocuments]>([:])
 
     /// - Parameters:
-    ///   - configuration: Names and limits.
     ///   - store: The object store.
+    ///   - service: The name of the service and of its chosen variant, in characters of keys; documents are stored under it.
+    ///   - pictures: The name of the service, whose pictures are the same whatever is chosen of them.
+    ///   - directory: The directory of the list of uploads.
+    ///   - sharesPrivate: Whether answers for signed-in users are shared with the same user's machines.
+    ///   - mayWrite: Whether this machine writes to the store.
+    ///   - maySpend: Returns whether uploads may use the network now; called often, so it must not wait.
+    ///   - owner: The identifier of this run, which distinguishes it from all others.
     ///   - time: The clock of waits and deadlines.
     ///   - report: Receives the events to log.
     /// - Throws: If the list of uploads cannot be opened.
     package init(
-        _ configuration: Configuration, store: ObjectStore, time: TimeSource = .system,
+        _ store: ObjectStore, service: String, pictures: String, directory: String, sharesPrivate: Bool,
+        mayWrite: Bool = true, maySpend: @escaping @Sendable () -> Bool, owner: String, time: TimeSource = .system,
         report: @escaping @Sendable (TierEvent) -> Void
     ) throws(DatabaseError) {
-        self.configuration = configuration
-        self.store = TierStore(store, time: time, mayWrite: configuration.mayWrite, report: report)
-        pauses = ObjectKey(["leases", ObjectKind.pauses, configuration.service]).map { [store = self.store] key in
-            let leases = Leases(store, owner: configuration.owner)
+        (self.service, pictureService, self.sharesPrivate) = (service, pictures, sharesPrivate)
+        self.store = TierStore(store, time: time, mayWrite: mayWrite, report: report)
+        pauses = ObjectKey(["leases", ObjectKind.pauses, service]).map { [store = self.store] key in
+            let leases = Leases(store, owner: owner)
             return SharedPauses(SharedDocument(key, store: store, leases: leases), store: store)
         }
-        leases = Leases(self.store, owner: configuration.owner) { [pauses] in pauses?.read(every: $0) }
-        documents = SharedDocuments(self.store, leases: leases, service: configuration.service)
+        leases = Leases(self.store, owner: owner) { [pauses] in pauses?.read(every: $0) }
+        documents = SharedDocuments(self.store, leases: leases, service: service)
         uploads = Uploads(
             self.store,
             list: try UploadList(
-                path: configuration.directory + "/uploads.sqlite",
-                for: UploadList.Home(
-                    place: "\(store.place.origin) \(store.place.address)", takesPrivate: configuration.sharesPrivate)),
-            maySpend: configuration.maySpend)
+                path: directory + "/uploads.sqlite",
+                for: ("\(store.place.origin) \(store.place.address)", takesPrivate: sharesPrivate)),
+            maySpend: maySpend)
         uploads.resume()
     }
 
     /// The pictures in the object store.
     package var pictures: any PictureTier {
-        TierPictures(store, leases: leases, service: configuration.pictures, uploads: uploads)
+        TierPictures(store, leases: leases, service: pictureService, uploads: uploads)
     }
 
     /// Returns what the object store has about the pictures of days: only days live as long as their pictures.
@@ -123,14 +100,14 @@ package final class Tier: Sendable {
         TieredSource(source: source) { [self] in documents(for: $0) }
     }
 
-    /// Returns the documents of answers for an audience; nil for a user's own unless the configuration shares them.
+    /// Returns the documents of answers for an audience; nil for a user's own unless they are shared.
     func documents(for audience: AnswerAudience) -> SharedDocuments? {
         guard case .user(let user) = audience else { return documents }
-        guard configuration.sharesPrivate else { return nil }
+        guard sharesPrivate else { return nil }
         return ofUsers.withLock { ofUsers in
             if let known = ofUsers[user] { return known }
             let own = SharedDocuments(
-                store, leases: leases, service: "\(configuration.service)\(ObjectKind.user)\(user.rawValue)")
+                store, leases: leases, service: "\(service)\(ObjectKind.user)\(user.rawValue)")
             ofUsers[user] = own
             return own
         }

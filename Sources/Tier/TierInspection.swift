@@ -1,5 +1,5 @@
 internal import System
-internal import HTTP
+package import HTTP
 internal import ImageCache
 package import Rankings
 
@@ -46,9 +46,6 @@ package struct TierInspection: Sendable {
         package var failures: [Mistake] = []
         /// The reason that not all objects were examined; nil if they were.
         package var stopped: String?
-
-        /// Whether the verification has no result yet.
-        fileprivate var isEmpty: Bool { self == Verification() }
     }
 
     /// The number of objects read at once.
@@ -69,11 +66,8 @@ package struct TierInspection: Sendable {
     /// - Parameters:
     ///   - store: The store.
     ///   - services: The names of the service whose objects are inspected, one for each choice; nil for those of all, and of others.
-    package init(_ store: ObjectStore, of services: Set<String>? = nil) {
-        self.init(store, of: services, time: .system)
-    }
-
-    init(_ store: ObjectStore, of services: Set<String>? = nil, time: TimeSource) {
+    ///   - time: The clock of deadlines.
+    package init(_ store: ObjectStore, of services: Set<String>? = nil, time: TimeSource = .system) {
         self.store = store
         self.services = services
         self.time = time
@@ -121,7 +115,7 @@ package struct TierInspection: Sendable {
                 }
             }
         } catch {
-            guard !found.isEmpty else { throw error }
+            guard found != Verification() else { throw error }
             found.stopped = error.cause
         }
         return found

@@ -13,7 +13,7 @@ extension Tier {
     package func forget(_ pictures: [PictureID]) async throws(Failure) -> Int {
         var removed = 0
         for picture in pictures {
-            guard let key = ObjectKind.key(of: picture, service: configuration.pictures) else { continue }
+            guard let key = ObjectKind.key(of: picture, service: pictureService) else { continue }
             removed += try await remove(below: key) { $0 == key }
         }
         return removed

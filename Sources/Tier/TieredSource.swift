@@ -119,41 +119,33 @@ struct TieredSource: RankingSource {
     // MARK: - Records
 
     func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> WorkDetails {
-        var details = try await value("works", work.rawValue, "details", AnswerAge.record, deadline) {
-            (deadline) async throws(Failure) in try await source.details(of: work, deadline: deadline)
-        }
+        var details = try await value("works", "details", AnswerAge.record, work, deadline, source.details)
         details.work = details.work.bounded
         return details
     }
 
     func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> AnimationRecord {
-        try await value("works", work.rawValue, "animation", AnswerAge.record, deadline) {
-            (deadline) async throws(Failure) in try await source.animation(of: work, deadline: deadline)
-        }
+        try await value("works", "animation", AnswerAge.record, work, deadline, source.animation)
     }
 
     func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(Failure) -> [String] {
-        try await value("works", work.rawValue, "originals", AnswerAge.record, deadline) {
-            (deadline) async throws(Failure) in try await source.originals(of: work, deadline: deadline)
-        }
+        try await value("works", "originals", AnswerAge.record, work, deadline, source.originals)
     }
 
     func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(Failure) -> AuthorProfile {
-        try await value("authors", author.rawValue, "profile", AnswerAge.profile, deadline) {
-            (deadline) async throws(Failure) in try await source.profile(of: author, deadline: deadline)
-        }
+        try await value("authors", "profile", AnswerAge.profile, author, deadline, source.profile)
     }
 
-    private func value<Value: JSONCoded>(
-        _ kind: String, _ number: Int64, _ part: String, _ seconds: Int64, _ deadline: ContinuousClock.Instant,
-        ask: @Sendable (ContinuousClock.Instant) async throws(Failure) -> Value
+    private func value<ID: RawRepresentable<Int64> & Sendable, Value: JSONCoded>(
+        _ kind: String, _ part: String, _ seconds: Int64, _ id: ID, _ deadline: ContinuousClock.Instant,
+        _ ask: @Sendable (ID, ContinuousClock.Instant) async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        guard let share = share(), let document = share.documents.document([kind, "\(number)"]) else {
-            return try await ask(deadline)
+        guard let share = share(), let document = share.documents.document([kind, "\(id.rawValue)"]) else {
+            return try await ask(id, deadline)
         }
         return try await document.value(
             part, isFresh: { AnswerAge.holds($0, seconds, $1) }, mayKeep: { stillHolds(share) }
-        ) { () async throws(Failure) in try await ask(share.moved(deadline)) }
+        ) { () async throws(Failure) in try await ask(id, share.moved(deadline)) }
     }
 }
 

@@ -113,7 +113,10 @@ final class Uploads: Sendable {
             state.nap?.cancel()
             state.listing = Task { [list, before = state.listing] in
                 await before?.value
-                for key in await list.add(upload, isAwaited: then != nil) { await drop(key) }
+                for key in await list.add(upload, isAwaited: then != nil) {
+                    store.count { $0.dropped += 1 }
+                    await left(key)
+                }
                 begin()
             }
         }
@@ -207,9 +210,7 @@ final class Uploads: Sendable {
             within: TierStore.writePatience(for: upload.length, tries: upload.tries))
         switch written {
         // Another machine has brought it meanwhile.
-        case .declined:
-            await end(upload)
-            return true
+        case .declined: break
         case .done:
             store.count {
                 $0.uploads += 1
@@ -220,13 +221,9 @@ final class Uploads: Sendable {
                 state.careful = max(0, state.careful - 1)
                 state.usual.learn(took)
             }
-            await end(upload)
-            return true
         case .notTaken(let error) where upload.tries + 1 >= Self.mostTries:
             store.report(.notTaken(upload.key.text, reason: error.cause))
             store.count { $0.dropped += 1 }
-            await end(upload)
-            return true
         case .notTaken:
             await postpone(upload)
             return true
@@ -237,6 +234,8 @@ final class Uploads: Sendable {
             return store.takesWrites
         case .unasked: return false
         }
+        await end(upload)
+        return true
     }
 
     /// Postpones an upload after a failed try; others need not wait for it.
@@ -249,18 +248,12 @@ final class Uploads: Sendable {
     /// Removes an upload that has succeeded or is given up.
     private func end(_ upload: Upload) async {
         await list.remove(upload)
-        await follow(upload.key)
-        replaced(upload.key)
+        await left(upload.key)
     }
 
-    /// Counts and ends an upload that no longer fits the list.
-    private func drop(_ key: ObjectKey) async {
-        store.count { $0.dropped += 1 }
+    /// Tells those that wait for an upload that it is not in the list any more.
+    private func left(_ key: ObjectKey) async {
         await follow(key)
-        replaced(key)
-    }
-
-    private func replaced(_ key: ObjectKey) {
         let atEnd = state.withLock { $0.replacements.removeValue(forKey: key) }
         atEnd?()
     }
@@ -372,13 +365,9 @@ actor UploadList {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
 
-    /// The only store that the uploads of a list may go to.
-    struct Home: Sendable {
-        /// The store, the bucket and the prefix.
-        let place: String
-        /// Whether pictures of listings that need signing in may go there.
-        let takesPrivate: Bool
-    }
+    /// The only store that the uploads of a list may go to, with its bucket and prefix, and whether pictures of listings that need
+    /// signing in may go there.
+    typealias Home = (place: String, takesPrivate: Bool)
 
     /// Opens the list; a damaged one is set aside, which costs uploads and nothing else.
     ///

@@ -103,7 +103,7 @@ import Testing
         let content = Mutex(Content())
 
         var source: KeyRing.Source {
-            KeyRing.Source(isChanged: { self.content.withLock { $0.isChanged } }) { () throws(Failure) in
+            let read = { @Sendable () throws(Failure) -> KeyRing.Loan in
                 try self.content.withLock { content -> Result<KeyRing.Loan, Failure> in
                     content.readings += 1
                     if let failure = content.failure { return .failure(failure) }
@@ -112,6 +112,7 @@ import Testing
                         ?? .failure(.absent)
                 }.get()
             }
+            return ({ self.content.withLock { $0.isChanged } }, read, {})
         }
 
         var readings: Int { content.withLock { $0.readings } }

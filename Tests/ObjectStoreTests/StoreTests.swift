@@ -118,7 +118,7 @@ import Testing
     func refusedKeysAreReplacedAndTheRequestIsSentAgain(_ code: String, _ status: Int, _ sent: Int) async throws {
         let (old, new) = (StoreKeys(keyID: "A", secret: "s", sessionToken: "old"), StoreKeys(keyID: "A", secret: "s"))
         let (first, second) = (try #require(old), try #require(new))
-        let source = KeyRing.Source(isChanged: { false }) { () throws(Failure) in KeyRing.Loan(second) }
+        let source: KeyRing.Source = ({ false }, { KeyRing.Loan(second) }, {})
         let ring = KeyRing(KeyRing.Loan(first), source: source) { 0 }
         let store = ObjectStore(
             StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://nas:1", region: nil, owner: "123"),
@@ -246,5 +246,12 @@ extension ObjectStore {
             _ = try await get(key, limit: 100, deadline: deadline)
             return nil
         } catch { return error }
+    }
+}
+
+extension KeyRing {
+    /// Makes a ring of credentials that never change.
+    convenience init(_ keys: StoreKeys) {
+        self.init(Loan(keys), source: ({ false }, { Loan(keys) }, {})) { 0 }
     }
 }

@@ -25,7 +25,7 @@ import Testing
                 place, keys: KeyRing(try #require(StoreKeys(keyID: "AK", secret: "hidden"))), transport: transport,
                 time: TimeSource(clock)), time: TimeSource(clock)
         ) { _ in }
-        uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/uploads.sqlite", for: .pool)) { true }
+        uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/uploads.sqlite", for: pool)) { true }
         pictures = TierPictures(store, leases: Leases(store, owner: "me"), service: "pixiv", uploads: uploads)
     }
 

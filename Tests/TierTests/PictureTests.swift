@@ -42,7 +42,7 @@ import Testing
         let store = TierStore(
             try memory.store(ahead: ahead, secret: secret), time: TimeSource(clock), mayWrite: mayWrite
         ) { _ in }
-        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite", for: .pool)) {
+        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite", for: pool)) {
             maySpend
         }
         return Machine(
@@ -401,7 +401,7 @@ import Testing
 
     /// The user may have forbidden it since the last run.
     @Test func whoMayNotWriteLeavesWhatTheLastRunWouldHaveBrought() async throws {
-        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: .pool)
+        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: pool)
         _ = await left.add(Upload(key: try #require(ObjectKey("pictures/a")), path: "/", length: 1, hash: 1))
         await left.close()
         let machine = try machine("first", mayWrite: false)

@@ -16,17 +16,17 @@ import Testing
     @Test func aPictureWaitsAsLongAsTheStoreMayTakeAndTheNextOneNotAtAll() async throws {
         let release = DispatchSemaphore(value: 0)
         defer { release.signal() }
-        let source = KeyRing.Source(isChanged: { false }) { () throws(Failure) in
+        let read = { @Sendable () throws(Failure) -> KeyRing.Loan in
             release.wait()
             throw .cancelled
         }
-        let ring = KeyRing(nil, source: source, time: TimeSource(clock)) { 0 }
+        let ring = KeyRing(nil, source: ({ false }, read, {}), time: TimeSource(clock)) { 0 }
         let objects = ObjectStore(
             StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil), keys: ring,
             transport: MemoryStore(), time: TimeSource(clock))
         let store = TierStore(objects, time: TimeSource(clock)) { _ in }
         let folder = try PictureTests.LeftFolder()
-        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/list.sqlite", for: .pool)) { true }
+        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/list.sqlite", for: pool)) { true }
         let pictures = TierPictures(store, leases: Leases(store, owner: "a"), service: "pixiv", uploads: uploads)
         let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
         let began = clock.now

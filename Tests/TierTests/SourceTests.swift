@@ -168,11 +168,8 @@ import Testing
     @Test func whatIsForgottenIsRemovedAndNothingBesideIt() async throws {
         let folder = try PictureTests.LeftFolder()
         let tier = try Tier(
-            Tier.Configuration(
-                service: "pixiv-rating", pictures: "pixiv", directory: folder.path, sharesPrivate: false,
-                maySpend: { true },
-                owner: "machine"),
-            store: try memory.store(), time: TimeSource(clock)
+            memory.store(), service: "pixiv-rating", pictures: "pixiv", directory: folder.path, sharesPrivate: false,
+            maySpend: { true }, owner: "machine", time: TimeSource(clock)
         ) { _ in }
         let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
         let days = "documents/pixiv-rating/days/daily/"
@@ -224,10 +221,8 @@ import Testing
         let store = try memory.store()
         let folder = try PictureTests.LeftFolder()
         let tier = try Tier(
-            Tier.Configuration(
-                service: "pixiv", pictures: "pixiv", directory: folder.path, sharesPrivate: false, maySpend: { true },
-                owner: "machine"),
-            store: store, time: TimeSource(clock)
+            store, service: "pixiv", pictures: "pixiv", directory: folder.path, sharesPrivate: false,
+            maySpend: { true }, owner: "machine", time: TimeSource(clock)
         ) { _ in }
         let sizes = tier.days(of: service.description, signIn: { [service] in service.signIn })
         let picture = PictureID(work: WorkID(rawValue: 1), page: 0, rendition: .regular, uploaded: 5)

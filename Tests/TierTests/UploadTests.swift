@@ -19,7 +19,7 @@ import Testing
 
     private func machine(_ name: String) throws -> (uploads: Uploads, store: TierStore) {
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { [reports] in reports.add($0) }
-        let list = try UploadList(path: "\(folder.path)/\(name).sqlite", for: .pool)
+        let list = try UploadList(path: "\(folder.path)/\(name).sqlite", for: pool)
         return (Uploads(store, list: list) { true }, store)
     }
 
@@ -30,7 +30,7 @@ import Testing
         try Data(bytes).write(to: URL(filePath: path))
         memory.fail { $0.url.contains("/pictures/large") ? .status(400, "EntityTooLarge") : nil }
         // More than are on their way at once, each of them refused, left by the last run.
-        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: .pool)
+        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: pool)
         for name in (0..<Uploads.mostAtOnce).map({ "pictures/large\($0)" }) + ["pictures/small"] {
             _ = await left.add(Upload(key: try #require(ObjectKey(name)), path: path, length: 3000, hash: hash))
         }
@@ -75,7 +75,7 @@ import Testing
 
     @Test func whatIsCutFromTheListIsFollowedByNobody() async throws {
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
-        let list = try UploadList(path: "\(folder.path)/short.sqlite", for: .pool, most: 3)
+        let list = try UploadList(path: "\(folder.path)/short.sqlite", for: pool, most: 3)
         let uploads = Uploads(store, list: list) { false }
         let followed = Mutex(0)
         for name in 0..<5 {
@@ -92,7 +92,7 @@ import Testing
 
     /// A picture that was postponed stays while the list has room, however many have come and gone since.
     @Test func anOldUploadStaysInAListWithRoom() async throws {
-        let list = try UploadList(path: "\(folder.path)/old.sqlite", for: .pool, most: 3)
+        let list = try UploadList(path: "\(folder.path)/old.sqlite", for: pool, most: 3)
         let old = Upload(key: try #require(ObjectKey("pictures/old")), path: "nowhere", length: 1, hash: 1)
         #expect(await list.add(old).isEmpty)
         await list.postpone(old, until: 1000)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func whatOthersWaitForGoesFirstAndTheRestOneByOne() async throws {
-        let list = try UploadList(path: "\(folder.path)/list.sqlite", for: .pool)
+        let list = try UploadList(path: "\(folder.path)/list.sqlite", for: pool)
         func upload(_ name: String) throws -> Upload {
             Upload(key: try #require(ObjectKey("pictures/\(name)")), path: "/", length: 1, hash: 1)
         }
@@ -130,7 +130,7 @@ import Testing
 
     /// The picture may be read again, by a machine that has not seen the wrong object since its start.
     @Test func aReplacementThatWaitsStaysOne() async throws {
-        let list = try UploadList(path: "\(folder.path)/waiting.sqlite", for: .pool)
+        let list = try UploadList(path: "\(folder.path)/waiting.sqlite", for: pool)
         var upload = Upload(
             key: try #require(ObjectKey("pictures/a")), path: "\(folder.path)/picture", length: 3000, hash: 1,
             replaces: true)
@@ -155,7 +155,7 @@ import Testing
     ) async throws {
         func list(_ bucket: String, _ takesPrivate: Bool) throws -> UploadList {
             try UploadList(
-                path: "\(folder.path)/list", for: UploadList.Home(place: bucket, takesPrivate: takesPrivate))
+                path: "\(folder.path)/list", for: (bucket, takesPrivate))
         }
         let left = try list("s3://pool", true)
         _ = await left.add(Upload(key: try #require(ObjectKey("pictures/a")), path: "/", length: 1, hash: 1))
@@ -173,7 +173,7 @@ import Testing
         try old.migrate(Array(UploadList.migrations.prefix(4)))
         try old.run("INSERT INTO uploads(key, path, length, hash) VALUES('pictures/a', '/', 1, 1)")
         old.close()
-        let list = try UploadList(path: path, for: .pool)
+        let list = try UploadList(path: path, for: pool)
         #expect(await list.count == 0)
         await list.close()
     }

@@ -22,23 +22,12 @@ package final class KeyRing: Sendable {
     }
 
     /// The place of credentials.
-    package struct Source: Sendable {
-        /// Returns whether the place may hold others than those read last; must not wait for the network.
-        let isChanged: @Sendable () -> Bool
-        /// Reads the credentials; blocks, within a time limit of its own.
-        let read: @Sendable () throws(Failure) -> Loan
-        /// Ends a reading in progress, and each later one.
-        let stop: @Sendable () -> Void
-
-        package init(
-            isChanged: @escaping @Sendable () -> Bool, read: @escaping @Sendable () throws(Failure) -> Loan,
-            stop: @escaping @Sendable () -> Void = {}
-        ) {
-            self.isChanged = isChanged
-            self.read = read
-            self.stop = stop
-        }
-    }
+    ///
+    /// `isChanged` returns whether it may hold others than those read last, and must not wait for the network. `read` reads them, and
+    /// blocks, within a time limit of its own. `stop` ends a reading in progress, and each later one.
+    package typealias Source = (
+        isChanged: @Sendable () -> Bool, read: @Sendable () throws(Failure) -> Loan, stop: @Sendable () -> Void
+    )
 
     /// The interval at which a place is examined, and the shortest one between two readings that a refusal or an end causes.
     static let interval = Duration.seconds(5)
@@ -79,13 +68,6 @@ package final class KeyRing: Sendable {
         self.wallClock = wallClock
         state = Mutex(State(loan: loan, examined: time.now()))
         if loan == nil { _ = read() }
-    }
-
-    /// Makes a ring of credentials that never change.
-    package convenience init(_ keys: StoreKeys) {
-        self.init(
-            Loan(keys), source: Source(isChanged: { false }, read: { () throws(Failure) in Loan(keys) }),
-            wallClock: { 0 })
     }
 
     /// Returns the credentials for a request; waits for a reading only if there are none that may be valid.

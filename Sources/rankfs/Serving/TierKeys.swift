@@ -48,9 +48,10 @@ final class TierKeys: Sendable {
         let place = try places.find()
         let loan: KeyRing.Loan?
         do throws(Failure) { loan = place.isAtOnce ? try place.read() : nil } catch { throw missing }
-        let source = KeyRing.Source(
-            isChanged: { places.stamps.withLock { $0 != places.present } },
-            read: { () throws(Failure) in try places.read() }, stop: { places.programStop.stop() })
+        let source: KeyRing.Source = (
+            { places.stamps.withLock { $0 != places.present } }, { () throws(Failure) in try places.read() },
+            { places.programStop.stop() }
+        )
         return KeyRing(loan, source: source, wallClock: TimeSource.wallClock)
     }
 

@@ -42,13 +42,14 @@ struct TierMeans {
         _ settings: Settings, source: SourceName, choices: [String: String], place: CachePlace,
         maySpend: @escaping @Sendable () -> Bool, log: Log
     ) throws(ProgramError) -> Tier {
-        let configuration = Tier.Configuration(
-            service: Self.service(source, settings, choices), pictures: Self.service(source, settings, [:]),
-            directory: place.catalog,
-            sharesPrivate: settings.sharesPrivate, mayWrite: settings.writesToTier, maySpend: maySpend,
-            owner: Self.chanceName())
         if let risk { log.warning(risk) }
-        do throws(DatabaseError) { return try Tier(configuration, store: store) { log.record($0) } } catch {
+        do throws(DatabaseError) {
+            return try Tier(
+                store, service: Self.service(source, settings, choices), pictures: Self.service(source, settings, [:]),
+                directory: place.catalog, sharesPrivate: settings.sharesPrivate, mayWrite: settings.writesToTier,
+                maySpend: maySpend, owner: Self.chanceName()
+            ) { log.record($0) }
+        } catch {
             close()
             throw .cannotCreate("the list of uploads in \(LogText.escaped(place.catalog)) cannot be used: \(error).")
         }
