@@ -29,11 +29,13 @@ def is_withheld(path):
         return False
 
 
-def watch_thumbnails(run, manager, row, step, least):
+def watch_thumbnails(run, manager, row, step):
     """Looks at the screen until it shows thumbnails only; how many seconds after the window came, or None within SOON."""
     first, seconds, own, same, moment = None, None, 0, 0, 0
     while moment < SOON * 2:
         moment = time.monotonic() - manager.shown
+        # The directory is not listed for their number: that would be a second program there, at the very moment.
+        least = max(1, min(8, thumbs.made(manager.lab.thumbnails)))
         own, same = look.thumbnails(run.picture(manager.windows, manager.name, step), run.service.alike)
         first = first or (moment if own >= least else None)
         if own >= least and same <= own // 8:
@@ -74,7 +76,7 @@ def opening(run, program, name, where, *options, **origin):
         folder = where(lab)
         mark = origin.mark()
         manager.open(folder)
-        watch_thumbnails(run, manager, row, name, min(8, len(os.listdir(folder))))
+        watch_thumbnails(run, manager, row, name)
         took = settle(lab, manager.shown)
         row.tally = origin.tally(mark)
         row.dialogs = manager.dialogs() | manager.windows.complaints()

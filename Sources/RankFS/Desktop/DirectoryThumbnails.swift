@@ -12,6 +12,8 @@ struct ThumbnailWish: Sendable {
     let directories: [String]
     /// Whether the program has pictures read that it sees before their thumbnails are there (`KnownPrograms.eagerViewers`).
     var isEager = false
+    /// The number of the first pictures of which lookups wait for thumbnails: those that the program's window shows.
+    var heldUp = TreeLimits.heldUp
 }
 
 /// The kind of reader of a directory, as far as it matters to thumbnails.
@@ -50,7 +52,9 @@ struct DirectoryThumbnails: Sendable {
         return ThumbnailWish(
             seeder: seeder, spellings: isDecoding ? FileURI.Spelling.allCases : [.glib, .qt],
             directories: sight(of: directory),
-            isEager: name.map(KnownPrograms.eagerViewers.contains) ?? false)
+            isEager: name.map(KnownPrograms.eagerViewers.contains) ?? false,
+            heldUp: name.map(KnownPrograms.ownThumbnailers.contains) == true
+                ? ThumbnailSeeder.screenful : TreeLimits.heldUp)
     }
 
     /// The kind of reader that a caller is for a directory.
@@ -70,7 +74,7 @@ struct DirectoryThumbnails: Sendable {
         return switch viewer {
         case .none: false
         case .watcher: index >= TreeLimits.toldToWatchers
-        case .visitor(let wish): (wish.isEager || index < TreeLimits.heldUp) && expectedJob(of: node, wish) != nil
+        case .visitor(let wish): (wish.isEager || index < wish.heldUp) && expectedJob(of: node, wish) != nil
         }
     }
 

@@ -40,6 +40,10 @@ extension RankFileSystem {
                 // over.
                 while !packed.isAnswer {
                     try await self.askOn(listing, packed.known, view.opening.role)
+                    if view.opening.role == .visit {
+                        let (path, program) = (view.directory.path.text, view.opening.program)
+                        self.tree.callers.facts { $0.visits(path, program, isProlonged: true, now: $1) }
+                    }
                     packed = self.pack(view, extras, listing, from: packed.next, reply)
                 }
                 if !packed.hasEntries { self.endGlance(view) }
@@ -213,11 +217,12 @@ extension RankFileSystem {
     ) {
         let key = directory.rememberedKey(in: tree)
         let (role, path) = (opening.role, directory.path.text)
-        if role == .visit { tree.callers.noteVisit(to: path, by: opening.program) }
         let wish =
             role == .visit && directory.showsPictures || role == .preview
             ? thumbnails.wish(of: request.caller, in: directory, opening.program) : nil
         let answer: @Sendable (Listing, [NamedNode]) -> Void = { listing, extras in
+            // Only now is there anything to delay.
+            if role == .visit { self.tree.callers.noteVisit(to: path, by: opening.program) }
             if case .watched = role, directory.showsPictures {
                 self.tree.callers.facts { $0.awaited(opening.program, at: path, now: $1) }
             }

@@ -204,7 +204,8 @@ struct StatusFigure: Sendable {
         .whole("cache.stored_pictures", \.cache.storedPictures, "cache_stored_pictures", "Pictures stored."),
         .whole("cache.stored_bytes", \.cache.storedBytes, "cache_stored_bytes", "Bytes of stored pictures."),
         .whole(
-            "cache.pinned_pictures", { $0.cache.pinned.pictures }, "cache_pinned_pictures", "Stored pictures that are pinned."
+            "cache.pinned_pictures", { $0.cache.pinned.pictures }, "cache_pinned_pictures",
+            "Stored pictures that are pinned."
         ),
         .whole("cache.pinned_bytes", { $0.cache.pinned.bytes }, "cache_pinned_bytes", "Bytes of pinned pictures."),
         .whole("cache.budget", \.cache.budget, "cache_budget_bytes", "Bytes that stored pictures may take."),

@@ -162,6 +162,20 @@ import Testing
     }
 
     /// Semantics: "Looking is cheap".
+    @Test func aProgramThatReadsWhatHasNoThumbnailWaitsForMore() async throws {
+        try await withDay(program: "pcmanfm-qt") { bench, inode in
+            _ = try await told(bench, inode)
+            #expect(await bench.lookup(inode, Array(".directory".utf8)).isAbsent)
+            await transport.waitForRequest(at: 0)
+            let late = Task { await self.lookup(bench, inode, TreeLimits.heldUp + 1) }
+            await clock.waitForSleepers(1)
+            clock.advance(by: TreeLimits.visit)
+            #expect(await late.value.isTold)
+            await makeThumbnails()
+        }
+    }
+
+    /// Semantics: "Looking is cheap".
     ///
     /// It goes on for longer than a visit lasts: each lookup has two seconds of its own.
     @Test func dolphinIsToldOfPicturesWithTheirThumbnails() async throws {
