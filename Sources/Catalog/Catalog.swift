@@ -1,6 +1,7 @@
 import HTTP
 package import Sourcing
 package import Rankings
+internal import Synchronization
 import System
 
 /// The entries of each listing and the sizes of pictures: requested once, stored, and served offline.
@@ -97,16 +98,16 @@ package final class Catalog: Sendable {
         let loaded = listings.memory.all
         return (
             context.stored.listings.count, loaded.count, loaded.reduce(0) { $0 + $1.count }, context.stored.sizes,
-            originals.questions
+            originals.asked.withLock { $0 }
         )
     }
 
     /// Ends background work and closes the database.
     package func close() async {
-        listings.close()
-        days.close()
-        sizes.close()
-        records.close()
+        listings.flights.close()
+        days.flights.close()
+        sizes.flights.close()
+        records.flights.close()
         context.background.close()
         await context.outbox.close()
         await context.store.close()

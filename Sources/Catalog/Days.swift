@@ -10,7 +10,8 @@ package final class Days: Sendable {
     private let context: CatalogContext
     private let told: ToldDays
     private let listings: Listings
-    private let flights = SharedTasks<RankingMode, Day>()
+    /// The requests under way.
+    let flights = SharedTasks<RankingMode, Day>()
 
     init(_ context: CatalogContext, told: ToldDays, listings: Listings) {
         self.context = context
@@ -83,11 +84,6 @@ package final class Days: Sendable {
         keys.compactMap { key in
             key.ranking.flatMap { $0.mode == mode ? $0.day : nil }
         }.sorted()
-    }
-
-    /// Cancels the requests under way.
-    func close() {
-        flights.close()
     }
 
     private func ask(_ mode: RankingMode) async throws(Failure) -> Day {

@@ -8,7 +8,8 @@ import System
 /// Any thread may call; all methods may wait for the database, and for the service where their comments say so.
 package final class Records: Sendable {
     private let context: CatalogContext
-    private let flights = SharedTasks<TextKey, StoredText>()
+    /// The requests under way.
+    let flights = SharedTasks<TextKey, StoredText>()
     /// The keys of stored texts that the service did not answer for.
     private let unanswered = Pauses<TextKey>(seconds: Freshness.lateSeconds)
 
@@ -115,11 +116,6 @@ package final class Records: Sendable {
     }
 
     // MARK: -
-
-    /// Cancels the requests under way.
-    func close() {
-        flights.close()
-    }
 
     private func stored(_ key: TextKey) async -> StoredText? {
         let found = try? await context.read { connection throws(DatabaseError) in try Rows.text(key, in: connection) }

@@ -144,7 +144,7 @@ struct ListingState: Sendable {
     /// The number of entries with sizes that the walk has requested.
     var walkedCount = 0
     /// The urgency of all background requests until a user opens the listing; nil if there were none since.
-    private var unhurried: Urgency?
+    fileprivate var unhurried: Urgency?
     /// The reason why the service does not show the rest of a work or of an author, and the time of that answer, in Unix seconds: it is
     /// not requested again for a while.
     var unanswered: (failure: Failure, since: Int64)?
@@ -164,12 +164,6 @@ struct ListingState: Sendable {
         return urgency
     }
 
-    /// Records that a user opens the listing; returns the urgency to raise.
-    mutating func open() -> Urgency? {
-        defer { unhurried = nil }
-        return unhurried
-    }
-
     /// Takes the next result to hand on.
     ///
     /// - Parameter isOurs: Whether the caller has just handed on the previous result.
@@ -186,7 +180,7 @@ struct ListingState: Sendable {
 extension Listing {
     /// Records that a user opens the listing: waiting background requests for pages and sizes get a user's priority.
     package func hurry() {
-        state.withLock { $0.open() }?.raise()
+        state.withLock { $0.unhurried.take() }?.raise()
     }
 
     /// Waits until the entry at `index` or the end is known, then returns all known entries.
@@ -252,7 +246,9 @@ extension Listing {
                 (
                     isNew ? write(of: rows, in: state) : nil, Array(state.table.entries[first...]), satisfied(&state)
                 ))
-            return askForRest(&state)
+            // The remaining waiters may need more than what is under way.
+            guard let index = state.waiters.values.map(\.index).max() else { return [] }
+            return wanted(reaching: index, &state)
         }
         handOver()
         ask(pages)
@@ -320,12 +316,6 @@ extension Listing {
             state.waiters[id] = nil
         }
         return resumed
-    }
-
-    /// The pages that the remaining waiters need beyond the pages under way.
-    private func askForRest(_ state: inout ListingState) -> [Int] {
-        guard let index = state.waiters.values.map(\.index).max() else { return [] }
-        return wanted(reaching: index, &state)
     }
 
     /// The pages to request for an entry, marked as requested.

@@ -169,11 +169,6 @@ package final class Listings: Sendable {
     package func drop() {
         memory.drop()
     }
-
-    /// Cancels the requests under way.
-    func close() {
-        flights.close()
-    }
 }
 
 // MARK: - Opening

@@ -114,7 +114,9 @@ struct ListingPages: Sendable {
         // No work has more pages than one answer can hold; the second one has what the first one lacks.
         if key.isWork { return Paging.Window(perPage: 1000, pages: 1, lastPage: 2) }
         guard key.ranking != nil else { return Paging.Window(key.kind, of: source.description) }
-        var window = Paging.Window.ranking(source.description.paging)
+        let paging = source.description.paging
+        var window = Paging.Window(
+            perPage: max(1, paging.entries), pages: max(1, paging.atOnce), lastPage: max(1, paging.most))
         // Ranks that the service leaves out keep their places: with fifty a page, rank N is on page N / 50, rounded up.
         if let top { window.shownPages = (top + window.perPage - 1) / window.perPage }
         return window

@@ -168,8 +168,7 @@ struct Paging: Sendable {
 
     /// The error of the next page, returned once; nil while the page may still come.
     mutating func takeFailure() -> Failure? {
-        guard let failure else { return nil }
-        self.failure = nil
+        guard let failure = failure.take() else { return nil }
         // The waiters get the error now; the next reader may request all pages again.
         came = came.filter { (try? $0.value.outcome.get()) != nil }
         return failure
@@ -185,11 +184,6 @@ extension Failure {
 }
 
 extension Paging.Window {
-    /// A ranking's pages, as the source describes them.
-    static func ranking(_ paging: RankingPaging) -> Self {
-        Self(perPage: max(1, paging.entries), pages: max(1, paging.atOnce), lastPage: max(1, paging.most))
-    }
-
     /// The pages of a kind's listings, as its row and the source describe them.
     init(_ kind: ListingKind, of source: SourceDescription) {
         self.init(perPage: source.entries(of: kind), pages: kind.facts.ahead, lastPage: kind.facts.most)

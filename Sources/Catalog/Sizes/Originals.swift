@@ -21,18 +21,14 @@ final class Originals: Sendable {
     private let host: ImageHost
     /// Works reported to have no original.
     private let missing = Mutex<Set<WorkID>>([])
-    private let asked = Mutex((host: 0, service: 0))
+    /// The requests for originals since the start: to the image host, and to the service.
+    let asked = Mutex((host: 0, service: 0))
     /// The number of originals that the host had, and what that was when each one that it does not deliver was first requested.
     private let answered = Mutex((count: 0, before: [PictureID: Int]()))
 
     init(_ context: CatalogContext, host: ImageHost) {
         self.context = context
         self.host = host
-    }
-
-    /// The requests for originals since the start: to the image host, and to the service.
-    var questions: (host: Int, service: Int) {
-        asked.withLock { $0 }
     }
 
     /// The first page of each work, in the same order.

@@ -26,7 +26,8 @@ package final class Sizes: Sendable {
     private let shared: (any SharedSizes)?
     /// The listings that show sizes.
     private let memory: LoadedListings
-    private let flights = SharedTasks<PictureID, Int64>()
+    /// The requests under way.
+    let flights = SharedTasks<PictureID, Int64>()
     /// The budget for sizes that are only counted or previewed.
     private let glances = Mutex(SteadyPace(burst: glanceBurst, perSecond: glanceRate))
     /// Pictures with a declared size that a download contradicted: headers may declare it again.
@@ -94,11 +95,6 @@ package final class Sizes: Sendable {
 
     /// The size in bytes of a picture that was made or requested before; nil if neither happened.
     package func stored(of picture: PictureID) async -> Int64? { await context.storedSize(of: picture) }
-
-    /// Cancels the requests under way.
-    func close() {
-        flights.close()
-    }
 
     // MARK: - Entries of listings
 
