@@ -112,7 +112,8 @@ struct Core: Sendable {
         reviewWishes()
         while true {
             let wishes = budget.isStoring ? scheduler.ready(now: now) : 0
-            guard let order = scheduler.next(downloads.demands, wishes: wishes) else { return }
+            let demands = downloads.map { $0.value.download.demand($0.key, number: $0.value.number) }
+            guard let order = scheduler.next(demands, wishes: wishes) else { return }
             switch order {
             case .request(let key, let piece): request(piece, of: key)
             case .giveUp(let key, let id): change(key) { $0.giveUp(id) }

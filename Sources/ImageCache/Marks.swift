@@ -45,7 +45,7 @@ enum Marks {
     static func missing(on directory: Int32) -> [Missing] {
         var missing: [Missing] = []
         if !hasTag(directory) { missing.append((tagName, "missing or with another signature")) }
-        for name in emptyFiles where !exists(name, in: directory) {
+        for name in emptyFiles where unsafe faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 {
             missing.append((name, "missing"))
         }
         return missing + missingInherited(on: directory)
@@ -64,7 +64,9 @@ enum Marks {
     private static func set(_ mark: String, on directory: Int32) -> Missing? {
         do throws(SystemError) {
             if mark == tagName {
-                try writeTag(directory)
+                let file = try Files.open(tagName, in: directory, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+                defer { close(file) }
+                try Files.write(Array(tagText.utf8), to: file, at: 0)
             } else if mark == nodumpName {
                 guard rankfs_set_nodump(directory) == 0 else { throw SystemError("setting it") }
             } else if let value = attributes.first(where: { $0.name == mark }).map({ Array($0.value.utf8) }) {
@@ -78,20 +80,10 @@ enum Marks {
         } catch { return (mark, error.text) }
     }
 
-    private static func writeTag(_ directory: Int32) throws(SystemError) {
-        let file = try Files.open(tagName, in: directory, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
-        defer { close(file) }
-        try Files.write(Array(tagText.utf8), to: file, at: 0)
-    }
-
     private static func hasTag(_ directory: Int32) -> Bool {
         guard let file = try? Files.open(tagName, in: directory, O_RDONLY) else { return false }
         defer { close(file) }
         return (try? Files.read(file, at: 0, count: signature.utf8.count)) == Array(signature.utf8)
-    }
-
-    private static func exists(_ name: String, in directory: Int32) -> Bool {
-        unsafe faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
     }
 
     private static func read(_ name: String, of directory: Int32) -> String? {

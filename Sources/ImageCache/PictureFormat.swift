@@ -21,26 +21,18 @@ enum PictureFormat: String, Sendable {
 
     /// The format that the first bytes show; nil for any other bytes.
     init?(head: [UInt8]) {
-        if head.starts(with: [0xFF, 0xD8, 0xFF]) {
-            self = .jpeg
-        } else if head.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-            self = .png
-        } else if head.starts(with: Array("GIF87a".utf8)) || head.starts(with: Array("GIF89a".utf8)) {
-            self = .gif
-        } else if head.starts(with: Array("RIFF".utf8)), head.dropFirst(8).starts(with: Array("WEBP".utf8)) {
-            self = .webp
-        } else if head.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
-            self = .zip
-        } else if head.dropFirst(4).starts(with: Array("ftypavi".utf8)) {
-            self = .avif
-        } else if head.dropFirst(4).starts(with: Array("ftyp".utf8)) {
-            self = .mp4
-        } else if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) {
-            self = .webm
-        } else {
-            return nil
-        }
+        let found = Self.beginnings.first { head.dropFirst($0.offset).starts(with: $0.bytes) }
+        guard let found, found.format != .webp || head.starts(with: "RIFF".utf8) else { return nil }
+        self = found.format
     }
+
+    /// The bytes of each format's beginning, and their offset; the first that a file has are its own.
+    private static let beginnings: [(format: PictureFormat, offset: Int, bytes: [UInt8])] = [
+        (.jpeg, 0, [0xFF, 0xD8, 0xFF]), (.png, 0, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]),
+        (.gif, 0, Array("GIF87a".utf8)), (.gif, 0, Array("GIF89a".utf8)), (.webp, 8, Array("WEBP".utf8)),
+        (.zip, 0, [0x50, 0x4B, 0x03, 0x04]), (.avif, 4, Array("ftypavi".utf8)), (.mp4, 4, Array("ftyp".utf8)),
+        (.webm, 0, [0x1A, 0x45, 0xDF, 0xA3]),
+    ]
 
     /// Whether a file of this format may end with these bytes.
     ///
@@ -64,12 +56,7 @@ enum PictureFormat: String, Sendable {
     }
 
     /// Whether the last bytes show nothing about the end.
-    var hasNoEndMark: Bool {
-        switch self {
-        case .avif, .mp4, .webm: true
-        default: false
-        }
-    }
+    var hasNoEndMark: Bool { [.avif, .mp4, .webm].contains(self) }
 
     /// Whether a media type belongs to this format and to no other.
     func isNamed(by type: some StringProtocol) -> Bool {

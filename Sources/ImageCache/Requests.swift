@@ -26,7 +26,8 @@ extension Download {
     /// The bytes that a waiting read needs and that no request under way brings soon.
     var awaitedPiece: Piece? {
         guard mayAsk else { return nil }
-        return waitingRanges.lazy.compactMap { self.piece(for: $0) }.first
+        return waiters.values.compactMap { $0.range?.clamped(to: 0..<(total ?? .max)) }
+            .sorted { $0.lowerBound < $1.lowerBound }.lazy.compactMap { self.piece(for: $0) }.first
     }
 
     /// The next bytes of a picture that is wanted whole.
@@ -58,11 +59,6 @@ extension Download {
 
     /// Whether parts of the picture can be requested and combined.
     private var isDivisible: Bool { (total != nil || isCopied) && !ignoresRanges }
-
-    private var waitingRanges: [Range<Int64>] {
-        waiters.values.compactMap { $0.range?.clamped(to: 0..<(total ?? .max)) }
-            .sorted { $0.lowerBound < $1.lowerBound }
-    }
 
     private func piece(for range: Range<Int64>) -> Piece? {
         let missing = present.firstMissing(from: range.lowerBound)

@@ -234,13 +234,6 @@ extension DownloadScheduler {
     mutating func goOn() { restsUntil = nil }
 }
 
-extension [PictureID: PictureDownload] {
-    /// The scheduler's view of the downloads.
-    var demands: [DownloadScheduler.Demand] {
-        map { $0.value.download.demand($0.key, number: $0.value.number) }
-    }
-}
-
 extension Download {
     /// The scheduler's view of the download.
     func demand(_ key: PictureID, number: UInt64) -> DownloadScheduler.Demand {
