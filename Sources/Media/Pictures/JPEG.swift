@@ -89,38 +89,14 @@ package enum JPEG {
     /// The size in pixels from a JPEG's header.
     ///
     /// - Parameter bytes: The whole file or its beginning.
-    /// - Returns: Nil if it is no JPEG, or if the beginning ends before the frame header, which profiles and thumbnails of some
+    /// - Returns: Nil if it is no JPEG, or if the beginning ends before the first scan, which profiles and thumbnails of some
     ///   64 KiB each may precede (ITU-T T.81, B.2.2).
     package static func size(of bytes: [UInt8]) -> (width: Int, height: Int)? {
-        guard bytes.starts(with: [0xff, startOfImage]) else { return nil }
-        var offset = 2
-        while offset + 4 <= bytes.count, bytes[offset] == 0xff {
-            let marker = bytes[offset + 1]
-            // Any number of fill bytes may precede a marker (B.1.1.2).
-            if marker == 0xff {
-                offset += 1
-                continue
-            }
-            let length = Int(bytes[offset + 2]) << 8 | Int(bytes[offset + 3])
-            guard length >= 2, marker != startOfScan else { return nil }
-            if frameMarkers.contains(marker), !notFrameMarkers.contains(marker) {
-                guard offset + frameHeader <= bytes.count else { return nil }
-                let height = Int(bytes[offset + 5]) << 8 | Int(bytes[offset + 6])
-                let width = Int(bytes[offset + 7]) << 8 | Int(bytes[offset + 8])
-                return width > 0 && height > 0 ? (width, height) : nil
-            }
-            offset += 2 + length
-        }
-        return nil
+        guard let handle = unsafe tjInitDecompress() else { return nil }
+        defer { unsafe tjDestroy(handle) }
+        var (width, height, sampling, colours): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
+        // A header with a warning has a size too.
+        _ = unsafe tjDecompressHeader3(handle, bytes, UInt(bytes.count), &width, &height, &sampling, &colours)
+        return width > 0 && height > 0 ? (Int(width), Int(height)) : nil
     }
-
-    // MARK: -
-
-    private static let startOfImage: UInt8 = 0xd8
-    private static let startOfScan: UInt8 = 0xda
-    /// SOF0 to SOF15, a range that contains DHT, JPG and DAC (T.81, table B.1).
-    private static let frameMarkers: ClosedRange<UInt8> = 0xc0...0xcf
-    private static let notFrameMarkers: [UInt8] = [0xc4, 0xc8, 0xcc]
-    /// Marker, length, precision, height and width (B.2.2).
-    private static let frameHeader = 9
 }
