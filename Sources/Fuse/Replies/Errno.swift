@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// An errno value, open-ended as in the kernel.
 package struct Errno: Error, RawRepresentable, Hashable, Sendable {
@@ -37,16 +38,5 @@ extension Errno {
 
 extension Errno: CustomStringConvertible {
     /// The system's message for the number, for example "No such file or directory".
-    package var description: String {
-        var buffer = [CChar](repeating: 0, count: Self.longestSentence)
-        return unsafe buffer.withUnsafeMutableBufferPointer { bytes in
-            guard let base = bytes.baseAddress, unsafe strerror_r(rawValue, base, bytes.count) == 0 else {
-                return "errno \(rawValue)"
-            }
-            return unsafe String(cString: base)
-        }
-    }
-
-    /// Buffer size for any message of strerror_r(3), in bytes; the longest message is about 50.
-    private static let longestSentence = 128
+    package var description: String { SystemError(code: rawValue).text }
 }

@@ -162,9 +162,8 @@ enum Operations {
         unsafe operations.lookup = { request, parent, name in
             guard let name = unsafe name else { return }
             unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let lookup = LookupRequest(
-                    parent: UInt64(parent), name: unsafe Operations.bytes(name),
-                    caller: caller)
+                let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: name, count: strlen(name)))
+                let lookup = LookupRequest(parent: UInt64(parent), name: bytes, caller: caller)
                 dispatcher.fileSystem.lookup(lookup, reply: EntryReply(pending, undo: dispatcher.forgetting))
             }
         }
@@ -349,10 +348,5 @@ enum Operations {
             unsafe rankfs_splice(pipe, pipeOffset, device, deviceOffset, size, flags)
         }
         return access
-    }
-
-    /// Returns the bytes of a name as the kernel sent them.
-    private static func bytes(_ name: UnsafePointer<CChar>) -> [UInt8] {
-        unsafe [UInt8](UnsafeRawBufferPointer(start: name, count: strlen(name)))
     }
 }

@@ -95,7 +95,11 @@ import Synchronization
             throw SystemError("A session can be run once; mount a new one.", code: 0)
         }
         Wakeup.prepareThread()
-        let result = loop()
+        let configuration = unsafe fuse_loop_cfg_create()
+        defer { unsafe fuse_loop_cfg_destroy(configuration) }
+        unsafe fuse_loop_cfg_set_max_threads(configuration, Self.workers)
+        // 0, or -errno.
+        let result = unsafe rankfs_fuse_session_loop_mt(session, configuration)
         end()
         // -ENODEV reports the unmount to a worker.
         if result < 0, result != -ENODEV {
@@ -141,7 +145,7 @@ import Synchronization
     private func wakeLoop() {
         let isRunning = phase.withLock { phase in
             guard case .running(let thread) = phase else { return false }
-            Wakeup.interrupt(thread)
+            pthread_kill(thread, SIGURG)
             return true
         }
         guard isRunning else { return }
@@ -214,14 +218,6 @@ import Synchronization
         return true
     }
 
-    /// Serves requests until the session ends, and returns 0, or -errno.
-    private func loop() -> Int32 {
-        let configuration = unsafe fuse_loop_cfg_create()
-        defer { unsafe fuse_loop_cfg_destroy(configuration) }
-        unsafe fuse_loop_cfg_set_max_threads(configuration, Self.workers)
-        return unsafe rankfs_fuse_session_loop_mt(session, configuration)
-    }
-
     /// Frees the session and the dispatcher.
     private static func destroy(_ session: OpaquePointer, _ dispatcher: Dispatcher) {
         unsafe fuse_session_destroy(session)
@@ -289,10 +285,5 @@ enum Wakeup {
         unsafe sigemptyset(&signals)
         unsafe sigaddset(&signals, SIGURG)
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-    }
-
-    /// Interrupts a thread that exists.
-    static func interrupt(_ thread: pthread_t) {
-        pthread_kill(thread, SIGURG)
     }
 }
