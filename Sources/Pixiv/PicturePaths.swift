@@ -59,9 +59,9 @@ package struct PicturePath: Hashable, Sendable {
     package init?(url: String) {
         guard var parts = PathParts.behindHost(url) else { return nil }
         if parts.first == "c" {
-            guard let size = parts.dropFirst().first, !size.isEmpty, size.utf8.allSatisfy(Self.isSizeByte) else {
-                return nil
-            }
+            guard let size = parts.dropFirst().first, !size.isEmpty,
+                size.utf8.allSatisfy({ $0.isDigit || $0.isLetter && $0 & 0x20 != 0 || $0 == UInt8(ascii: "_") })
+            else { return nil }
             parts = parts.dropFirst(2)
         }
         guard parts.count == 9, let folder = parts.popFirst().flatMap({ Folder(rawValue: String($0)) }),
@@ -129,10 +129,6 @@ package struct PicturePath: Hashable, Sendable {
         // The first frame of an animation in full size.
         case .original: page == nil && ending.hasPrefix("ugoira") && PathParts.decimal(ending.dropFirst(6)) != nil
         }
-    }
-
-    private static func isSizeByte(_ byte: UInt8) -> Bool {
-        byte.isDigit || byte.isLetter && byte & 0x20 != 0 || byte == UInt8(ascii: "_")
     }
 }
 

@@ -36,7 +36,10 @@ package struct PixivSource: RankingSource {
     }
 
     package func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
-        if rendition == .archive { return archive(picture, of: work) }
+        if rendition == .archive {
+            guard let path = ArchivePath(reference: picture), path.work == work else { return nil }
+            return location(path.path, fileExtension: "zip")
+        }
         guard let path = PicturePath(reference: picture), path.work == work else { return nil }
         let rendered =
             switch rendition {
@@ -46,11 +49,6 @@ package struct PixivSource: RankingSource {
             case .archive, .webp, .gif, .matroska, .avatar, .normalThumbnail, .largeThumbnail: nil as String?
             }
         return rendered.map { location($0, fileExtension: rendition == .original ? path.fileExtension : "jpg") }
-    }
-
-    private func archive(_ reference: String, of work: WorkID) -> PictureLocation? {
-        guard let path = ArchivePath(reference: reference), path.work == work else { return nil }
-        return location(path.path, fileExtension: "zip")
     }
 
     package func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)? {

@@ -97,19 +97,16 @@ package struct MoebooruEngine: BooruEngine {
 
     /// The kinds of an answer's tags, which are numbers or words.
     private func kinds(_ answer: JSON) -> [String: TagKind] {
-        let told = answer["tags"].members.prefix(Self.mostTags).map { member in
-            (member.name, kind(member.value))
+        let told = answer["tags"].members.prefix(Self.mostTags).map { member -> (String, TagKind) in
+            let type = member.value
+            let numbered = type.number.map { Self.usual[$0] ?? site.tagKinds[$0] ?? .general }
+            return (member.name, numbered ?? type.text.flatMap { TagKind(rawValue: $0) } ?? .general)
         }
         return Dictionary(told) { first, _ in first }
     }
 
     /// The most tags of one answer with types that are read: a hundred posts have about thirty each.
     private static let mostTags = 20_000
-
-    private func kind(_ type: JSON) -> TagKind {
-        if let number = type.number { return Self.usual[number] ?? site.tagKinds[number] ?? .general }
-        return type.text.flatMap { TagKind(rawValue: $0) } ?? .general
-    }
 
     /// The numbers with the same meaning on every site (`config/init_config.rb`).
     private static let usual: [Int64: TagKind] = [0: .general, 1: .artist, 3: .copyright, 4: .character]

@@ -21,7 +21,9 @@ package struct MoebooruPost {
         post.width = record["width"].pixels
         post.height = record["height"].pixels
         post.fileExtension = fileExtension
-        post.created = moment(record["created_at"])
+        // Unix seconds, which engines related to this one wrap in an object.
+        let created = record["created_at"]
+        post.created = created.number(in: AnswerBounds.times) ?? created["s"].number(in: AnswerBounds.times)
         post.uploaded = post.created ?? 0
         post.score = record["score"].number
         post.source = record["source"].text ?? ""
@@ -52,11 +54,6 @@ package struct MoebooruPost {
             return file
         }
         return nil
-    }
-
-    /// Unix seconds, which engines related to this one wrap in an object.
-    private func moment(_ value: JSON) -> Int64? {
-        value.number(in: AnswerBounds.times) ?? value["s"].number(in: AnswerBounds.times)
     }
 }
 
