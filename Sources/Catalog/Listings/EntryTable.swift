@@ -93,6 +93,11 @@ struct EntryTable: Sendable {
         }
     }
 
+    /// The number of rows before that of a work; nil if it is not in the table.
+    func row(of work: WorkID) -> Int? {
+        position(of: work).map { entries.count == rowCount ? $0 : entries[..<$0].count { $0.picture.page == 0 } }
+    }
+
     /// The position of a picture.
     func position(of picture: PictureID) -> Int? {
         works.first(hash: CompactIndex.hash(picture.work.rawValue &+ Int64(picture.page))) {

@@ -270,7 +270,7 @@ extension Listing {
     /// Appends the arrived pages that are next in order.
     private func appendWhatCame(_ state: inout ListingState) -> [ListingRow] {
         var rows: [ListingRow] = []
-        for content in state.paging.takeWhatCame(isEmpty: state.table.rowCount == 0) {
+        while let content = state.paging.takeNext(isEmpty: state.table.rowCount == 0, row: state.table.row) {
             if key.ranking == nil {
                 let most = state.paging.window.perPage * state.paging.window.lastPage
                 state.table.widen(to: max(min(content.total ?? 0, most), content.works.first?.rank ?? 0))

@@ -33,7 +33,9 @@ struct FirstPages: Sendable {
         do throws(Failure) { paging.arrive(paging.next, .success(try await source.page(paging.next))) } catch {
             paging.arrive(paging.next, .failure(error))
         }
-        let content = paging.takeWhatCame(isEmpty: pictures.isEmpty).first
+        let content = paging.takeNext(isEmpty: pictures.isEmpty) { work in
+            pictures.firstIndex { $0.listed.work.id == work }
+        }
         if let failure = paging.takeFailure() { throw failure }
         guard let content else { return 0 }
         total = content.total

@@ -102,28 +102,28 @@ struct Paging: Sendable {
         if page >= next, !hasEverything { came[page] = (outcome, page > next) }
     }
 
-    /// Judges the outcomes that have come, in order, up to the first page that is missing.
+    /// Judges the outcome of the next page, if it has come.
     ///
     /// A page whose outcome was an error before its turn is requested once more at its turn, and not before, which avoids a loop of
     /// requests.
     ///
-    /// - Parameter isEmpty: Whether the pages before have no entry.
-    /// - Returns: The pages to append now.
-    mutating func takeWhatCame(isEmpty: Bool) -> [PageContent] {
-        var contents: [PageContent] = []
-        while !hasEverything, let (outcome, isEarly) = came.removeValue(forKey: next) {
-            switch judged(outcome, isEmpty: isEmpty && contents.allSatisfy(\.pictures.isEmpty)) {
-            case .success(nil):
-                isOver = true
-                // Only a ranking is requested once more where it leads on.
-                if !isLedOn { last = next - 1 }
-            case .success(let content?):
-                append(content)
-                contents.append(content)
-            case .failure(let error): if !isEarly { failure = error }
-            }
+    /// - Parameters:
+    ///   - isEmpty: Whether the pages before have no entry.
+    ///   - row: The row of a work among those of the pages before; nil if it is not there.
+    /// - Returns: The page to append now; nil if it has not come, is the end, or failed.
+    mutating func takeNext(isEmpty: Bool, row: (WorkID) -> Int?) -> PageContent? {
+        guard !hasEverything, let (outcome, isEarly) = came.removeValue(forKey: next) else { return nil }
+        switch judged(outcome, isEmpty: isEmpty, row: row) {
+        case .success(nil):
+            isOver = true
+            // Only a ranking is requested once more where it leads on.
+            if !isLedOn { last = next - 1 }
+        case .success(let content?):
+            append(content)
+            return content
+        case .failure(let error): if !isEarly { failure = error }
         }
-        return contents
+        return nil
     }
 
     private mutating func append(_ content: PageContent) {
@@ -137,9 +137,11 @@ struct Paging: Sendable {
 
     /// The meaning of the next page's outcome: its content, nil for the end of the list, or an error.
     ///
-    /// It is an error where the pages together cannot be the list: the page before once more in a list whose end has other signs, no
+    /// It is an error where the pages together cannot be the list: an earlier page once more in a list whose end has other signs, no
     /// page where others follow, and not one work on any page although the first answer named some.
-    private func judged(_ outcome: Outcome, isEmpty: Bool) -> Result<PageContent?, Failure> {
+    private func judged(
+        _ outcome: Outcome, isEmpty: Bool, row: (WorkID) -> Int?
+    ) -> Result<PageContent?, Failure> {
         let facts = key.kind.facts
         guard next > 1 || facts.isIndexed else { return outcome.map { $0 } }
         var isLast = next >= window.lastPage
@@ -149,10 +151,10 @@ struct Paging: Sendable {
                 isLast = isLast || content.last.map { $0 <= next } ?? false
                 break
             }
-            guard first == began else { return .success(content) }
-            // It is the end of a list in which works have one place, and which has no other sign of its end.
-            let endsOtherwise = facts.order != .newestFirst || last != nil || content.total != nil
-            return endsOtherwise ? .failure(.repeated(next)) : .success(nil)
+            guard let place = repeated(first, content, row) else { return .success(content) }
+            // A list that shows its end so repeats the last page, and no earlier one.
+            let isEnd = facts.repeatsLastPage && place + window.perPage / 2 >= (next - 2) * window.perPage
+            return isEnd ? .success(nil) : .failure(.repeated(next))
         case .failure(.pastTheEnd):
             // A series counts works that this reader may not see.
             let isFollowed =
@@ -166,6 +168,17 @@ struct Paging: Sendable {
         return isLast && isEmpty ? .failure(.withheld("none is shown")) : .success(try? outcome.get())
     }
 
+    /// The row of the first work of a page that is an earlier one once more; nil for any other page.
+    ///
+    /// Such a page begins with the same work as the one before, or all its works stand half a page or more before its own place. New
+    /// works move known ones to later pages, but the rows of these with them. Too few works show nothing.
+    private func repeated(_ first: WorkID, _ content: PageContent, _ row: (WorkID) -> Int?) -> Int? {
+        let (half, place) = (window.perPage / 2, (next - 1) * window.perPage)
+        if first == began { return place }
+        guard content.works.count > half, let start = row(first), start + half < place else { return nil }
+        return content.works.allSatisfy { row($0.work.id) != nil } ? start : nil
+    }
+
     /// The error of the next page, returned once; nil while the page may still come.
     mutating func takeFailure() -> Failure? {
         guard let failure = failure.take() else { return nil }
@@ -176,8 +189,8 @@ struct Paging: Sendable {
 }
 
 extension Failure {
-    /// The page before comes once more in the place of a page.
-    static func repeated(_ page: Int) -> Failure { .unreadable("page \(page) is the one before once more") }
+    /// An earlier page comes once more in the place of a page.
+    static func repeated(_ page: Int) -> Failure { .unreadable("page \(page) is an earlier one once more") }
 
     /// A page to which the one before leads, or after which others came, is missing.
     static func missing(_ page: Int) -> Failure { .unreadable("page \(page) is missing, and the list goes on") }

@@ -107,13 +107,13 @@ package enum ListingKind: Int, CaseIterable, Hashable, Sendable {
             // The new works of the authors that a user follows.
             // The service has 35 pages of them.
             ListingFacts(
-                word: "feed", form: .number, place: .root, ownName: "feed", most: 35, freshness: .minutes,
-                audience: .session)
+                word: "feed", form: .number, place: .root, ownName: "feed", most: 35, repeatsLastPage: true,
+                freshness: .minutes, audience: .session)
         case .feedR18:
             // The R-18 works among them; an account without R-18 has none.
             ListingFacts(
-                word: "feed-r18", form: .number, place: .root, ownName: "feed-r18", most: 35, freshness: .minutes,
-                audience: .session, mayBeAbsent: true)
+                word: "feed-r18", form: .number, place: .root, ownName: "feed-r18", most: 35, repeatsLastPage: true,
+                freshness: .minutes, audience: .session, mayBeAbsent: true)
         case .related:
             // The works that the service relates to a work, which are others on another day.
             ListingFacts(
@@ -240,6 +240,8 @@ package struct ListingFacts: Sendable {
     package fileprivate(set) var ahead = 1
     /// An upper bound of the pages.
     package fileprivate(set) var most = 1000
+    /// Whether the service shows the last page once more in place of those after it, and has no other sign of the end.
+    package fileprivate(set) var repeatsLastPage = false
     package fileprivate(set) var freshness = Freshness.hour
     package fileprivate(set) var audience = Audience.everybody
     /// The beginning of the names of its documents on the tier; nil if its answers are for this user alone.

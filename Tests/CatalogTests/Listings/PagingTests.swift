@@ -124,6 +124,44 @@ import Testing
         #expect(paging.taken() == [] && paging.takeFailure() == .repeated(3) && !paging.isComplete)
     }
 
+    static func content(works: some Sequence<Int>) -> Paging.Outcome {
+        let listed = works.map {
+            ListedWork(rank: $0, previousRank: nil, work: FakeSource.work(Int64($0), title: "T"))
+        }
+        return .success(PageContent(works: listed, pictures: [], goesOn: true))
+    }
+
+    /// A paging that goes on with page 3 after a restart, and the outcome of that page of four works, where 1 to 8 are listed.
+    private func goesOn(_ kind: ListingKind, with works: [Int], listed: [Int] = Array(1...8)) -> (taken: Bool, Paging) {
+        var paging = Paging(
+            ListingKey(kind, 5), window: .init(perPage: 4, pages: 1, lastPage: 35), next: 3,
+            last: kind.facts.repeatsLastPage ? nil : 5)
+        paging.arrive(3, Self.content(works: works))
+        return (!paging.taken(listed: listed).isEmpty, paging)
+    }
+
+    /// The page before is not known after a restart, but the works that are listed are.
+    @Test(arguments: [ListingKind.search, .artist, .bookmarks, .series, .pool, .following, .hot], [[5, 6, 7, 8], [1, 2, 3, 4]])
+    func anEarlierPageIsNoneOfTheListAfterARestartEither(kind: ListingKind, works: [Int]) {
+        var (isTaken, paging) = goesOn(kind, with: works)
+        #expect(!isTaken && !paging.isComplete && paging.takeFailure() == .repeated(3))
+    }
+
+    /// What was uploaded since moves works to later pages: all of one, if as many are new.
+    @Test func aPageOfListedWorksInTheirPlaceIsAPage() {
+        #expect(goesOn(.search, with: [5, 6, 7, 8], listed: [91, 92, 93, 94, 1, 2, 3, 4, 5, 6, 7, 8]).taken)
+        #expect(goesOn(.search, with: [7, 8, 9, 10]).taken)
+        #expect(goesOn(.search, with: [7, 8]).taken, "too few show nothing")
+        #expect(goesOn(.search, with: [5, 6, 7, 9]).taken, "one is new")
+    }
+
+    @Test func onlyNewWorksOfFollowedAuthorsEndWithTheLastPageOnceMore() {
+        var (isTaken, paging) = goesOn(.feed, with: [5, 6, 7, 8])
+        #expect(!isTaken && paging.isComplete && paging.takeFailure() == nil)
+        (isTaken, paging) = goesOn(.feed, with: [1, 2, 3, 4])
+        #expect(!isTaken && !paging.isComplete && paging.takeFailure() == .repeated(3))
+    }
+
     @Test func aPageBehindTheLastThatComesLateIsNoneOfTheList() {
         var paging = started(last: nil)
         #expect(paging.ask(reaching: 50, known: 50) == [2, 3])
@@ -187,5 +225,11 @@ import Testing
 
 extension Paging {
     /// The ranks of the pages that are appended now to a list that has entries.
-    fileprivate mutating func taken() -> [Int?] { takeWhatCame(isEmpty: false).map { $0.works.first?.rank } }
+    fileprivate mutating func taken(listed: [Int] = []) -> [Int?] {
+        var ranks: [Int?] = []
+        while let content = takeNext(isEmpty: false, row: { work in listed.firstIndex { $0 == work.rawValue } }) {
+            ranks.append(content.works.first?.rank)
+        }
+        return ranks
+    }
 }
