@@ -200,11 +200,15 @@ extension PixivSource {
         var unreadable = 0
         var rest = ids[...]
         while !rest.isEmpty {
-            let path = PixivRoutes.works(rest.prefix(most), of: listing)
+            let asked = rest.prefix(most)
+            let path = PixivRoutes.works(asked, of: listing)
             rest = rest.dropFirst(most)
             let list = try AuthorAnswers.works(await api.body(path, deadline: deadline))
             if list.entries.isEmpty, list.unreadable > 0 {
                 throw .unreadable("None of \(list.unreadable) works of \(listing.path.text) could be understood.")
+            }
+            if !list.works.isEmpty, !list.works.contains(where: { asked.contains($0.id) }) {
+                throw .unreadable("pixiv answered for \(listing.path.text) with works that were not asked for.")
             }
             for work in list.works { found[work.id] = work }
             unreadable += list.unreadable

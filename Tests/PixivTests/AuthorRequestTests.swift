@@ -87,6 +87,27 @@ struct AuthorRequestTests {
         #expect(service.requests.count == 5)
     }
 
+    /// They would count as works of which there is no record.
+    @Test(
+        "works none of which was asked for are no answer",
+        arguments: [ListingKey.author(UserID(rawValue: 7)), ListingKey(.related, 7)])
+    func otherWorks(key: ListingKey) async throws {
+        let records = [8, 9].map { brief($0) }
+        let body =
+            key.kind == .author
+            ? "{\"works\":{\(records.joined(separator: ","))}}"
+            : "{\"illusts\":[\(records.map { $0.drop { $0 != "{" } }.joined(separator: ","))]}"
+        let source = FakeService(envelope(body), envelope(body)).source()
+        #expect(
+            isUnreadable(
+                await failure { () async throws(Failure) in
+                    try await source.page(of: key, .works([WorkID(rawValue: 5)]), deadline: deadline).works
+                }))
+        let some = try await source.page(
+            of: key, .works([WorkID(rawValue: 5), WorkID(rawValue: 9)]), deadline: deadline)
+        #expect(some.works.map(\.id.rawValue) == [9])
+    }
+
     @Test("who has left is not found; numbers that nobody has are not asked for")
     func notFound() async {
         let left = "{\"error\":true,\"message\":\"User has left pixiv or the user ID does not exist.\",\"body\":[]}"

@@ -39,8 +39,8 @@ struct Paging: Sendable {
     private(set) var next: Int
     /// The last page, once known.
     private(set) var last: Int?
-    /// Whether the list has ended before its last page, because there was no further one.
-    private var isOver = false
+    /// Whether the list has ended because there was no further page, and not with a page that is the last one.
+    private(set) var isOver = false
     /// The pages under way.
     private(set) var asked: Set<Int> = []
     /// The outcomes of pages that are still to be judged, and whether they came before their turn.
@@ -148,6 +148,9 @@ struct Paging: Sendable {
         switch outcome {
         case .success(let content):
             guard let first = content.works.first?.work.id else {
+                // A page without works that counts none either says nothing about the end.
+                let isUncounted = !facts.isIndexed && !content.goesOn && content.total == nil
+                if isUncounted, isFollowed || next <= last ?? 0 { return .failure(.missing(next)) }
                 isLast = isLast || content.last.map { $0 <= next } ?? false
                 break
             }
@@ -156,16 +159,17 @@ struct Paging: Sendable {
             let isEnd = facts.repeatsLastPage && place + window.perPage / 2 >= (next - 2) * window.perPage
             return isEnd ? .success(nil) : .failure(.repeated(next))
         case .failure(.pastTheEnd):
-            // A series counts works that this reader may not see.
-            let isFollowed =
-                facts.order != .lastFirst
-                && came.values.contains { page in (try? page.outcome.get())?.works.isEmpty == false }
             // A first page alone may be all that there is, whatever it says.
             if isFollowed || isLedOn && next > 2 { return .failure(.missing(next)) }
             isLast = true
         case .failure(let error): return .failure(error)
         }
         return isLast && isEmpty ? .failure(.withheld("none is shown")) : .success(try? outcome.get())
+    }
+
+    /// Whether a page after the next one has come and has works.
+    private var isFollowed: Bool {
+        came.values.contains { page in (try? page.outcome.get())?.works.isEmpty == false }
     }
 
     /// The row of the first work of a page that is an earlier one once more; nil for any other page.

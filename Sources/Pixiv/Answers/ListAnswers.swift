@@ -9,6 +9,8 @@ package enum ListAnswers {
     ///   - body: The body of the answer.
     ///   - page: The number of the requested page, from 1.
     /// - Returns: The page; unreadable works are left out and counted.
+    /// A further page without works, total and last page is an empty one, of which the catalog's `Paging` judges.
+    ///
     /// - Throws: `.pastTheEnd` after the last page, where the service repeats the last page; `.unreadable` for a page that lacks
     ///   the works it should have. The service limits searches in this way: status 200, no works, a total of 0, for some minutes.
     package static func search(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
@@ -24,8 +26,12 @@ package enum ListAnswers {
         if list.entries.isEmpty {
             if page == 1, list.total == 0 { return list }
             // A total of 0 after a page that had works is not the end of the list; an end would be stored.
-            let isEnd = told.map { $0 > 0 && (lastPage.map { page > $0 } ?? false || $0 <= before) } ?? true
+            let isEnd = told != 0 && (lastPage.map { page > $0 } ?? false || told.map { $0 <= before } ?? false)
             if page > 1, isEnd { throw .pastTheEnd }
+            if page > 1, told == nil, lastPage == nil {
+                list.total = nil
+                return list
+            }
             throw .unreadable("pixiv's search shows no works where there should be some; asking again later helps.")
         }
         // A page that has works is one.
@@ -41,7 +47,8 @@ package enum ListAnswers {
 
     /// Decodes a page of `/ajax/user/<id>/illusts/bookmarks` or `…/illustmanga/tag`.
     ///
-    /// Deleted works are missing from their page of bookmarks, so a page of these may be empty without being the last.
+    /// Deleted works are missing from their page of bookmarks, so a page of these may be empty without being the last, where the
+    /// total counts further ones.
     ///
     /// - Parameters:
     ///   - body: The body of the answer.
@@ -56,10 +63,8 @@ package enum ListAnswers {
         var list = try readable(ListingPage(list: body))
         let size = PixivLimits.worksPerBookmarksPage
         list.total = plausible(list.total, page: page, of: size, shown: list.entries.count)
-        list.hasNext = try hasNext(page: page, of: size, total: list.total, isEmpty: list.entries.isEmpty)
-        if !hasGaps, list.entries.isEmpty, list.total ?? 0 > 0 {
-            throw .unreadable("pixiv shows no works on a page where it counts some; asking again later helps.")
-        }
+        list.hasNext = try hasNext(
+            page: page, of: size, total: list.total, isEmpty: list.entries.isEmpty, hasGaps: hasGaps)
         return list
     }
 
@@ -87,9 +92,9 @@ package enum ListAnswers {
         }
         let total = plausible(
             body["page"]["total"].count, page: page, of: PixivLimits.worksPerSeriesPage, shown: places.elements.count)
-        if page > 1, places.elements.isEmpty { throw end(total: total) }
         if named.isEmpty, !places.elements.isEmpty { throw noneUnderstood(places.elements.count, "works") }
-        let hasNext = try hasNext(page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty)
+        let hasNext = try hasNext(
+            page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty, hasGaps: page == 1)
         if page == 1, entries.isEmpty, !hasNext, max(total ?? 0, named.count) > 0 {
             throw .withheld(Withheld.all)
         }
@@ -214,24 +219,31 @@ package enum ListAnswers {
 
     /// Whether a page follows: by the total, or without a total by whether this page has entries.
     ///
-    /// A list is empty only by a total of 0: a first page without entries is otherwise an answer that failed.
-    private static func hasNext(page: Int, of size: Int, total: Int?, isEmpty: Bool) throws(Failure) -> Bool {
+    /// A list is empty only by a total of 0: a first page without entries is otherwise an answer that failed. So is a further page
+    /// without entries that the total counts, unless the list has gaps; one without a total is the catalog's to judge.
+    private static func hasNext(
+        page: Int, of size: Int, total: Int?, isEmpty: Bool, hasGaps: Bool = true
+    ) throws(Failure) -> Bool {
         if page == 1, isEmpty, total != 0 {
             throw .unreadable("pixiv shows nothing where there should be something; asking again later helps.")
         }
-        if page > 1, isEmpty, total.map({ $0 <= (page - 1) * size }) ?? true { throw end(total: total) }
-        return total.map { $0 > page * size } ?? !isEmpty
+        guard let total else { return !isEmpty }
+        if page > 1, isEmpty {
+            guard total > 0 else {
+                throw .unreadable("pixiv counts nothing where it counted something; asking again later helps.")
+            }
+            if total <= (page - 1) * size { throw .pastTheEnd }
+        }
+        if !hasGaps, isEmpty, total > 0 {
+            throw .unreadable("pixiv shows no works on a page where it counts some; asking again later helps.")
+        }
+        return total > page * size
     }
 
     /// A list's total, unless the page contradicts it: it shows more than the total has, or is full where the total is 0.
     private static func plausible(_ total: Int?, page: Int, of size: Int, shown: Int) -> Int? {
-        total.flatMap { $0 == 0 ? shown < size : $0 >= (page - 1) * size + shown } == true ? total : nil
-    }
-
-    /// The failure of an empty page after the last one; a total of 0 after a page that had entries is an answer that failed.
-    private static func end(total: Int?) -> Failure {
-        guard total == 0 else { return .pastTheEnd }
-        return .unreadable("pixiv counts nothing where it counted something; asking again later helps.")
+        guard let total else { return nil }
+        return (total == 0 ? shown < size : shown == 0 || total >= (page - 1) * size + shown) ? total : nil
     }
 
     private static func readable(_ list: ListingPage) throws(Failure) -> ListingPage {

@@ -101,7 +101,9 @@ import Testing
     }
 
     /// The page before once more is the end only of a list that has no other sign of one, whatever else its pages lack.
-    @Test(arguments: [ListingKind.search, .authorTag, .artist]) func aRepeatedPageIsNoEnd(kind: ListingKind) async throws {
+    @Test(arguments: [ListingKind.search, .authorTag, .artist]) func aRepeatedPageIsNoEnd(
+        kind: ListingKind
+    ) async throws {
         let key = key(kind)
         let catalog = try bench.open()
         func page(_ numbers: [Int64], total: Int?, last: Int?) -> Result<ListingPage, Failure> {

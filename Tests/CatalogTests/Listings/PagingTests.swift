@@ -124,6 +124,13 @@ import Testing
         #expect(paging.taken() == [] && paging.takeFailure() == .repeated(3) && !paging.isComplete)
     }
 
+    static func key(_ kind: ListingKind) -> ListingKey {
+        guard let key = ListingKey(text: "\(kind.facts.word)/5\(kind.facts.form == .name ? "/a" : "")") else {
+            preconditionFailure("\(kind)")
+        }
+        return key
+    }
+
     static func content(works: some Sequence<Int>) -> Paging.Outcome {
         let listed = works.map {
             ListedWork(rank: $0, previousRank: nil, work: FakeSource.work(Int64($0), title: "T"))
@@ -133,15 +140,15 @@ import Testing
 
     /// A paging that goes on with page 3 after a restart, and the outcome of that page of four works, where 1 to 8 are listed.
     private func goesOn(_ kind: ListingKind, with works: [Int], listed: [Int] = Array(1...8)) -> (taken: Bool, Paging) {
-        var paging = Paging(
-            ListingKey(kind, 5), window: .init(perPage: 4, pages: 1, lastPage: 35), next: 3,
-            last: kind.facts.repeatsLastPage ? nil : 5)
+        var paging = Paging(Self.key(kind), window: .init(perPage: 4, pages: 1, lastPage: 35), next: 3)
         paging.arrive(3, Self.content(works: works))
         return (!paging.taken(listed: listed).isEmpty, paging)
     }
 
     /// The page before is not known after a restart, but the works that are listed are.
-    @Test(arguments: [ListingKind.search, .artist, .bookmarks, .series, .pool, .following, .hot], [[5, 6, 7, 8], [1, 2, 3, 4]])
+    @Test(
+        arguments: [ListingKind.search, .artist, .bookmarks, .series, .pool, .following, .hot],
+        [[5, 6, 7, 8], [1, 2, 3, 4]])
     func anEarlierPageIsNoneOfTheListAfterARestartEither(kind: ListingKind, works: [Int]) {
         var (isTaken, paging) = goesOn(kind, with: works)
         #expect(!isTaken && !paging.isComplete && paging.takeFailure() == .repeated(3))
@@ -160,6 +167,26 @@ import Testing
         #expect(!isTaken && paging.isComplete && paging.takeFailure() == nil)
         (isTaken, paging) = goesOn(.feed, with: [1, 2, 3, 4])
         #expect(!isTaken && !paging.isComplete && paging.takeFailure() == .repeated(3))
+    }
+
+    /// Deleted works are missing from bookmarks, whose total counts them; a page that counts nothing either is an answer that failed.
+    @Test(arguments: [ListingKind.search, .bookmarks, .bookmarkTag, .authorTag, .series, .following])
+    func anEmptyPageThatCountsNothingIsNoEndWhereOthersFollow(kind: ListingKind) {
+        let window = Paging.Window(perPage: 4, pages: 4, lastPage: 35)
+        func outcome(total: Int?, isFollowed: Bool = false, last: Int?) -> (pages: Int, Paging) {
+            var paging = Paging(Self.key(kind), window: window, next: 3, last: last)
+            if isFollowed { paging.arrive(4, Self.content(works: [13, 14])) }
+            let (told, goesOn) = (total.map { $0 / 4 } ?? 3, total != nil)
+            paging.arrive(3, .success(PageContent(works: [], pictures: [], last: told, goesOn: goesOn, total: total)))
+            return (paging.taken().count, paging)
+        }
+        for (isFollowed, last) in [(false, 5), (true, nil)] as [(Bool, Int?)] {
+            var (pages, paging) = outcome(total: nil, isFollowed: isFollowed, last: last)
+            #expect(pages == 0 && !paging.isComplete && paging.takeFailure() == .missing(3))
+        }
+        #expect(outcome(total: 20, last: 5).pages == 1)
+        let (pages, paging) = outcome(total: nil, last: nil)
+        #expect(pages == 1 && paging.isComplete, "nothing says that others follow")
     }
 
     @Test func aPageBehindTheLastThatComesLateIsNoneOfTheList() {

@@ -43,6 +43,10 @@ struct ListAnswerTests {
         #expect(throws: Failure.pastTheEnd) { try search("", "\"total\":60,\"lastPage\":1", page: 2) }
         #expect(throws: Failure.pastTheEnd) { try search("", "\"total\":9000,\"lastPage\":10", page: 11) }
         #expect(throws: Failure.pastTheEnd) { try search("", "\"total\":60", page: 2) }
+        #expect(throws: Failure.pastTheEnd) { try search("", "\"lastPage\":1", page: 2) }
+        let uncounted = try search("", "\"bookmarkRanges\":[]", page: 2)
+        #expect(uncounted.entries.isEmpty && uncounted.total == nil && !uncounted.hasNext, "no word about the end")
+        #expect(isUnreadable(#expect(throws: Failure.self) { try search("", "\"lastPage\":5", page: 2) }))
     }
 
     @Test("no hits are a page; no works in spite of hits, or behind a page that had some, are not")
@@ -169,16 +173,16 @@ struct ListAnswerTests {
         #expect(gaps.entries.map(\.rank) == [4, 1] && gaps.works.map(\.id.rawValue) == [104, 101] && !gaps.hasNext)
         #expect(try page(2...13, Array(2...13), total: 13, 1).hasNext)
         #expect(try !page(1...1, [1], total: 13, 2).hasNext)
-        let none = "{\"page\":{\"series\":[],\"total\":40},\"thumbnails\":{\"illust\":[]}}"
-        #expect(throws: Failure.pastTheEnd) {
-            try ListAnswers.series(JSONReader.read(Array(none.utf8)), page: 2)
+        func none(total: String) throws -> ListingPage {
+            let text = "{\"page\":{\"series\":[],\"total\":\(total)},\"thumbnails\":{\"illust\":[]}}"
+            return try ListAnswers.series(Self.json(text), page: 2)
         }
-        let limited = none.replacing("40", with: "0")
-        #expect(
-            isUnreadable(
-                #expect(throws: Failure.self) {
-                    try ListAnswers.series(JSONReader.read(Array(limited.utf8)), page: 2)
-                }))
+        for total in ["12", "11"] { #expect(throws: Failure.pastTheEnd) { try none(total: total) } }
+        // It counts some for this page, or none at all.
+        for total in ["40", "13", "0"] {
+            #expect(isUnreadable(#expect(throws: Failure.self) { try none(total: total) }), "\(total)")
+        }
+        #expect(try !none(total: "null").hasNext)
         // Works that this reader may not see are no reason to call the series gone.
         let hidden = #expect(throws: Failure.self) { try page(1...4, [], total: 4, 1) }
         #expect(hidden == .withheld("none is shown"))
@@ -350,7 +354,7 @@ struct ListAnswerTests {
         #expect(throws: Failure.pastTheEnd) { try page("", "96", 3) }
         #expect(throws: Failure.pastTheEnd) { try page("", "1", 2) }
         #expect(isUnreadable(#expect(throws: Failure.self) { try page("", "0", 2) }), "the page before counted some")
-        #expect(throws: Failure.pastTheEnd) { try page("", "null", 2) }
+        #expect(try page("", "null", 2) == ListingPage(works: [], total: nil, hasNext: false, unreadable: 0))
         // Of an author's works with a tag none is missing.
         for (number, total) in [(2, 100), (3, 100), (2, 97)] {
             let body = try Self.json("{\"works\":[],\"total\":\(total)}")
