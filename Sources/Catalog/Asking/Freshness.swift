@@ -11,6 +11,8 @@ enum Freshness {
     static let failedSeconds: Int64 = 60
     /// The seconds for which a listing stays as it is after a failed rereading: hundreds of pages would be requested again.
     static let unfinishedSeconds: Int64 = 6 * 3600
+    /// The seconds after which an end that contradicts a stored list is believed if it has come again.
+    static let doubtSeconds: Int64 = 3600
     /// The seconds after which an author's profile is stale: six hours, for a few requests a day.
     static let profileSeconds: Int64 = 6 * 3600
 

@@ -152,6 +152,42 @@ struct EntryTable: Sendable {
         return row
     }
 
+    /// Appends pictures in their order, and the rows of an older listing in their places among these.
+    ///
+    /// A work that both have keeps its row, unless it was listed as withheld and is no longer. What is in the older listing alone stays
+    /// before what followed it there.
+    ///
+    /// - Returns: The rows to store.
+    mutating func merge(
+        _ pictures: [ListedPicture], with old: EntryTable, of key: ListingKey, view: ListingView
+    ) -> [ListingRow] {
+        let (older, uncovered) = (old.rows, old.uncovered(by: pictures))
+        let places = Dictionary(older.enumerated().map { ($1.entry.picture.work, $0) }) { first, _ in first }
+        let present = Set(pictures.map(\.listed.work.id))
+        var (rows, next): ([ListingRow], Int) = ([], 0)
+        func take(_ row: ListingRow) {
+            guard position(of: row.entry.picture.work) == nil else { return }
+            if let picture = uncovered[row.entry.picture.work] {
+                rows += append([picture], of: key, view: view)
+            } else if let row = appendOlder(row) {
+                rows.append(ListingRow(entry: row.entry))
+            }
+        }
+        for picture in pictures {
+            guard let place = places[picture.listed.work.id] else {
+                rows += append([picture], of: key, view: view)
+                continue
+            }
+            while next < place {
+                if !present.contains(older[next].entry.picture.work) { take(older[next]) }
+                next += 1
+            }
+            take(older[place])
+        }
+        for row in older.dropFirst(next) { take(row) }
+        return rows
+    }
+
     private mutating func add(_ entry: ListingEntry, size: Int64) {
         let position = entries.count
         entries.append(entry)

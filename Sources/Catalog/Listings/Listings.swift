@@ -23,6 +23,8 @@ package final class Listings: Sendable {
     let unanswered = Pauses<StoredKey>(seconds: Freshness.lateSeconds)
     /// Listings with an unfinished rereading, because the service stopped answering.
     let unfinished = Pauses<StoredKey>(seconds: Freshness.unfinishedSeconds)
+    /// Ends of lists that contradict what is stored, each with the number of its pages and the time at which it was first found.
+    let doubtedEnds = Mutex<[StoredKey: (pages: Int, since: Int64)]>([:])
     /// Listings that are being reread.
     let rereading = Mutex<Set<StoredKey>>([])
     /// The sign-in state when a listing was last chosen for the present viewer.
@@ -356,17 +358,17 @@ extension Listings {
     /// - Throws: The error of the service.
     func refreshed(_ listing: Listing, isRequested: Bool = false) async throws(Failure) -> Listing {
         let facts = listing.key.kind.facts
-        guard facts.isReplaced || isRequested && facts.order == .lastFirst else {
-            if facts.isIndexed { return try await refreshedIndex(listing) }
-            return try await refreshedFirstPage(listing, isRequested)
+        if !facts.isReplaced {
+            if facts.isIndexed { return try await refreshedIndex(listing, isRequested) }
+            if !isRequested || listing.key.isWork { return try await refreshedFirstPage(listing) }
         }
         var front = FirstPages(of: try await pages(of: listing.key, isComparison: !isRequested))
-        try await front.readOn()
+        reportUnreadable(try await front.readOn(), listing.key, page: 1)
         front.source.isComparison = false
         return try await readAnew(listing, front, isRequested)
     }
 
-    /// Requests a listing from the service now, however fresh it is; one with ranks, or a snapshot, is reread as far as it was read.
+    /// Requests a listing from the service now, however fresh it is, as far as it was read; of an author, what is not listed.
     ///
     /// - Throws: The error of the service; the stored listing stays in that case.
     package func refresh(_ key: ListingKey) async throws(Failure) {
@@ -388,29 +390,42 @@ extension Listings {
         do throws(Failure) { _ = try await refreshed(listing, isRequested: true) } catch { throw error.ofListing }
     }
 
-    private func refreshedIndex(_ listing: Listing) async throws(Failure) -> Listing {
+    private func refreshedIndex(_ listing: Listing, _ isRequested: Bool) async throws(Failure) -> Listing {
         var newPages = try await pages(of: listing.key, isComparison: true)
         let works = newPages.works
+        let (table, awaited) = listing.state.withLock { state in
+            (state.table, Set(listing.pages.remaining(from: state.paging.next)))
+        }
+        let new = works.filter { table.position(of: $0) == nil && !awaited.contains($0) }
+        // Only its record shows whether a withheld work is shown by now: one request is sent for them, and for new works.
+        newPages.works = new + works.filter(table.withholds).prefix(max(0, newPages.window.perPage - new.count))
+        guard newPages.pageCount > 1 else {
+            return try await joined(listing, newPages, hasNew: !new.isEmpty, present: works)
+        }
+        newPages.isComparison = false
+        return try await anew(listing, isRequested) { [self, newPages] () async throws(Failure) in
+            try await joined(listing, newPages, hasNew: true, present: works)
+        }
+    }
+
+    /// An author's works with all of these pages before them, and uncovered works in their places.
+    private func joined(
+        _ listing: Listing, _ newPages: ListingPages, hasNew: Bool, present: [WorkID]
+    ) async throws(Failure) -> Listing {
+        var pictures: [ListedPicture] = []
+        for page in 1..<newPages.pageCount + 1 { pictures += try await newPages.page(page).pictures }
         let (table, remaining) = listing.state.withLock { state in
             (state.table, listing.pages.remaining(from: state.paging.next))
         }
-        let awaited = Set(remaining)
-        let new = works.filter { table.position(of: $0) == nil && !awaited.contains($0) }
-        // Only its record shows whether a withheld work is shown by now: one request is sent for them, and for new works.
-        newPages.works = new + works.filter(table.withholds)
-        // Of many new works, the rest is requested as it is read, and stored as it arrives.
-        let pictures = newPages.works.isEmpty ? [] : try await newPages.page(1).pictures
-        guard !new.isEmpty || !table.uncovered(by: pictures).isEmpty else { return touch(listing) }
-        let present = Set(works)
-        let rest = newPages.remaining(from: 2).filter { !table.withholds($0) } + remaining.filter(present.contains)
-        let pages = pageFactory.pages(of: listing.key, works: rest)
+        guard hasNew || !table.uncovered(by: pictures).isEmpty else { return touch(listing) }
+        let pages = pageFactory.pages(of: listing.key, works: remaining.filter(Set(present).contains))
         return replace(listing, pictures, before: table, pages, pages.paging(last: pages.pageCount))
     }
 
     /// Compares pages up to the first known entry, and puts new entries in front.
     ///
     /// A list whose numbers in a series have changed, or with more new pages than a visitor can wait for, is reread.
-    private func refreshedFirstPage(_ listing: Listing, _ isRequested: Bool) async throws(Failure) -> Listing {
+    private func refreshedFirstPage(_ listing: Listing) async throws(Failure) -> Listing {
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
         var front = FirstPages(of: pageFactory.pages(of: listing.key, isComparison: true))
         let deadline = context.deadline(isComparison: true)
@@ -420,7 +435,7 @@ extension Listings {
                 reportUnreadable(unreadable, listing.key, page: front.count)
             } catch {
                 // What has come is read on in the background.
-                guard front.count > 0, !isRequested, error != .cancelled else { throw error }
+                guard front.count > 0, error != .cancelled else { throw error }
                 break
             }
         } while front.count < FirstPages.mostAwaited && !front.paging.hasEverything && table.rowCount > 0
@@ -435,11 +450,12 @@ extension Listings {
         let new = front.pictures.count { table.position(of: $0.listed.work.id) == nil }
         let isRenumbered = listing.key.kind.facts.order == .lastFirst && table.isRenumbered(by: front.pictures)
         let isFar = !front.reaches(table) && table.rowCount > 0 && !front.paging.hasEverything
-        if isRenumbered || isFar { return try await readAnew(listing, front, isRequested) }
+        if isRenumbered || isFar { return try await readAnew(listing, front, false) }
+        try confirmEnd(of: front, listing)
         let hasNew = new > 0 || !table.uncovered(by: front.pictures).isEmpty
         let shown = hasNew ? joined(listing, front) : touch(listing)
         let hasLost = listing.key.listsNames && paging.hasEverything && table.entries.count + new > front.total ?? .max
-        return hasLost ? try await readAnew(shown, front, isRequested) : shown
+        return hasLost ? try await readAnew(shown, front, false) : shown
     }
 
     /// The list with what is new before what it has, and uncovered works in their places.
@@ -459,18 +475,28 @@ extension Listings {
     /// of that has arrived.
     ///
     /// Vanished authors are no longer followed, a snapshot is another one, and numbers in a pool or a series are given to other
-    /// works; works that vanished from a day stay, after the others. Of other lists only what is new is read, and all works stay.
+    /// works; works that vanished from a day stay, after the others. Of other lists all works stay, and only what is new is read,
+    /// unless a user waits.
     ///
     /// - Returns: The present list; the new one if a user waited for it.
     private func readAnew(
         _ listing: Listing, _ front: FirstPages, _ isRequested: Bool
     ) async throws(Failure) -> Listing {
-        if isRequested { return try await readOn(listing, front, isRequested: true) }
+        try await anew(listing, isRequested) { [self] () async throws(Failure) in
+            try await readOn(listing, front, isRequested: isRequested)
+        }
+    }
+
+    /// Reads a new list, in the background unless a user waits for it.
+    private func anew(
+        _ listing: Listing, _ isRequested: Bool, _ read: @escaping @Sendable () async throws(Failure) -> Listing
+    ) async throws(Failure) -> Listing {
+        if isRequested { return try await read() }
         guard rereading.withLock({ $0.insert(listing.stored).inserted }) else { return listing }
         context.background.run { [self] in
             // A rereading has no waiter: a long one must leave the service to requests with waiters.
             await RequestUrgency.$isBackground.withValue(true) {
-                do throws(Failure) { _ = try await readOn(listing, front, isRequested: false) } catch {
+                do throws(Failure) { _ = try await read() } catch {
                     // Another rereading would begin with the first page again.
                     let isWhole = listing.key.kind.facts.isReplaced || listing.key.kind.facts.order == .lastFirst
                     if isWhole {
@@ -491,12 +517,20 @@ extension Listings {
         let facts = listing.key.kind.facts
         let (table, hasEverything) = listing.state.withLock { ($0.table, $0.paging.hasEverything) }
         let isJoined = !facts.isReplaced && !listing.key.listsNames && facts.order != .lastFirst
-        let rows = isJoined || hasEverything ? .max : table.rowCount
+        let isNewAlone = isJoined && !isRequested
+        let rows = isNewAlone || hasEverything ? .max : table.rowCount
         var front = front
-        while front.pictures.count < rows, !(isJoined && front.reaches(table)), !front.paging.isComplete {
-            try await front.readOn()
+        while front.pictures.count < rows, !(isNewAlone && front.reaches(table)), !front.paging.isComplete {
+            reportUnreadable(try await front.readOn(), listing.key, page: front.count)
         }
-        if isJoined { return joined(listing, front) }
+        try confirmEnd(of: front, listing)
+        if isNewAlone { return joined(listing, front) }
+        if isJoined {
+            let table = listing.state.withLock { $0.table }
+            let isSame = front.pictures.allSatisfy { table.position(of: $0.listed.work.id) != nil }
+            if isSame, hasEverything, table.uncovered(by: front.pictures).isEmpty { return touch(listing) }
+            return replace(listing, front.pictures, before: table, front.source, front.paging)
+        }
         let pictures = front.pictures
         var vanished = EntryTable()
         if !listing.key.listsNames, !facts.isSnapshot {
@@ -521,24 +555,13 @@ extension Listings {
         return listing
     }
 
-    /// Replaces a listing by one with pictures before the rows of an older one, which keep their places: those that it lists as
-    /// withheld are uncovered, and its other works are left out of the pictures.
+    /// Replaces a listing by one with pictures and the rows of an older one (`EntryTable.merge`).
     private func replace(
         _ listing: Listing, _ pictures: [ListedPicture], before old: EntryTable, _ pages: ListingPages,
         _ paging: Paging
     ) -> Listing {
         var table = listing.state.withLock { $0.table.renewed() }
-        let uncovered = old.uncovered(by: pictures)
-        let new = pictures.filter { old.position(of: $0.listed.work.id) == nil }
-        var rows = table.append(new, of: listing.key, view: view)
-        for row in old.rows {
-            if let picture = uncovered[row.entry.picture.work] {
-                rows += table.append([picture], of: listing.key, view: view)
-                continue
-            }
-            guard let row = table.appendOlder(row) else { continue }
-            rows.append(ListingRow(entry: row.entry))
-        }
+        let rows = table.merge(pictures, with: old, of: listing.key, view: view)
         // Rows contain the sizes of first pages only.
         for (entry, size) in zip(old.entries, old.sizes) where size > 0 && entry.picture.page > 0 {
             table.setSize(size, of: entry.picture)
@@ -552,42 +575,5 @@ extension Listings {
         else { return listing }
         if present === fresh { sizes.learn(of: fresh.entries, in: fresh) }
         return present
-    }
-}
-
-// MARK: - Owner
-
-extension Listings: ListingOwner {
-    var now: Int64 { context.now }
-
-    var source: any RankingSource { context.source }
-
-    func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
-
-    func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {
-        let isAsked = context.background.run { [self] in
-            let outcome = await Urgency.$current.withValue(urgency) {
-                // Typed errors do not pass through.
-                do throws(Failure) {
-                    return Result<PageContent, Failure>.success(try await listing.pages.page(page))
-                } catch { return .failure(error) }
-            }
-            if case .success(let content) = outcome { reportUnreadable(content.unreadable, listing.key, page: page) }
-            listing.arrived(page, outcome)
-        }
-        // Without this outcome the remaining waiters would wait for ever.
-        if !isAsked { listing.arrived(page, .failure(.cancelled)) }
-    }
-
-    func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
-        // The user has signed in or out since: the answer is for other viewers, and is not kept.
-        guard listing.audience == context.audience(of: listing.key) else { return }
-        // If a refreshed listing has replaced this one, the rows of the refreshed one are kept.
-        memory.ifCurrent(listing) { context.outbox.add([.listing(write)]) }
-        if !entries.isEmpty { sizes.learn(of: entries, in: listing) }
-    }
-
-    private func reportUnreadable(_ count: Int, _ key: ListingKey, page: Int) {
-        if count > 0 { context.report(.entriesUnreadable(count: count, listing: key, page: page)) }
     }
 }

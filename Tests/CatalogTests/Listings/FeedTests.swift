@@ -71,10 +71,36 @@ import Testing
         feed((1001...2000).reversed())
         let old = try await catalog.listings.open(key)
         #expect(works(old) == (1...130).reversed() && pages.dropFirst(before).starts(with: 1...10))
+        while !catalog.listings.unanswered.holds(old.stored, now: bench.now) { await Task.yield() }
+        #expect(pages.dropFirst(before) == ArraySlice(1...18), "the page that repeats the one before it is the end")
+        // An end without a known work is believed once it has come again.
+        bench.now += 3600
+        #expect(try await catalog.listings.open(key) === old)
         while catalog.listings.memory[old.stored] === old { await Task.yield() }
         let joined = try await catalog.listings.open(key)
         #expect(works(joined) == (1001...2000).reversed() + (1...130).reversed() && joined.isComplete)
-        #expect(pages.dropFirst(before) == ArraySlice(1...18), "the page that repeats the one before it is the end")
+        #expect(pages.dropFirst(before + 18) == ArraySlice(1...18))
+        await catalog.close()
+    }
+
+    /// The works between would be missing for good.
+    @Test(arguments: [true, false], [true, false])
+    func anEndBeforeAnyKnownWorkIsNotJoined(isEmpty: Bool, isRequested: Bool) async throws {
+        let (catalog, _) = try await readOnce()
+        let before = try await catalog.listings.open(key)
+        bench.now += 300
+        func page(_ works: ClosedRange<Int64>) -> Result<ListingPage, Failure> {
+            .success(
+                ListingPage(works: works.reversed().map { FakeSource.work($0, title: "New \($0)") }, hasNext: true))
+        }
+        let newest = page(141...200)
+        bench.source.set { [key] in $0.pages[key] = isEmpty ? [newest] : [newest, newest] }
+        if isRequested { await #expect(throws: Failure.missing(2)) { try await catalog.listings.refresh(key) } }
+        #expect(try await catalog.listings.open(key) === before)
+        bench.source.set { [key] in $0.pages[key] = [newest, page(81...140), page(21...80), page(1...20)] }
+        bench.now += 300
+        if isRequested { try await catalog.listings.refresh(key) }
+        #expect(try await works(catalog.listings.open(key)) == (1...200).reversed())
         await catalog.close()
     }
 }

@@ -139,6 +139,73 @@ import Testing
         await catalog.close()
     }
 
+    private func page(_ key: ListingKey, _ numbers: [Int64], hasNext: Bool) -> Result<ListingPage, Failure> {
+        let isRanked = [.ranked, .lastFirst].contains(key.kind.facts.order)
+        let entries = numbers.map {
+            ListedWork(rank: isRanked ? Int($0) : nil, previousRank: nil, work: FakeSource.work($0, title: "T"))
+        }
+        return .success(ListingPage(entries: entries, hasNext: hasNext))
+    }
+
+    /// A hole or a false end that was stored once.
+    @Test(arguments: [ListingKind.search, .bookmarks, .bookmarkTag, .authorTag, .artist, .favorites, .feed])
+    func aRefreshPutsWhatIsMissingInItsPlace(kind: ListingKind) async throws {
+        let key = key(kind)
+        let (first, second, third) = (
+            page(key, [9, 8, 7], hasNext: true), page(key, [6, 5, 4], hasNext: true),
+            page(key, [3, 2, 1], hasNext: false)
+        )
+        for stored in [[first, third], [page(key, [9, 8, 7], hasNext: false)]] {
+            bench.source.set { $0.pages[key] = stored }
+            let catalog = try bench.open()
+            let before = try await catalog.listings.open(key)
+            _ = try await before.entries(reaching: .max)
+            #expect(before.isComplete)
+            bench.source.set { $0.pages[key] = [first, second, .failure(.unreachable("away"))] }
+            await #expect(throws: Failure.unreachable("away")) { try await catalog.listings.refresh(key) }
+            #expect(try await catalog.listings.open(key) === before)
+            // One is no longer there, and stays.
+            bench.source.set { $0.pages[key] = [self.page(key, [10, 9, 7], hasNext: true), second, third] }
+            try await catalog.listings.refresh(key)
+            let after = try await catalog.listings.open(key)
+            #expect(after.entries.map(\.picture.work.rawValue) == (1...10).reversed() && after.isComplete)
+            try await catalog.listings.refresh(key)
+            #expect(try await catalog.listings.open(key) === after, "nothing is missing")
+            await catalog.close()
+            let restarted = try bench.open()
+            #expect(try await restarted.listings.open(key).entries == after.entries)
+            restarted.listings.forget(key)
+            await restarted.close()
+        }
+    }
+
+    /// An empty page after a full one may be an answer that failed.
+    @Test(arguments: [ListingKind.pool, .series]) func aShorterEndIsBelievedOnceItHasComeAgain(
+        kind: ListingKind
+    ) async throws {
+        let key = key(kind)
+        let isRising = kind.facts.order == .ranked
+        func numbers(_ numbers: ClosedRange<Int64>) -> [Int64] { isRising ? Array(numbers) : numbers.reversed() }
+        let (first, second) = isRising ? (numbers(1...3), numbers(4...6)) : (numbers(4...6), numbers(1...3))
+        bench.source.set { $0.pages[key] = [page(key, first, hasNext: true), page(key, second, hasNext: false)] }
+        let catalog = try bench.open()
+        let before = try await catalog.listings.open(key)
+        #expect(try await before.entries(reaching: .max).count == 6)
+        bench.source.set { $0.pages[key] = [page(key, first, hasNext: true)] }
+        for _ in 1...2 {
+            await #expect(throws: Failure.missing(2)) { try await catalog.listings.refresh(key) }
+            #expect(try await catalog.listings.open(key) === before)
+        }
+        bench.now += 3600
+        try await catalog.listings.refresh(key)
+        #expect(try await catalog.listings.open(key).entries.map(\.picture.work.rawValue) == first)
+        // A last page that calls itself so is believed at once.
+        bench.source.set { $0.pages[key] = [page(key, Array(first.prefix(2)), hasNext: false)] }
+        try await catalog.listings.refresh(key)
+        #expect(try await catalog.listings.open(key).count == 2)
+        await catalog.close()
+    }
+
     // MARK: - Series
 
     private let series = ListingKey(.series, 5)
