@@ -279,6 +279,8 @@ final class CoreLock: Sendable {
     private let lastWait = Atomic<UInt64>(0)
     /// Bytes of bodies since the start, including overlaps and bytes without a further use.
     let received = Atomic<Int64>(0)
+    /// The pictures that are out of the index, with files that are still to be removed.
+    private let leaving = Mutex<[StoredPicture]>([])
     /// Held while a picture is converted from an older format: other threads find it in the one state or the other.
     private let converting = Mutex(())
     #if DEBUG
@@ -417,21 +419,29 @@ final class CoreLock: Sendable {
 
     /// Removes the files of pictures that are out of the index, unless they have been stored again.
     func remove(_ pictures: [StoredPicture]) {
-        disk.async { [self] in
-            for picture in pictures where withLock({ $0.index.picture(picture.key) != picture }) {
-                store.remove(picture)
-            }
+        leaving.withLock { $0 += pictures }
+        disk.async { [self] in removeLeaving() }
+    }
+
+    private func removeLeaving() {
+        let pictures = leaving.withLock { leaving in
+            defer { leaving = [] }
+            return leaving
         }
+        for picture in pictures where withLock({ $0.index.picture(picture.key) != picture }) { store.remove(picture) }
     }
 
     /// Compares the free disk with its floor.
     func checkDisk() { disk.async { [self] in lookAtDisk() } }
 
+    /// Evicts down to the floor; the files go before anything else looks at the disk, which would find the same lack again.
     private func lookAtDisk() {
+        removeLeaving()
         guard let free = store.freeBytes else { return }
         run { core in
             if !core.budget.diskHas(free: free, core.inUse) { core.scheduler.dropWishes() }
         }
+        removeLeaving()
     }
 
     /// Forgets pictures lost with a directory removed during operation, and writes all pins again; runs on the disk queue.

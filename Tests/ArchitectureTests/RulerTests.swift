@@ -98,6 +98,7 @@ import Testing
         (28, "catalog: recent pictures are found under another name"),
         (13, "tier: a replacement that waits is one until its end; catalog: an early end is judged at its turn"),
         (37, "doors: what an account saw is its own, folders list what stands above opened directories, Flash files"),
+        (12, "cache: what has left the index is gone from the disk before it is measured again"),
         (
             72,
             "daily work: pages after an eviction, a cache without its lock, pauses that outlast readers, an unmount that waits for its "

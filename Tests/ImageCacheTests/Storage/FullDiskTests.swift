@@ -126,4 +126,29 @@ final class SmallDisk: Sendable {
         await second.cache.close()
         withExtendedLifetime(disk) {}
     }
+
+    /// The pictures that wait for their place when the disk falls below its floor: each finds the disk with what has left already.
+    @Test func theFloorCostsNoMoreThanIsLacking() async throws {
+        let disk = try #require(SmallDisk(bytes: 32 << 20))
+        let bench = try Bench(directory: disk.path + "/cache", freeFloor: 8 << 20)
+        for number in Int64(1)...8 { #expect(try await read(number, bench) == Self.bytes) }
+        try disk.fill(sparing: 9 << 20)
+        bench.cache.core.disk.suspend()
+        for number in Int64(9)...13 {
+            let open = try bench.open(Sample.picture(number, size: Int64(Self.size)))
+            let index = bench.transport.requests.count
+            async let whole = open.bytes(offset: 0, count: Self.size)
+            await bench.transport.waitForRequest(at: index).answer(Self.bytes)
+            #expect(try await whole.content == Self.bytes)
+            open.close()
+        }
+        bench.cache.core.disk.resume()
+        await bench.settle()
+        // Five came where there was room for one.
+        #expect((4...5).contains(bench.cache.status().evicted))
+        #expect(bench.cache.storedSize(of: Sample.picture(6, size: nil).id) != nil, "the least recently used went")
+        #expect(bench.cache.status().isStoring && toldOfStoring(bench) == [])
+        await bench.cache.close()
+        withExtendedLifetime(disk) {}
+    }
 }
