@@ -53,6 +53,15 @@ import Testing
         next.connection.close()
     }
 
+    @Test func aDirectoryInItsPlaceIsSetAside() throws {
+        mkdir(path, 0o700)
+        defer { rmdir(path + ".damaged-1") }
+        let opened = try Connection.openOrSetAside(path: path, migrations: [first])
+        #expect(opened.setAside?.path == path + ".damaged-1" && !opened.isInMemory)
+        #expect(try opened.connection.first("SELECT a FROM t") { $0.int(0) } == 1)
+        opened.connection.close()
+    }
+
     @Test func aFileThatHasTakenTheNameIsLeftAlone() throws {
         let opened = try Connection.openOrSetAside(path: path, migrations: [first]).connection
         unlink(path)

@@ -15,7 +15,7 @@ extension Connection {
 
     /// Opens a database and brings its schema up to date; sets a damaged one aside and begins a new one.
     ///
-    /// The damaged file is renamed to `<path>.damaged-<n>`, with its `-wal` and `-shm`. A file that is locked by another process,
+    /// The damaged file, or what else lies in its place, is renamed to `<path>.damaged-<n>`, with its `-wal` and `-shm`. A file that is locked by another process,
     /// not readable, on a failing disk or of a newer program is an error: setting it aside would lose sound data.
     ///
     /// - Parameters:
@@ -27,6 +27,10 @@ extension Connection {
     package static func openOrSetAside(
         path: String, migrations: [Migration], inMemoryIfFull: Bool = false
     ) throws(DatabaseError) -> OpenedDatabase {
+        if let mode = fileStatus(at: path)?.st_mode, !mode.isFile {
+            let aside = (path: try moveAside(path), reason: somethingElse)
+            return (try openChecked(path, migrations), aside, false)
+        }
         do throws(DatabaseError) {
             return (try openChecked(path, migrations), nil, false)
         } catch {
@@ -38,6 +42,8 @@ extension Connection {
             return (try openChecked(path, migrations), aside, false)
         }
     }
+
+    private static let somethingElse = "something else lies in its place"
 
     /// SQLite's name for a database that is no file (https://www.sqlite.org/inmemorydb.html).
     private static let inMemory = ":memory:"
@@ -78,7 +84,7 @@ extension Connection {
     package static func setAsideIfDamaged(_ path: String) throws(DatabaseError) -> SetAside? {
         guard fileStatus(link: path) != nil else { return nil }
         guard isFile(path) else {
-            return (path: try moveAside(path), reason: "something else lies in its place")
+            return (path: try moveAside(path), reason: somethingElse)
         }
         let reason: String
         do throws(DatabaseError) {
