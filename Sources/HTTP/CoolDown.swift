@@ -292,8 +292,10 @@ struct ServiceLine {
     private var trickle = 0.0
     /// The cool-downs of the service.
     var coolDown: CoolDown
+    private typealias Waiter = (id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant)
+
     /// The waiting requests by priority, then arrival.
-    private var waiters: [(id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant)] = []
+    private var waiters: [Waiter] = []
 
     /// Makes a full bucket; a rate of zero or less counts as one request a minute, so that no request waits for ever.
     init(_ rate: RequestRate) {
@@ -311,32 +313,39 @@ struct ServiceLine {
         waiters.insert((id, priority, deadline), at: index)
     }
 
+    /// Sets the deadline of a request, which keeps its place.
+    mutating func setDeadline(_ id: Int, _ deadline: ContinuousClock.Instant) {
+        if let index = waiters.firstIndex(where: { $0.id == id }) { waiters[index].deadline = deadline }
+    }
+
     /// Removes a request.
     mutating func leave(_ id: Int) { waiters.removeAll { $0.id == id } }
 
-    /// The requests that cannot have their turn before their deadlines, if no turn comes before `hold` has passed.
+    /// The requests whose deadlines have passed, or will have when `hold` and the cool-down have.
+    ///
+    /// Those ahead may leave or be raised, so nothing is foretold of the tokens.
     ///
     /// - Parameters:
     ///   - hold: The time for which all of them wait for another reason.
     ///   - now: The monotonic time.
     ///   - wall: The wall clock in Unix seconds, for the cool-down.
-    /// - Returns: Their ids; they stay in line.
-    mutating func late(hold: Duration, now: ContinuousClock.Instant, wall: Int64) -> [Int] {
+    /// - Returns: Their ids, and the time until there would be tokens for each, zero if it waits for something else; they stay in line.
+    mutating func late(
+        hold: Duration, now: ContinuousClock.Instant, wall: Int64
+    ) -> [(id: Int, lacking: Duration)] {
         refill(now)
         let cooling = Duration.seconds(coolDown.secondsLeft(wall))
-        var (late, ahead, unasked): ([Int], Int, Int) = ([], 0, 0)
-        for waiter in waiters {
-            let isUnasked = waiter.priority == .preload
-            let turn = isProbed(cooling) ? .zero : turn(behind: ahead, unasked: isUnasked ? unasked + 1 : 0)
-            guard waiter.deadline > now, now + max(hold, cooling, turn) <= waiter.deadline else {
-                late.append(waiter.id)
-                continue
-            }
-            ahead += 1
-            if isUnasked { unasked += 1 }
+        var (late, unasked): ([(id: Int, lacking: Duration)], Int) = ([], 0)
+        for (ahead, waiter) in waiters.enumerated() {
+            if isUnasked(waiter) { unasked += 1 }
+            guard waiter.deadline <= now || now + max(hold, cooling) > waiter.deadline else { continue }
+            let turn = isProbed(cooling) ? .zero : turn(behind: ahead, unasked: isUnasked(waiter) ? unasked : 0)
+            late.append((waiter.id, turn))
         }
         return late
     }
+
+    private func isUnasked(_ waiter: Waiter?) -> Bool { waiter.map { $0.priority < .shown } ?? false }
 
     /// The first request, if it may go now.
     mutating func first(now: ContinuousClock.Instant, wall: Int64) -> Int? {
@@ -346,7 +355,7 @@ struct ServiceLine {
 
     /// Takes a token for the first request, which is the probe if one is due.
     mutating func go(_ id: Int) -> CoolDown.Ticket {
-        if waiters.first?.priority == .preload, tokens.left < reserve + 1 { trickle -= 1 }
+        if isUnasked(waiters.first), tokens.left < reserve + 1 { trickle -= 1 }
         tokens.take(1)
         leave(id)
         return coolDown.letGo(id)
@@ -377,7 +386,7 @@ struct ServiceLine {
         refill(now)
         let cooling = Duration.seconds(coolDown.secondsLeft(wall))
         if isProbed(cooling) { return nil }
-        return max(cooling, turn(behind: 0, unasked: waiters.first?.priority == .preload ? 1 : 0))
+        return max(cooling, turn(behind: 0, unasked: isUnasked(waiters.first) ? 1 : 0))
     }
 
     private func isProbed(_ cooling: Duration) -> Bool {

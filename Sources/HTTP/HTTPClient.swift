@@ -39,8 +39,8 @@ package struct HTTPClient: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request; the time of a patient request begins with its turn.
-    ///   - urgency: The urgency: until a reader waits, the request is a preload, also while it is under way. If it is nil, a
-    ///     patient request uses the urgency of the present task.
+    ///   - urgency: The urgency, which is the request's priority in place of its own, also while it is under way. If it is nil, a
+    ///     request to a service's interface uses the urgency of the present task.
     ///   - receiver: The receiver of the body of an answer below 300; nil to keep it in memory.
     /// - Returns: The answer, of any status, also the last one after all tries.
     /// - Throws: The error of the last try.
@@ -48,7 +48,7 @@ package struct HTTPClient: Sendable {
         _ request: HTTPRequest, urgency: Urgency? = nil, into receiver: (any BodyReceiver)? = nil
     ) async throws(Failure) -> HTTPResponse {
         var (request, triesMade) = (request, 0)
-        let urgency = urgency ?? (request.patience > .zero ? Urgency.current : nil)
+        let urgency = urgency ?? (request.purpose == .api ? Urgency.current : nil)
         while true {
             let result = await once(&request, urgency, receiver)
             triesMade += 1
@@ -70,11 +70,11 @@ package struct HTTPClient: Sendable {
     private func once(
         _ request: inout HTTPRequest, _ urgency: Urgency?, _ receiver: (any BodyReceiver)?
     ) async -> Result<HTTPResponse, Failure> {
-        let (collector, sent, priority) = (Collector(time.now, receiver), time.now(), request.priority)
+        let (collector, sent) = (Collector(time.now, receiver), time.now())
         var first = request
-        if urgency.map({ $0.priority != .reader }) ?? (request.patience > .zero) { first.priority = .preload }
+        first.priority = urgency?.priority ?? (request.patience > .zero ? .preload : request.priority)
         let transfer = Transfer(first, sink: collector)
-        defer { if request.patience > .zero, let begun = collector.begunAt { request.deadline += begun - sent } }
+        defer { if request.waitsForTurn, let begun = collector.begunAt { request.deadline += begun - sent } }
         let answer = { @Sendable [transport] in
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
@@ -87,7 +87,7 @@ package struct HTTPClient: Sendable {
         }
         guard let urgency else { return await answer() }
         return await urgency.whileFollowed(
-            by: { transfer.setPriority(priority) }, withdraw: { transfer.withdraw() }, answer)
+            by: { transfer.setPriority($0) }, withdraw: { transfer.withdraw() }, answer)
     }
 }
 
@@ -271,25 +271,27 @@ package final class WarmConnections: Sendable {
 
 // MARK: - Urgency
 
-/// The urgency of work that began without a reader; it becomes a reader's priority when a reader comes.
+/// The urgency of work: the priority of its requests, which rises when somebody comes who waits for it.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call any method at any time. Followers are called outside the lock.
 package final class Urgency: Sendable {
     private struct State {
-        var priority = TransferPriority.preload
+        var priority: TransferPriority
         var isWithdrawn = false
         var lastFollower = 0
-        var followers: [Int: (hurry: @Sendable () -> Void, withdraw: @Sendable () -> Void)] = [:]
+        var followers: [Int: (hurry: @Sendable (TransferPriority) -> Void, withdraw: @Sendable () -> Void)] = [:]
     }
 
     /// The urgency of requests that the present task makes without a reader; nil where no reader can come.
     @TaskLocal package static var current: Urgency?
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    package init() {}
+    package init(_ priority: TransferPriority = .preload) {
+        state = Mutex(State(priority: priority))
+    }
 
     /// The priority of the next try.
     package var priority: TransferPriority { state.withLock { $0.priority } }
@@ -297,14 +299,14 @@ package final class Urgency: Sendable {
     /// Whether the work was withdrawn before a reader came.
     package var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }
 
-    /// Records that a reader waits, and calls all followers.
-    package func raise() {
-        let followers = state.withLock { state in
-            state.priority = .reader
-            defer { state.followers = [:] }
-            return state.followers.values
+    /// Records that somebody waits, or waits anew, and calls all followers; has no effect below the present priority.
+    package func raise(to priority: TransferPriority = .reader) {
+        let followers = state.withLock { state -> [@Sendable (TransferPriority) -> Void] in
+            guard priority >= state.priority else { return [] }
+            state.priority = priority
+            return state.followers.values.map(\.hurry)
         }
-        for follower in followers { follower.hurry() }
+        for hurry in followers { hurry(priority) }
     }
 
     /// Gives the work up as far as it has not gone to the network; has no effect once a reader waits.
@@ -316,21 +318,18 @@ package final class Urgency: Sendable {
         for follower in followers { follower.withdraw() }
     }
 
-    /// Runs a body; calls `hurry` when a reader comes and `withdraw` when the work is withdrawn, at once if that is so already.
+    /// Runs a body; calls `hurry` with each priority above that of a preload, and `withdraw` when the work is withdrawn, at once if
+    /// that is so already.
     package func whileFollowed<Value: Sendable>(
-        by hurry: @escaping @Sendable () -> Void, withdraw: @escaping @Sendable () -> Void = {},
+        by hurry: @escaping @Sendable (TransferPriority) -> Void, withdraw: @escaping @Sendable () -> Void = {},
         _ body: @Sendable () async -> Value
     ) async -> Value {
-        let (follower, isWithdrawn) = state.withLock { state -> (Int?, Bool) in
-            guard state.priority != .reader else { return (nil, false) }
+        let (follower, priority, isWithdrawn) = state.withLock { state in
             state.lastFollower += 1
             state.followers[state.lastFollower] = (hurry, withdraw)
-            return (state.lastFollower, state.isWithdrawn)
+            return (state.lastFollower, state.priority, state.isWithdrawn && state.priority != .reader)
         }
-        guard let follower else {
-            hurry()
-            return await body()
-        }
+        if priority > .preload { hurry(priority) }
         if isWithdrawn { withdraw() }
         defer { state.withLock { _ = $0.followers.removeValue(forKey: follower) } }
         return await body()

@@ -38,10 +38,14 @@ package struct HTTPRequest: Sendable {
     package var followsRedirects = true
     /// The only family of addresses that may be connected to; nil for all addresses.
     package var family: AddressFamily?
-    /// The extra time after the deadline for which a request without a reader may wait for its turn (`Urgency.current`).
+    /// The extra time after the deadline for which a request may wait for its turn while nobody waits for it (`Urgency.current`).
     ///
     /// The request's own time begins with its turn. Only for requests to a service's interface.
     package var patience = Duration.zero
+    /// The time for which a request may wait for its turn while somebody waits for it, if that is longer than its own time.
+    ///
+    /// The request's own time begins with its turn. Only for requests to a service's interface.
+    package var turn = Duration.zero
     /// The longest pause of its host for which the request waits while it has a reader; nil for any that its deadline allows.
     package var longestPause: Duration?
     /// Derives a verdict on the service's rate limit from an answer; nil for no verdict.
@@ -68,6 +72,9 @@ package struct HTTPRequest: Sendable {
         self.acceptsCompression = acceptsCompression
         self.purpose = purpose
     }
+
+    /// Whether the request's own time begins with its turn.
+    var waitsForTurn: Bool { patience > .zero || turn > .zero }
 }
 
 /// The urgency of a transfer; of the transfers that wait for a slot, more urgent ones go first.
@@ -76,10 +83,12 @@ package struct HTTPRequest: Sendable {
 package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
     /// No reader waits yet.
     case preload = 0
+    /// A program waits that walks the tree, counts or previews.
+    case walk = 1
     /// No reader waits, but the user sees the place to which the transfer belongs.
-    case shown = 1
+    case shown = 2
     /// A reader waits: a person or a program.
-    case reader = 2
+    case reader = 3
 
     /// The rank among waiting transfers; 0 is the first.
     package var rank: Int { Self.reader.rawValue - rawValue }

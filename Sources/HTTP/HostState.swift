@@ -16,8 +16,10 @@ struct HostState {
         case refuse(Int, seconds: Int64)
         /// The front turns programs away for longer than the request may wait.
         case turnAway(Int)
-        /// The deadline passed while the request waited.
+        /// The deadline passed while the request waited for an answer or a slot.
         case late(Int)
+        /// The deadline passed while the request waited for a token, which there would be after so many seconds.
+        case crowded(Int, seconds: Int64)
     }
 
     /// The properties of a request that matter to its host.
@@ -161,10 +163,16 @@ struct HostState {
     /// Changes the priority of a request that waits or is under way, and the deadline of one that waits.
     mutating func setPriority(_ id: Int, _ priority: TransferPriority, deadline: ContinuousClock.Instant? = nil) {
         if var entry = waiting[id] {
-            leave(id)
-            entry.priority = priority
+            let keepsPlace = entry.isPaced && entry.priority == priority
             entry.deadline = deadline ?? entry.deadline
-            join(id, entry)
+            if keepsPlace {
+                waiting[id] = entry
+                service?.setDeadline(id, entry.deadline)
+            } else {
+                leave(id)
+                entry.priority = priority
+                join(id, entry)
+            }
         } else if let entry = running[id]?.entry {
             occupy(entry, by: -1)
             running[id]?.entry.priority = priority
@@ -286,11 +294,12 @@ struct HostState {
         // Requests to the interface wait only for the pause of a front.
         let hold = left > 0 && coolDown.front != nil ? .seconds(left) + Self.answerTime : Duration.zero
         let cooling = service?.coolDown.secondsLeft(wall) ?? 0
-        var actions = (service?.late(hold: hold, now: now, wall: wall) ?? []).map { id -> Action in
+        var actions = (service?.late(hold: hold, now: now, wall: wall) ?? []).map { id, lacking -> Action in
             let isRefused = waiting[id].map { $0.deadline < now + .seconds(cooling) } ?? false
             leave(id)
             if coolDown.front != nil { return .turnAway(id) }
-            return isRefused ? .refuse(id, seconds: cooling) : .late(id)
+            if isRefused, cooling > 0 { return .refuse(id, seconds: cooling) }
+            return lacking > .zero ? .crowded(id, seconds: lacking.components.seconds + 1) : .late(id)
         }
         while left > 0, let place = pauses.first, place.key < .seconds(left) + Self.answerTime {
             actions.append(coolDown.front == nil ? .refuse(place.id, seconds: left) : .turnAway(place.id))

@@ -7,7 +7,7 @@ import Synchronization
 /// A state for each host decides which requests may go (`HostState`). A status that requests a pause (429), or a 503 with
 /// `Retry-After`, begins a cool-down of its host: a request that has time waits and is sent (or sent again) afterwards, unseen by
 /// its sink; other requests end with `.limited`. Requests to the service's interface (`.api`) have a rate limit and cool-downs of
-/// their own: a request that cannot have its turn in time ends with `.timedOut`, or with `.limited` because of such a cool-down, and
+/// their own: a request that has not had its turn in time ends with `.crowded`, or with `.limited` because of such a cool-down, and
 /// each answer goes to its sink after its verdict (`HTTPRequest.judge`).
 ///
 /// A front that turns programs away (`FrontPage`) closes its host for every request: requests under way are cancelled, and requests
@@ -81,8 +81,8 @@ package final class RequestQueue: Transport {
         /// The time after which sending the request is pointless, as of now.
         func waitsUntil(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
             let request = owner.request
-            guard request.patience > .zero else { return request.deadline }
-            return owner.priority == .preload ? request.deadline + request.patience : now + time
+            guard request.waitsForTurn else { return request.deadline }
+            return owner.priority == .preload ? request.deadline + request.patience : now + max(time, request.turn)
         }
     }
 
@@ -446,6 +446,7 @@ extension RequestQueue.State {
         case .refuse(let id, let seconds): end(id, .limited(retryAfter: seconds))
         case .turnAway(let id): end(id, .turnedAway(sentence(on: host, wall)))
         case .late(let id): end(id, .timedOut)
+        case .crowded(let id, let seconds): end(id, .crowded(seconds: seconds))
         case .send(let id):
             guard var request = requests[id] else { return }
             let sent = SentTransfer(outgoing(request, now), id, of: request)
@@ -473,7 +474,7 @@ extension RequestQueue.State {
     /// The time of a patient request begins now.
     private func outgoing(_ request: RequestQueue.Request, _ now: ContinuousClock.Instant) -> HTTPRequest {
         var sent = request.owner.request
-        if sent.patience > .zero { sent.deadline = now + request.time }
+        if sent.waitsForTurn { sent.deadline = now + request.time }
         sent.family = hosts[request.host]?.way?.family
         if let agent = means.userAgent { sent.headers.append("User-Agent: \(agent)") }
         if let clearance = clearance(for: request.host) {

@@ -53,8 +53,9 @@ extension Failure {
         case .busy: EBUSY
         case .cancelled: EINTR
         // A rate limit is not EAGAIN: readers would take it for a non-blocking descriptor and spin.
-        case .limited, .turnedAway, .troubled, .answered, .full, .sizeNotTold, .unsendable, .broken, .untrusted,
-            .redirectRefused, .invalidAnswer, .tooLarge, .unreadable, .damaged, .lengthContradicts, .database,
+        case .limited, .crowded, .turnedAway, .troubled, .answered, .full, .sizeNotTold, .unsendable, .broken,
+            .untrusted, .redirectRefused, .invalidAnswer, .tooLarge, .unreadable, .damaged, .lengthContradicts,
+            .database,
             .unusable:
             EIO
         }
@@ -76,6 +77,8 @@ extension Failure {
         case .notTaken: "the service does not take this (\(cause))"
         case .limited(let wait):
             "the service asks to slow down; try again \(wait.map { "in \($0) s" } ?? "in a few minutes")"
+        case .crowded(let seconds):
+            "more programs read at once than requests may go to the service (option rate); try again in \(seconds) s"
         case .answered(let status): "the image host answered \(status); it is in trouble, try again later"
         case .unreachable: "the service cannot be reached (\(cause)); check the network, then read it again"
         case .timedOut: "the service did not answer in time; check the network, then read it again"

@@ -40,6 +40,8 @@ package enum Failure: Error, Hashable, Sendable {
 
     /// A rate limit, and its wait in seconds if the host declares one.
     case limited(retryAfter: Int64?)
+    /// The limit of requests that rankfs keeps to was reached, and the seconds until there is a turn for another one.
+    case crowded(seconds: Int64)
     /// A browser check turns programs away; the text is a sentence.
     case turnedAway(String)
     /// The service reports trouble on its side; the text is a sentence.
@@ -103,6 +105,7 @@ extension Failure {
         case .offline: "requests are switched off"
         case .cancelled: "the request was cancelled"
         case .limited: "it answered 429"
+        case .crowded: "requests to it wait for each other, because the option rate limits them"
         case .answered(let status): "it answered \(status)"
         case .full: "it has no room"
         case .timedOut: "it did not answer in time"

@@ -233,6 +233,7 @@ extension Failure {
         case .notTaken: "it does not take what was asked"
         case .unsendable: "the request was not sent"
         case .limited: "it asks to be left alone"
+        case .crowded: "other requests to it are waiting"
         case .turnedAway: "what stands in front of it turns programs away"
         case .troubled: "it is in trouble"
         case .unreachable: "it cannot be reached"

@@ -41,12 +41,12 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Waits for the value under a key, starting `work` unless it is under way.
     ///
-    /// A background request has the `Urgency` of the present task, or a new one; it is raised as well when a user begins to
+    /// A background request has the `Urgency` of the present task, or that of a program that waits; it is raised when others begin to
     /// wait.
     ///
     /// - Throws: The error of the work, or `.cancelled` if the waiting task was cancelled.
     func value(for key: Key, work: @escaping Work) async throws(Failure) -> Value {
-        let urgency = RequestUrgency.isBackground ? Urgency.current ?? Urgency() : nil
+        let urgency = RequestUrgency.isBackground ? Urgency.current ?? Urgency(.walk) : nil
         return try await Urgency.$current.withValue(urgency) { await outcome(of: key, urgency, work) }.get()
     }
 
@@ -125,7 +125,7 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         guard let joined else { return continuation.resume(returning: .failure(.cancelled)) }
         if let id = joined.new { return launch(key, id, work) }
-        if !RequestUrgency.isBackground { joined.urgency?.raise() }
+        joined.urgency?.raise(to: RequestUrgency.isBackground ? .walk : .reader)
     }
 
     private func launch(_ key: Key, _ id: UInt64, _ work: @escaping Work) {

@@ -111,8 +111,8 @@ protocol ListingOwner: AnyObject, Sendable {
     /// - Parameters:
     ///   - page: The number of the page.
     ///   - listing: The listing of the page.
-    ///   - urgency: Raised when a user waits for the page; nil if a user already waits.
-    func ask(page: Int, of listing: Listing, _ urgency: Urgency?)
+    ///   - urgency: Raised when somebody waits for the page.
+    func ask(page: Int, of listing: Listing, _ urgency: Urgency)
 
     /// Stores the appended rows and sets the known sizes of their entries.
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing)
@@ -143,8 +143,10 @@ struct ListingState: Sendable {
     var walked: Int64?
     /// The number of entries with sizes that the walk has requested.
     var walkedCount = 0
-    /// The urgency of all background requests until a user opens the listing; nil if there were none since.
+    /// The urgency of all background requests for sizes until a user opens the listing; nil if there were none since.
     fileprivate var unhurried: Urgency?
+    /// The urgencies of the pages under way.
+    var urgencies: [Int: Urgency] = [:]
     /// The reason why the service does not show the rest of a work or of an author, and the time of that answer, in Unix seconds: it is
     /// not requested again for a while.
     var unanswered: (failure: Failure, since: Int64)?
@@ -164,6 +166,12 @@ struct ListingState: Sendable {
         return urgency
     }
 
+    /// The urgency of the page that somebody waits for, since pages are read in order, and the priority of who waits.
+    var awaited: (urgency: Urgency, priority: TransferPriority)? {
+        guard !waiters.isEmpty, let urgency = urgencies[paging.next] else { return nil }
+        return (urgency, waiters.values.contains(where: \.isPerson) ? .reader : .walk)
+    }
+
     /// Takes the next result to hand on.
     ///
     /// - Parameter isOurs: Whether the caller has just handed on the previous result.
@@ -180,7 +188,9 @@ struct ListingState: Sendable {
 extension Listing {
     /// Records that a user opens the listing: waiting background requests for pages and sizes get a user's priority.
     package func hurry() {
-        state.withLock { $0.unhurried.take() }?.raise()
+        let (sizes, pages) = state.withLock { ($0.unhurried.take(), Array($0.urgencies.values)) }
+        sizes?.raise()
+        for urgency in pages { urgency.raise(to: .shown) }
     }
 
     /// Waits until the entry at `index` or the end is known, then returns all known entries.
@@ -237,6 +247,7 @@ extension Listing {
     func arrived(_ page: Int, _ outcome: Result<PageContent, Failure>) {
         let pages = state.withLock { state -> [Int] in
             let first = state.table.entries.count
+            state.urgencies[page] = nil
             let (next, hadEverything) = (state.paging.next, state.paging.hasEverything)
             state.paging.arrive(page, outcome)
             let rows = appendWhatCame(&state)
@@ -332,15 +343,19 @@ extension Listing {
     }
 
     /// Requests pages: for a user if one waits for them, even where a background page led to the request.
+    ///
+    /// The next page gets the priority of who waits for it.
     private func ask(_ pages: [Int]) {
-        guard !pages.isEmpty else { return }
-        let urgency = state.withLock { state in
+        let (isPersons, urgencies) = state.withLock { state in
             let isPersons = !RequestUrgency.isBackground || state.waiters.values.contains(where: \.isPerson)
-            return isPersons ? nil : state.untilOpened()
+            let urgencies = pages.map { _ in Urgency(isPersons ? .shown : .preload) }
+            for (page, urgency) in zip(pages, urgencies) { state.urgencies[page] = urgency }
+            return (isPersons, urgencies)
         }
-        RequestUrgency.$isBackground.withValue(urgency != nil) {
-            for page in pages { owner.ask(page: page, of: self, urgency) }
+        RequestUrgency.$isBackground.withValue(!isPersons) {
+            for (page, urgency) in zip(pages, urgencies) { owner.ask(page: page, of: self, urgency) }
         }
+        if let (urgency, priority) = state.withLock({ $0.awaited }) { urgency.raise(to: priority) }
     }
 
     // MARK: - Waiters

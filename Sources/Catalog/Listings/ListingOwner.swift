@@ -8,7 +8,7 @@ extension Listings: ListingOwner {
 
     func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
 
-    func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {
+    func ask(page: Int, of listing: Listing, _ urgency: Urgency) {
         let isAsked = context.background.run { [self] in
             let outcome = await Urgency.$current.withValue(urgency) {
                 // Typed errors do not pass through.

@@ -185,7 +185,7 @@ package final class Sizes: Sendable {
             return .success(size)
         }
         guard let glance else { return await probe(entry, in: listing) }
-        return await listing.state.withLock { $0.untilOpened() }.whileFollowed(by: { glance.raise() }) {
+        return await listing.state.withLock { $0.untilOpened() }.whileFollowed(by: { glance.raise(to: $0) }) {
             if (try? location(of: entry))?.size == nil { await waitForTurn(glance) }
             return await probe(entry, in: listing, glance)
         }
@@ -204,7 +204,7 @@ package final class Sizes: Sendable {
         }
         guard wait > .zero else { return }
         let turn = Task { _ = try? await time.sleep(wait) }
-        await glance.whileFollowed(by: { turn.cancel() }) {
+        await glance.whileFollowed(by: { if $0 == .reader { turn.cancel() } }) {
             await withTaskCancellationHandler {
                 await turn.value
             } onCancel: {

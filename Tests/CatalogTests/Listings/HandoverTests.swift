@@ -26,7 +26,7 @@ import Testing
         }
 
         func newestPossible(of mode: RankingMode) -> Day { Bench.day }
-        func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {}
+        func ask(page: Int, of listing: Listing, _ urgency: Urgency) {}
     }
 
     private func listing(_ catalog: Catalog, _ owner: Owner) -> Listing {

@@ -104,7 +104,7 @@ import Testing
     /// Returns once somebody waits.
     private func waitUntilRaised(_ urgency: Urgency) async {
         let (raised, continuation) = AsyncStream<Void>.makeStream()
-        await urgency.whileFollowed(by: { continuation.finish() }) { for await _ in raised {} }
+        await urgency.whileFollowed(by: { if $0 == .reader { continuation.finish() } }) { for await _ in raised {} }
     }
 
     @Test func aPersonWhoOpensWhatAWalkAskedForRaisesItsPages() async throws {
@@ -117,19 +117,27 @@ import Testing
         }
         await bench.source.waitForCalls(1)
         let first = try #require(bench.source.urgencies[.page(Bench.day, 1)])
-        #expect(first.priority == .preload)
+        #expect(first.priority == .walk)
         let person = Task { try await catalog.listings.open(Bench.key) }
         await waitUntilRaised(first)
         bench.source.release(.page(Bench.day, 1))
         let listing = try await person.value
         await bench.source.waitForCalls(10)
         let pages = try (2...10).map { try #require(bench.source.urgencies[.page(Bench.day, $0)]) }
-        #expect(pages.allSatisfy { $0.priority == .preload })
+        // The walk waits for the next one.
+        #expect(pages.map(\.priority) == [.walk] + (3...10).map { _ in .preload })
         // Its first entries are there, so that it waits for none of the others.
         _ = try await listing.entries(reaching: 0)
-        #expect(pages.allSatisfy { $0.priority == .reader })
+        #expect(pages.allSatisfy { $0.priority == .shown })
+        bench.source.release(.page(Bench.day, 2))
+        while listing.count < 100 { await Task.yield() }
+        #expect(pages.dropFirst().map(\.priority).prefix(2) == [.shown, .shown])
+        let next = Task { try await listing.entries(reaching: 100) }
+        await waitUntilRaised(pages[1])
+        #expect(pages[2].priority == .shown)
         bench.source.releaseAll()
         #expect(try await walk.value == 500)
+        _ = try await next.value
         await catalog.close()
     }
 
@@ -148,7 +156,7 @@ import Testing
         bench.source.releaseAll()
         #expect(try await person.value == 500)
         _ = try await walk.value
-        #expect(bench.source.urgencies[.page(Bench.day, 10)] == nil)
+        #expect((bench.source.urgencies[.page(Bench.day, 10)]?.priority ?? .preload) >= .shown)
         await catalog.close()
     }
 

@@ -56,8 +56,8 @@ private final class Service {
 
     func judge(_ id: Int, _ verdict: AnswerVerdict) -> Int64? { host.judge(id, verdict, wall: wall) }
 
-    func raise(_ id: Int, seconds: Int64) {
-        host.setPriority(id, .reader, deadline: now + .seconds(seconds))
+    func raise(_ id: Int, to priority: TransferPriority = .reader, seconds: Int64) {
+        host.setPriority(id, priority, deadline: now + .seconds(seconds))
     }
 
     func leave(_ id: Int) -> Bool { host.leave(id) }
@@ -91,17 +91,48 @@ struct ServiceRateTests {
         #expect(service.wake() == nil)
     }
 
-    @Test func whatCannotBeInTimeIsToldAtOnce() throws {
+    @Test func nobodyFailsBeforeItsDeadline() throws {
         let service = Service(burst: 1)
         _ = try service.go()
-        let hopeless = service.join(seconds: 0)
-        #expect(service.next() == [.late(hopeless)])
-        let waiting = service.join(seconds: 2)
-        // Its turn would be in two seconds.
-        let second = service.join(seconds: 1)
-        #expect(service.next() == [.late(second)])
-        #expect(service.leave(waiting))
-        #expect(service.next(after: 5) == [])
+        let waiting = (0..<3).map { _ in service.join(seconds: 60) }
+        // As it looks now, its turn would be in four seconds.
+        let impatient = service.join(seconds: 2)
+        #expect(service.next() == [] && service.wake() == 1)
+        for id in waiting { #expect(service.leave(id)) }
+        #expect(service.next(after: 1.001) == [.send(impatient)])
+    }
+
+    @Test func whoHadNoTurnInTimeLearnsWhenThereIsOne() throws {
+        let service = Service(burst: 1)
+        _ = try service.go()
+        for _ in 0..<3 { _ = service.join(seconds: 60) }
+        let last = service.join(seconds: 2)
+        #expect(service.gone(after: 1.5).count == 1)
+        // Half a token is there, and two are ahead of it: after what has gone meanwhile.
+        #expect(service.next(after: 0.4) == [])
+        let told = service.next(after: 0.1)
+        #expect(told.contains { if case .crowded(last, let seconds) = $0 { (1...3).contains(seconds) } else { false } })
+    }
+
+    @Test func whatAProgramWaitsForGoesBeforeWhatNobodyWaitsFor() {
+        let service = Service(burst: 2)
+        let ahead = (0..<9).map { _ in service.join(.preload) }
+        #expect(service.gone() == [ahead[0]])
+        let walk = (0..<2).map { _ in service.join(.walk, seconds: 30) }
+        service.host.setPriority(ahead[5], .walk)
+        // They leave half of a burst as the others do.
+        #expect(service.gone() == [])
+        for id in [walk[0], walk[1], ahead[5], ahead[1]] { #expect(service.gone(after: 1.001) == [id]) }
+    }
+
+    @Test func whoBeginsToWaitKeepsThePlaceOfWhoWaited() throws {
+        let service = Service(burst: 1)
+        _ = try service.go()
+        let first = service.join(.walk, seconds: 1)
+        let second = service.join(.walk)
+        service.raise(first, to: .walk, seconds: 60)
+        #expect(service.gone(after: 2) == [first])
+        #expect(service.gone(after: 2) == [second])
     }
 
     @Test func whatNobodyAskedForLeavesHalfOfABurst() {
@@ -175,8 +206,8 @@ struct ServiceRateTests {
         #expect(service.gone() == [])
         service.raise(walk[2], seconds: 5)
         service.raise(walk[1], seconds: 1)
-        #expect(service.next() == [.late(walk[1])])
-        #expect(service.gone(after: 1) == [walk[2]])
+        #expect(service.next() == [])
+        #expect(service.next(after: 1) == [.crowded(walk[1], seconds: 2), .send(walk[2])])
     }
 
     @Test func whatDoesNotReachTheServiceCostsNothing() throws {
