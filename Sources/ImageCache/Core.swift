@@ -50,7 +50,8 @@ struct Core: Sendable {
         preload = PreloadPolicy(ordinary: configuration.preload, slots: slots)
         self.store = store
         budget = Budget(
-            limit: configuration.budget, freeFloor: configuration.freeFloor, index: index, parked: parked)
+            limit: configuration.budget, freeFloor: configuration.freeFloor, index: index, parked: parked,
+            now: now)
     }
 
     /// Whether the timer of deadlines is to be started because it does not run.
@@ -307,7 +308,7 @@ final class CoreLock: Sendable {
         #endif
         let now = configuration.monotonicNow()
         return core.withLock { core in
-            core.now = now
+            (core.now, core.budget.now) = (now, now)
             return decide(&core)
         }
     }
@@ -505,15 +506,27 @@ final class CoreLock: Sendable {
 
     // MARK: - Pins and last uses
 
-    /// Saves the pins; runs on the disk queue.
-    func writePins() {
+    /// Saves the pins, for which stored pictures give way on a full disk; runs on the disk queue.
+    ///
+    /// - Returns: The disk's error; the pins are then saved with the next ones.
+    @discardableResult
+    func writePins() -> SystemError? {
         let pins = withLock { $0.index.takeUnwrittenPins() }
-        guard !pins.isEmpty else { return }
-        do throws(SystemError) { try store.write(pins: pins) } catch {
+        guard !pins.isEmpty else { return nil }
+        do throws(SystemError) {
+            try makingRoom({ $0.budget.giveWay(0, sparesUnread: false, $0.inUse) }) { () throws(SystemError) in
+                try store.write(pins: pins)
+            }
+            return nil
+        } catch {
             withLock { $0.index.keepUnwritten(pins.keys) }
             // Deleted during operation.
-            if error.code == ENOENT, (try? store.reopen()) != nil { return lookAgain() }
+            if error.code == ENOENT, (try? store.reopen()) != nil {
+                lookAgain()
+                return withLock { $0.index.unwrittenPins.isEmpty } ? nil : error
+            }
             run { core in core.budget.refused("a pin cannot be kept (\(error.text))") }
+            return error
         }
     }
 

@@ -81,16 +81,22 @@ package final class ImageCache: Sendable {
         return pictures.count { storedSize(of: $0) == nil }
     }
 
-    /// Pins a picture, now or once it is stored, or unpins it; returns whether that changed anything.
+    /// Pins pictures, now or once they are stored, or unpins them; returns once the disk has that.
+    ///
+    /// - Returns: The number of pictures that this changed.
+    /// - Throws: The disk's error; it holds for this run all the same, and is saved with what is pinned next.
     @discardableResult
-    package func setPinned(_ isPinned: Bool, _ picture: PictureID) -> Bool {
-        core.bring(OlderName(picture))
-        return core.run { core in
-            guard core.index.isPinned(picture) != isPinned else { return false }
-            core.index.setPinned(isPinned, picture)
-            core.later { core in core.disk.async { core.writePins() } }
-            return true
+    package func setPinned(_ isPinned: Bool, _ pictures: [PictureID]) async throws(SystemError) -> Int {
+        let changed = pictures.count { picture in
+            core.bring(OlderName(picture))
+            return core.run { core in
+                guard core.index.isPinned(picture) != isPinned else { return false }
+                core.index.setPinned(isPinned, picture)
+                return true
+            }
         }
+        if let error = await core.onDisk({ [core] in core.writePins() }) { throw error }
+        return changed
     }
 
     /// Whether a picture is pinned, or will be as soon as it is stored.

@@ -313,6 +313,10 @@ struct Budget: Sendable {
     private(set) var diskLack: Int64 = 0
     /// Whether the disk accepts pictures.
     private(set) var isStoring = true
+    /// The present instant; set whenever the lock is taken.
+    var now: ContinuousClock.Instant
+    /// The time of the last refusal since one was reported; nil if none is reported.
+    private var refusedAt: ContinuousClock.Instant?
     /// Pictures evicted since the start.
     private(set) var evicted = 0
     /// The index of the stored pictures.
@@ -320,7 +324,10 @@ struct Budget: Sendable {
     private var steps: [Step] = []
 
     /// Creates an account of the pictures and unfinished downloads of earlier runs.
-    init(limit: Int64, freeFloor: Int64, index: StoredIndex, parked: [PictureID: Int64]) {
+    init(
+        limit: Int64, freeFloor: Int64, index: StoredIndex, parked: [PictureID: Int64], now: ContinuousClock.Instant
+    ) {
+        self.now = now
         self.limit = limit
         self.freeFloor = freeFloor
         self.index = index
@@ -441,17 +448,20 @@ struct Budget: Sendable {
 
     // MARK: - The disk
 
-    /// Takes note that the disk refuses pictures; reported once until it accepts them again.
+    /// Takes note that the disk refuses pictures; reported once until it has accepted them for a while.
     mutating func refused(_ reason: String) {
-        guard isStoring else { return }
-        isStoring = false
-        steps.append(.report(.notStoring(reason: reason)))
+        if refusedAt == nil { steps.append(.report(.notStoring(reason: reason))) }
+        (isStoring, refusedAt) = (false, now)
     }
 
     /// Takes note that the disk accepts pictures.
     mutating func stores() {
-        guard !isStoring else { return }
         isStoring = true
+        guard let refused = refusedAt, now - refused >= Self.calm else { return }
+        refusedAt = nil
         steps.append(.report(.storingAgain))
     }
+
+    /// The time without a refusal after which a disk is reported to accept pictures again: a full one refuses some of them.
+    private static let calm = Duration.seconds(30)
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 package import Rankings
 
 /// The parameters of a mount.
@@ -50,9 +51,7 @@ package struct MountConfiguration: Sendable {
     /// Returns free memory to the system.
     package var giveMemoryBack: @Sendable () -> Void = {}
     /// Runs `work` after `seconds`.
-    package var later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void = {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int($0)), execute: $1)
-    }
+    package var later = Reporter.later
 
     package init(
         user: UInt32, group: UInt32, status: @escaping @Sendable (_ toOwner: Bool) -> [UInt8],

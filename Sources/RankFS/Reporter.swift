@@ -1,3 +1,4 @@
+import Dispatch
 import Rankings
 import Synchronization
 
@@ -9,7 +10,7 @@ import Synchronization
 /// ## Concurrency
 ///
 /// Any thread may call; the closure that outputs a sentence runs outside the lock.
-final class Reporter: Sendable {
+package final class Reporter: Sendable {
     private struct Said {
         /// The cause, in its first wording.
         let cause: String
@@ -23,11 +24,35 @@ final class Reporter: Sendable {
 
     /// The reported causes, keyed by the cause without digits: `try again in 58 s` and `in 57 s` are one cause.
     private let said = Mutex<[String: Said]>([:])
-    private let configuration: MountConfiguration
+    private let output: @Sendable (String) -> Void
+    private let now: @Sendable () -> Int64
+    private let later: Later
+    private let troubled: @Sendable (String) -> Void
 
-    /// - Parameter configuration: The clocks, and the receivers of the sentences.
-    init(_ configuration: MountConfiguration) {
-        self.configuration = configuration
+    /// Runs work after so many seconds.
+    package typealias Later = @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void
+
+    /// - Parameters:
+    ///   - now: The wall clock, in Unix seconds.
+    ///   - later: Runs the reports of counts.
+    ///   - troubled: Takes sentences about the trouble that a service reported.
+    ///   - output: Takes each line.
+    package init(
+        now: @escaping @Sendable () -> Int64, later: @escaping Later = Reporter.later,
+        troubled: @escaping @Sendable (String) -> Void = { _ in }, output: @escaping @Sendable (String) -> Void
+    ) {
+        (self.now, self.later, self.troubled, self.output) = (now, later, troubled, output)
+    }
+
+    /// Creates the reporter of a mount's failing requests.
+    convenience init(_ configuration: MountConfiguration) {
+        self.init(
+            now: configuration.now, later: configuration.later, troubled: configuration.troubled,
+            output: configuration.report)
+    }
+
+    package static let later: Later = {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int($0)), execute: $1)
     }
 
     /// The number of remembered causes.
@@ -37,10 +62,14 @@ final class Reporter: Sendable {
     func report(_ failure: Failure, subject: @autoclosure () -> String) {
         let path = TreePath(subject())
         guard let cause = failure.explanation(isSecret: path.isSecret) else { return }
-        if case .troubled = failure { configuration.troubled(cause) }
+        if case .troubled = failure { troubled(cause) }
+        report(cause, subject: Failure.printable(path.disclosed))
+    }
+
+    /// Reports a cause of trouble and its subject; a cause of an empty subject is named once in an interval.
+    package func report(_ cause: String, subject: String) {
         let key = cause.filter { !$0.isASCII || !$0.isNumber }
-        let subject = Failure.printable(path.disclosed)
-        let now = configuration.now()
+        let now = now()
         let (isSaid, isFirstCounted, counts) = said.withLock { said in
             var counts: [String] = []
             if let before = said[key], Self.isOver(before, now: now) {
@@ -54,30 +83,30 @@ final class Reporter: Sendable {
             said[key] = entry
             return (isSaid, !isSaid && entry.suppressed == 1, counts)
         }
-        counts.forEach(configuration.report)
-        if isSaid { configuration.report("\(subject): \(cause)") }
+        counts.forEach(output)
+        if isSaid { output(subject.isEmpty ? cause : "\(subject): \(cause)") }
         guard isFirstCounted else { return }
-        configuration.later(TreeLimits.messageInterval) { [weak self] in self?.tellCount(of: key) }
+        later(TreeLimits.messageInterval) { [weak self] in self?.tellCount(of: key) }
     }
 
     /// Reports the count of a cause at the end of its interval.
     private func tellCount(of key: String) {
-        let now = configuration.now()
+        let now = now()
         let counts = said.withLock { said in
             guard let entry = said[key], Self.isOver(entry, now: now) else { return [String]() }
             said[key] = nil
             return entry.count
         }
-        counts.forEach(configuration.report)
+        counts.forEach(output)
     }
 
     /// Reports all counts now, since no receiver may exist at the end of an interval.
-    func flush() {
+    package func flush() {
         let counts = said.withLock { said in
             defer { said = [:] }
             return said.values.flatMap(\.count)
         }
-        counts.forEach(configuration.report)
+        counts.forEach(output)
     }
 
     /// Whether the interval of a cause is over; a change of the clock ends it.

@@ -98,6 +98,9 @@ import Testing
         (28, "catalog: recent pictures are found under another name"),
         (13, "tier: a replacement that waits is one until its end; catalog: an early end is judged at its turn"),
         (37, "doors: what an account saw is its own, folders list what stands above opened directories, Flash files"),
+        (18, "cache: a pin is on the disk when its command ends, or fails"),
+        (50, "http, catalog: what a reader waits for goes first, nobody fails before its deadline, and learns why"),
+        (26, "cache: what the disk refuses is a few lines a minute, and set aside what lies in a database's place"),
         (12, "cache: what has left the index is gone from the disk before it is measured again"),
         (
             72,

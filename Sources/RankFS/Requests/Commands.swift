@@ -1,7 +1,9 @@
 import Catalog
 package import Fuse
+import Glibc
 import ImageCache
 import Rankings
+import System
 
 extension RankFileSystem {
     package func ioctl(_ request: IoctlRequest, reply: IoctlReply) {
@@ -19,9 +21,10 @@ extension RankFileSystem {
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
             let count =
                 switch command {
-                case .pin: self.pin(try await self.pictures(of: node, known: self.configuration.isOffline))
+                case .pin:
+                    try await self.setPinned(true, self.pictures(of: node, known: self.configuration.isOffline)).count
                 case .lacking: await self.tree.cache.lacking(try await self.pictures(of: node))
-                case .unpin: await self.knownPictures(of: node).count { self.tree.cache.setPinned(false, $0) }
+                case .unpin: try await self.setPinned(false, self.knownPictures(of: node)).changed
                 case .evict:
                     self.evict(await self.knownPictures(of: node), by: !isNamed && node.kind == .file ? inode : nil)
                 case .refresh: try await self.refresh(node, inode: inode)
@@ -63,9 +66,17 @@ extension RankFileSystem {
         }
     }
 
-    private func pin(_ pictures: [PictureID]) -> Int {
-        for picture in pictures { tree.cache.setPinned(true, picture) }
-        return pictures.count
+    /// Pins or unpins pictures; returns once a kill of the mount cannot undo that.
+    private func setPinned(
+        _ isPinned: Bool, _ pictures: [PictureID]
+    ) async throws(Failure) -> (count: Int, changed: Int) {
+        do throws(SystemError) {
+            return (pictures.count, try await tree.cache.setPinned(isPinned, pictures))
+        } catch {
+            throw .declined(
+                [ENOSPC, EDQUOT, EROFS].contains(error.code) ? error.code : EIO,
+                "the disk does not keep what is pinned (\(error.text)); make room on the disk of the cache directory")
+        }
     }
 
     /// Drops what is stored of pictures, with the kernel's pages; `inode` is open for this alone.

@@ -36,6 +36,8 @@ final class Parts: Sendable {
     let tierMeans: TierMeans?
     let catalog: Catalog
     let cache: ImageCache
+    /// Reports events of the cache.
+    let reporter: Reporter
     /// Decodes data from outside, in separate processes.
     let renderer: Renderer
     /// The embedded origin, for the source `demo`.
@@ -53,6 +55,8 @@ final class Parts: Sendable {
     private static let connectBound: Duration = .seconds(8)
     /// The longest silence within a transfer; the rest is to come on a new connection within 12 s.
     private static let stallBound: Duration = .seconds(8)
+    /// The time by which a request to the service ends before its reader does if it has not had its turn, so that the reader is told why.
+    private static let turnMargin: Duration = .seconds(1)
 
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
         self.settings = settings
@@ -99,15 +103,18 @@ final class Parts: Sendable {
         let client = HTTPClient(transport: network)
         let service = name.plugIn.source(
             SourceMeans(
-                send: { request throws(Failure) in try await client.send(request) },
+                send: { request throws(Failure) in try await client.send(Self.withTurn(request, settings, bound)) },
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: TimeSource.wallClock))
         tier?.pause(queue)
         source = tier?.sharing(service) ?? service
         images = ImageHost(network)
+        let reporter = Reporter(now: TimeSource.wallClock) { log.warning($0) }
+        self.reporter = reporter
         cache = try Self.openCache(
             settings, source: name, place: place, network: bound, host: images, tier: tier?.pictures,
-            mayPreload: maySpend, log: log)
+            mayPreload: maySpend
+        ) { log.record($0, reporter) }
         let listings = try place.catalog(showing: name.text(of: choices))
         for directory in [place.catalog, listings] { ImageCache.markInherited(directory: directory) }
         catalog = try Self.openCatalog(
@@ -116,6 +123,14 @@ final class Parts: Sendable {
             log: log)
         // Started last, because a failure above would leave it running.
         meter.start()
+    }
+
+    /// A request to the service, with the time for its turn: where something stored can be shown, it has less time for all.
+    private static func withTurn(_ request: HTTPRequest, _ settings: Settings, _ network: Duration) -> HTTPRequest {
+        var request = request
+        let isWhole = request.deadline - TimeSource.system.now() > network * 9 / 10
+        if isWhole { request.turn = settings.timeout - turnMargin }
+        return request
     }
 
     /// The reason why this mount sends no requests to a host with a front.
@@ -196,7 +211,8 @@ final class Parts: Sendable {
 
     private static func openCache(
         _ settings: Settings, source: SourceName, place: CachePlace, network: Duration, host: ImageHost,
-        tier: (any PictureTier)?, mayPreload: @escaping @Sendable () -> Bool, log: Log
+        tier: (any PictureTier)?, mayPreload: @escaping @Sendable () -> Bool,
+        report: @escaping @Sendable (ImageCacheEvent) -> Void
     ) throws(ProgramError) -> ImageCache {
         var configuration = CacheConfiguration(
             directory: place.directory,
@@ -213,7 +229,7 @@ final class Parts: Sendable {
                     case .directoryRemade, .storingAgain: place.claim()
                     default: break
                     }
-                    log.record(event)
+                    report(event)
                 }
             }
         } catch {
@@ -253,6 +269,7 @@ final class Parts: Sendable {
             await cache.close()
             await tier?.close()
         }
+        reporter.flush()
         tierMeans?.close()
         renderer.close()
         meter.close()

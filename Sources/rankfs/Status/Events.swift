@@ -1,6 +1,7 @@
 import Catalog
 import HTTP
 import ImageCache
+import RankFS
 import Rankings
 import Tier
 
@@ -47,15 +48,15 @@ extension Log {
         }
     }
 
-    /// Logs an event of the image cache.
-    func record(_ event: ImageCacheEvent) {
+    /// Logs an event of the image cache; a reporter takes those that come by the hundred.
+    func record(_ event: ImageCacheEvent, _ reporter: Reporter) {
         switch event {
         case .preloadFailed(let picture, let error):
             debug("preloading \(picture.key) failed: \(error)")
         case .removedBroken(let picture, let reason):
-            warning("the stored \(picture.key) was broken (\(reason)); it will be downloaded again")
+            reporter.report("what was stored was broken (\(reason)); it will be downloaded again", subject: picture.key)
         case .notStoring(let reason):
-            warning("pictures are not stored for now: \(reason)")
+            reporter.report("pictures are not stored for now: \(reason)", subject: "")
         case .storingAgain:
             info("pictures are stored again")
         case .directoryRemade(let directory):
@@ -63,7 +64,9 @@ extension Log {
                 "the cache directory \(LogText.escaped(directory)) was removed while it was in use; it was made again, and "
                     + "pictures come anew (`rankfs cache clear` empties it)")
         case .notKept(let picture, let reason):
-            warning("\(picture.key) cannot be stored (\(reason)); remove what lies in its place in the cache directory")
+            reporter.report(
+                "it cannot be stored (\(reason)); remove what lies in its place in the cache directory",
+                subject: picture.key)
         case .evicted(let count, let bytes):
             debug("evicted \(count) pictures, \(SizeText.text(bytes))")
         case .unmarked(let mark, let reason):

@@ -20,7 +20,7 @@ import Testing
         for number in 1...count {
             let picture = Sample.picture(Int64(number), size: Int64(Self.length))
             try await bench.store(picture, Sample.jpeg(Self.length, seed: UInt64(number)))
-            bench.cache.setPinned(number <= pinned, picture.id)
+            try await bench.cache.setPinned(number <= pinned, [picture.id])
         }
         await bench.cache.close()
         return scratch

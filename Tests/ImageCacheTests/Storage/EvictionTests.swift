@@ -151,6 +151,7 @@ import Testing
         #expect(bench.cache.status().storedPictures == 0)
         // Mended: stored again, and told.
         try FileManager.default.removeItem(atPath: partial)
+        bench.advance(.seconds(30))
         try await bench.store(Sample.picture(2, size: 60_000), bytes)
         #expect(bench.cache.status().storedPictures == 1)
         #expect(bench.events.texts.contains { $0.contains("storingAgain") })

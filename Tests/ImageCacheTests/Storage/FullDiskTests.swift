@@ -13,10 +13,10 @@ final class SmallDisk: Sendable {
     let path: String
 
     /// nil if this process may not mount.
-    init?(bytes: Int) {
+    init?(bytes: Int, inodes: Int = 1000) {
         path = NSTemporaryDirectory() + "rankfs-disk-\(UUID().uuidString)"
         guard mkdir(path, 0o700) == 0 else { return nil }
-        guard mount("tmpfs", path, "tmpfs", UInt(MS_NOSUID), "size=\(bytes)") == 0 else {
+        guard mount("tmpfs", path, "tmpfs", UInt(MS_NOSUID), "size=\(bytes),nr_inodes=\(inodes)") == 0 else {
             rmdir(path)
             return nil
         }
@@ -34,6 +34,11 @@ final class SmallDisk: Sendable {
         guard statvfs(path, &status) == 0 else { throw SystemError("statvfs") }
         let free = Int(status.f_bavail) * Int(status.f_frsize)
         try Data(repeating: 1, count: max(0, free - spared)).write(to: URL(fileURLWithPath: path + "/ballast"))
+    }
+
+    /// Leaves no place for a further file.
+    func fillWithFiles() {
+        for number in 0... { guard mkdir("\(path)/file\(number)", 0o700) == 0 else { return } }
     }
 
     func empty() throws { try FileManager.default.removeItem(atPath: path + "/ballast") }
@@ -105,7 +110,7 @@ final class SmallDisk: Sendable {
         let bench = try Bench(directory: disk.path + "/cache")
         #expect(try await read(1, bench) == Self.bytes)
         #expect(bench.cache.status().storedPictures == 1)
-        bench.cache.setPinned(true, Sample.picture(1, size: nil).id)
+        try await bench.cache.setPinned(true, [Sample.picture(1, size: nil).id])
         try disk.fill(sparing: spared)
         for number in Int64(2)...4 { #expect(try await read(number, bench) == Self.bytes) }
         #expect(toldOfStoring(bench) == ["not"])
@@ -116,39 +121,52 @@ final class SmallDisk: Sendable {
         let stored = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         #expect(try stored.availableBytes(offset: 0, count: Self.size)?.content == Self.bytes)
         stored.close()
+        // It is empty, full again, and empty: that is not worth a line each time.
         try disk.empty()
         #expect(try await read(5, bench) == Self.bytes)
+        #expect(bench.cache.status().storedPictures == 2 && bench.cache.status().isStoring)
+        try await bench.cache.setPinned(true, [Sample.picture(5, size: nil).id])
+        try disk.fill(sparing: spared)
+        #expect(try await read(6, bench) == Self.bytes)
+        #expect(toldOfStoring(bench) == ["not"])
+        try disk.empty()
+        bench.advance(.seconds(30))
+        #expect(try await read(7, bench) == Self.bytes)
         #expect(toldOfStoring(bench) == ["not", "again"])
-        #expect(bench.cache.status().storedPictures == 2)
+        #expect(bench.cache.status().storedPictures == 3)
         await bench.cache.close()
         let second = try Bench(directory: disk.path + "/cache")
-        #expect(second.cache.status().storedPictures == 2)
+        #expect(second.cache.status().storedPictures == 3)
         await second.cache.close()
         withExtendedLifetime(disk) {}
     }
 
-    /// The pictures that wait for their place when the disk falls below its floor: each finds the disk with what has left already.
-    @Test func theFloorCostsNoMoreThanIsLacking() async throws {
-        let disk = try #require(SmallDisk(bytes: 32 << 20))
-        let bench = try Bench(directory: disk.path + "/cache", freeFloor: 8 << 20)
-        for number in Int64(1)...8 { #expect(try await read(number, bench) == Self.bytes) }
-        try disk.fill(sparing: 9 << 20)
-        bench.cache.core.disk.suspend()
-        for number in Int64(9)...13 {
-            let open = try bench.open(Sample.picture(number, size: Int64(Self.size)))
-            let index = bench.transport.requests.count
-            async let whole = open.bytes(offset: 0, count: Self.size)
-            await bench.transport.waitForRequest(at: index).answer(Self.bytes)
-            #expect(try await whole.content == Self.bytes)
-            open.close()
+    /// Where there is no file left for a pin, pictures give way to it; where none may, the pin fails.
+    @Test(arguments: [(stored: 4, isKept: true), (1, false)])
+    func aPinIsOnTheDiskOrFails(stored: Int, isKept: Bool) async throws {
+        let disk = try #require(SmallDisk(bytes: 8 << 20, inodes: 100))
+        let bench = try Bench(directory: disk.path + "/cache")
+        for number in Int64(1)...Int64(stored) { try await bench.store(Self.small(number), Self.smallBytes) }
+        disk.fillWithFiles()
+        let pinned = Self.small(Int64(stored))
+        if isKept {
+            #expect(try await bench.cache.setPinned(true, [pinned.id]) == 1)
+        } else {
+            await #expect(throws: SystemError.self) { try await bench.cache.setPinned(true, [pinned.id]) }
         }
-        bench.cache.core.disk.resume()
-        await bench.settle()
-        // Five came where there was room for one.
-        #expect((4...5).contains(bench.cache.status().evicted))
-        #expect(bench.cache.storedSize(of: Sample.picture(6, size: nil).id) != nil, "the least recently used went")
-        #expect(bench.cache.status().isStoring && toldOfStoring(bench) == [])
+        let scratch = Scratch()
+        // As a kill leaves it.
+        try FileManager.default.copyItem(atPath: disk.path + "/cache", toPath: scratch.cache)
+        let second = try Bench(scratch)
+        #expect(second.cache.isPinned(pinned.id) == isKept)
+        #expect(second.cache.storedSize(of: pinned.id) == Int64(Self.smallBytes.count))
+        await second.cache.close()
         await bench.cache.close()
         withExtendedLifetime(disk) {}
+    }
+
+    static let smallBytes = Sample.jpeg(300_000)
+    static func small(_ number: Int64) -> PictureRequest {
+        Sample.picture(number, size: Int64(smallBytes.count))
     }
 }

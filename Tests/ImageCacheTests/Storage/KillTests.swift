@@ -56,8 +56,7 @@ import Testing
         let scratch = Scratch()
         let bench = try Bench(scratch)
         try await bench.store(Self.picture(1), Self.bytes(1))
-        bench.cache.setPinned(true, Self.picture(1).id)
-        await bench.settle()
+        try await bench.cache.setPinned(true, [Self.picture(1).id])
         let copies = try await copies(of: scratch.cache, in: scratch) {
             try await bench.store(Self.picture(2), Self.bytes(2))
             await bench.cache.close()
@@ -87,8 +86,7 @@ import Testing
         let bench = try Bench(scratch)
         let made = Self.picture(1).id
         try await bench.cache.keep(Self.bytes(1), as: made)
-        bench.cache.setPinned(true, made)
-        await bench.settle()
+        try await bench.cache.setPinned(true, [made])
         let copies = try await copies(of: scratch.cache, in: scratch) {
             try await bench.cache.keep(Self.bytes(2), as: made)
             await bench.settle()
@@ -113,12 +111,9 @@ import Testing
         let bench = try Bench(scratch)
         for number in Int64(1)...3 { try await bench.store(Self.picture(number), Self.bytes(UInt64(number))) }
         let copies = try await copies(of: scratch.cache, in: scratch) {
-            bench.cache.setPinned(true, Self.picture(1).id)
-            await bench.settle()
-            bench.cache.setPinned(true, Self.picture(2).id)
-            await bench.settle()
-            bench.cache.setPinned(false, Self.picture(1).id)
-            await bench.settle()
+            try await bench.cache.setPinned(true, [Self.picture(1).id])
+            try await bench.cache.setPinned(true, [Self.picture(2).id])
+            try await bench.cache.setPinned(false, [Self.picture(1).id])
             #expect(bench.cache.evict(Self.picture(3).id, openers: 0))
             await bench.settle()
             await bench.cache.close()

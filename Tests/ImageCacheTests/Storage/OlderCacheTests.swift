@@ -89,12 +89,11 @@ struct RecordedCache {
         #expect(again.cache.isPinned(RecordedCache.picture(4).id))
     }
 
-    @Test func oneThatIsAskedForComesBeforeItsTurnAndTheOldestFirst() throws {
+    @Test func oneThatIsAskedForComesBeforeItsTurnAndTheOldestFirst() async throws {
         let scratch = Scratch()
         try RecordedCache.unpack("v1", into: scratch.cache)
         let bench = try Bench(scratch)
         bench.cache.core.disk.suspend()
-        defer { bench.cache.core.disk.resume() }
         // Whether its turn has come or not: known by what its row says, and then by its name.
         #expect(bench.cache.storedSize(of: RecordedCache.picture(5).id) == 5000)
         #expect(bench.cache.state(of: RecordedCache.picture(2).id) == .stored(length: 2000))
@@ -102,7 +101,8 @@ struct RecordedCache {
         #expect(try open.availableBytes(offset: 0, count: 2000)?.content == RecordedCache.bytes(2))
         open.close()
         #expect(bench.file(of: RecordedCache.picture(2)).contains("/v2/"))
-        bench.cache.setPinned(false, RecordedCache.picture(4).id)
+        bench.cache.core.disk.resume()
+        try await bench.cache.setPinned(false, [RecordedCache.picture(4).id])
         #expect(!bench.cache.isPinned(RecordedCache.picture(4).id))
         #expect(bench.cache.evict(RecordedCache.picture(5).id, openers: 0))
         #expect(bench.cache.storedSize(of: RecordedCache.picture(5).id) == nil)

@@ -1,6 +1,7 @@
 import Rankings
 import CLinux
 import Foundation
+import System
 import TestSupport
 import Testing
 
@@ -31,8 +32,7 @@ import Testing
         let bytes = Sample.jpeg(70_000)
         let first = try Bench(scratch)
         try await first.store(Sample.picture(1, size: 70_000), bytes)
-        first.cache.setPinned(true, Sample.picture(2, size: nil).id)
-        await first.settle()
+        try await first.cache.setPinned(true, [Sample.picture(2, size: nil).id])
         try FileManager.default.removeItem(atPath: scratch.cache)
         try await first.store(Sample.picture(2, size: 70_000), bytes)
         #expect(first.cache.storedSize(of: Sample.picture(1, size: nil).id) == nil)
@@ -260,12 +260,12 @@ import Testing
         let first = try Bench(scratch)
         for number in [Int64(1), 2] { try await first.store(Sample.picture(number, size: 1_000), Sample.jpeg(1_000)) }
         try Data().write(to: URL(filePath: scratch.cache + "/v2/pinned"))
-        first.cache.setPinned(true, Sample.picture(1, size: nil).id)
-        await first.settle()
+        await #expect(throws: SystemError.self) {
+            try await first.cache.setPinned(true, [Sample.picture(1, size: nil).id])
+        }
         #expect(first.events.texts.count { $0.contains("a pin cannot be kept") } == 1)
         try FileManager.default.removeItem(atPath: scratch.cache + "/v2/pinned")
-        first.cache.setPinned(true, Sample.picture(2, size: nil).id)
-        await first.settle()
+        try await first.cache.setPinned(true, [Sample.picture(2, size: nil).id])
         // As a kill leaves it.
         try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
         let second = try Bench(scratch, directory: scratch.path + "/copy")
