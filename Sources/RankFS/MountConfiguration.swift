@@ -1,5 +1,3 @@
-import Dispatch
-import Glibc
 package import Rankings
 
 /// The parameters of a mount.

@@ -143,6 +143,8 @@ struct ListingState: Sendable {
     var walked: Int64?
     /// The number of entries with sizes that the walk has requested.
     var walkedCount = 0
+    /// Whether the walk has gone beyond its first step.
+    var goesOn = false
     /// The urgency of all background requests for sizes until a user opens the listing; nil if there were none since.
     fileprivate var unhurried: Urgency?
     /// The urgencies of the pages under way.
@@ -389,6 +391,8 @@ extension Listing {
 extension Listing {
     /// The seconds after its last request for which a walk over all sizes is assumed to continue.
     static let walkSeconds: Int64 = 10
+    /// The entries of which the first step of a walk requests the sizes: as many as begin a burst at a host.
+    static let walkBeginning = 4
 
     /// Sets a size in bytes, or forgets it with 0, if the picture is here; returns whether it is.
     @discardableResult
@@ -410,10 +414,12 @@ extension Listing {
     }
 
     /// Records a step of a walk over sizes; returns the entries with sizes that the walk has not requested yet.
+    ///
+    /// The first step returns a few: a copy opens the first picture once it has its size, which ends the walk.
     func continueWalk(now: Int64) -> [ListingEntry] {
         state.withLock { state in
-            let goesOn = state.walked.map { Freshness.holds(since: $0, seconds: Self.walkSeconds, now: now) } ?? false
-            if !goesOn { state.walkedCount = 0 }
+            state.goesOn = state.walked.map { Freshness.holds(since: $0, seconds: Self.walkSeconds, now: now) } ?? false
+            if !state.goesOn { state.walkedCount = 0 }
             state.walked = now
             return Self.takeUnasked(&state)
         }
@@ -442,7 +448,8 @@ extension Listing {
 
     private static func takeUnasked(_ state: inout ListingState) -> [ListingEntry] {
         let start = state.walkedCount
-        state.walkedCount = state.table.entries.count
+        let count = state.table.entries.count
+        state.walkedCount = state.goesOn ? count : min(count, max(start, Self.walkBeginning))
         return unknown(start..<state.walkedCount, in: state.table)
     }
 

@@ -138,9 +138,10 @@ final class Originals: Sendable {
         }
     }
 
-    /// Whether the host has delivered another original since it did not deliver this one; nil if it was not asked in vain.
-    private func isAlone(_ picture: PictureID) -> Bool? {
-        answered.withLock { answered in answered.before[picture].map { $0 < answered.count } }
+    /// Whether the host has delivered another original since it did not deliver this one, or beside it; nil if it was not asked in
+    /// vain.
+    private func isAlone(_ picture: PictureID, beside start: Int) -> Bool? {
+        answered.withLock { answered in answered.before[picture].map { min($0, start) < answered.count } }
     }
 
     private func picture(_ reference: String, page: Int, _ listed: ListedWork) -> ListedPicture? {
@@ -172,13 +173,14 @@ final class Originals: Sendable {
         _ count: Int, standIn: (Int) -> ListedPicture,
         _ ask: @escaping @Sendable (Int) async -> Result<ListedPicture, Failure>
     ) async throws(Failure) -> [ListedPicture] {
+        let start = answered.withLock(\.count)
         let outcomes = await withTaskGroup(of: Outcome.self) { group in
             for place in 0..<count { group.addTask { (place, await ask(place)) } }
             var outcomes: [Outcome] = []
             for await outcome in group {
                 outcomes.append(outcome)
                 // Any other failure is the host's: it fails the whole page, so the other requests are of no use.
-                if case .failure = outcome.picture, isAlone(standIn(outcome.place).id) == nil {
+                if case .failure = outcome.picture, isAlone(standIn(outcome.place).id, beside: start) == nil {
                     group.cancelAll()
                     return [outcome]
                 }
@@ -188,7 +190,7 @@ final class Originals: Sendable {
         var pictures: [ListedPicture] = []
         for outcome in outcomes {
             let standIn = standIn(outcome.place)
-            if case .failure = outcome.picture, isAlone(standIn.id) == true {
+            if case .failure = outcome.picture, isAlone(standIn.id, beside: start) == true {
                 noteMissing(standIn.listed.work.id)
                 pictures.append(standIn)
             } else {

@@ -1,4 +1,4 @@
-import Catalog
+@testable import Catalog
 import HTTP
 import Rankings
 import TestSupport
@@ -31,8 +31,10 @@ import Testing
             for index in 0..<500 { sizes.append(try await listing.resolveSize(at: index, wholeListing: true)) }
             return sizes
         }
+        let first = await bench.transport.waitForRequests(Listing.walkBeginning)
+        for (number, held) in first.enumerated() { Bench.answer(held, size: number + 1) }
         let requests = await bench.transport.waitForRequests(500)
-        for (number, held) in requests.enumerated() { Bench.answer(held, size: number + 1) }
+        for (number, held) in requests.enumerated().dropFirst(first.count) { Bench.answer(held, size: number + 1) }
         let sizes = try await walker.value
         #expect(Set(sizes).count == 500)
         #expect(bench.transport.requests.count == 500)
@@ -44,18 +46,40 @@ import Testing
         await restarted.close()
     }
 
+    /// The first two steps of a walk, of which the second requests all sizes; the size of the first entry.
+    private func walk(_ listing: Listing) -> Task<Int64, any Error> {
+        Task {
+            async let first = listing.resolveSize(at: 0, wholeListing: true)
+            async let second = listing.resolveSize(at: Listing.walkBeginning, wholeListing: true)
+            return try await min(first, second)
+        }
+    }
+
+    /// A copy opens the first picture once it has its size: it costs no others than begin a burst.
+    @Test func theFirstStepOfAWalkRequestsAFew() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listings.open(Bench.key)
+        let copy = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        for held in await bench.transport.waitForRequests(Listing.walkBeginning) { Bench.answer(held, size: 9) }
+        #expect(try await copy.value == 9)
+        _ = try await listing.entries(reaching: .max)
+        catalog.sizes.endWalk(of: listing)
+        #expect(bench.transport.requests.count == Listing.walkBeginning)
+        await catalog.close()
+    }
+
     @Test func whoeverWaitsForASizeOvertakesTheWalk() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
         _ = try await listing.entries(reaching: .max)
-        let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        let walker = walk(listing)
         let requests = await bench.transport.waitForRequests(500)
         let work = try #require(listing.entry(at: 300)).picture.work.rawValue
         let wanted = try #require(requests.first { $0.request.url.contains("\(work)") })
         #expect(wanted.priority == .preload)
         let asker = Task { try await listing.resolveSize(at: 300, wholeListing: false) }
         await wanted.waitForPriority(.reader)
-        #expect(requests.count { $0.priority == .preload } >= 498, "the others stay as they were")
+        #expect(requests.count { $0.priority == .preload } >= 497, "the others stay as they were")
         for held in requests { Bench.answer(held, size: 9) }
         #expect(try await walker.value == 9)
         #expect(try await asker.value == 9)
@@ -71,7 +95,7 @@ import Testing
         let catalog = try bench.open(over: queue)
         let listing = try await catalog.listings.open(Bench.key)
         _ = try await listing.entries(reaching: .max)
-        let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        let walker = walk(listing)
         while queue.counts != (4, 496) { await Task.yield() }
         let sent = await bench.transport.waitForRequests(4)
         func isSent(_ index: Int) -> Bool {
@@ -79,16 +103,16 @@ import Testing
         }
         catalog.sizes.endWalk(of: listing)
         let asker = Task { try await listing.resolveSize(at: 400, wholeListing: false) }
-        while queue.counts.queued > 2 { await Task.yield() }
+        while queue.counts.queued > 3 { await Task.yield() }
         // Each good answer allows more: those with a waiter.
         for held in sent { Bench.answer(held, size: 9) }
-        let count = 4 + [0, 400].count { !isSent($0) }
+        let count = 4 + [0, Listing.walkBeginning, 400].count { !isSent($0) }
         for held in await bench.transport.waitForRequests(count) { Bench.answer(held, size: 9) }
         #expect(try await asker.value == 9)
         #expect(try await walker.value == 9)
         #expect(queue.counts == (0, 0) && bench.transport.requests.count == count)
         // A size that was withdrawn is requested for the next waiter.
-        let index = try #require((1..<400).first { !isSent($0) })
+        let index = try #require((5..<400).first { !isSent($0) })
         let later = Task { try await listing.resolveSize(at: index, wholeListing: false) }
         Bench.answer(await bench.transport.waitForRequest(at: count), size: 9)
         #expect(try await later.value == 9)
@@ -99,7 +123,7 @@ import Testing
     @Test func aWalkGoesOnWithThePagesThatCome() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
-        let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        let walker = walk(listing)
         await bench.transport.waitForRequests(50)
         _ = try await listing.entries(reaching: .max)
         let requests = await bench.transport.waitForRequests(500)
@@ -116,7 +140,7 @@ import Testing
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
         bench.source.set { $0.isHeld = true }
-        let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        let walker = walk(listing)
         // While the first page's sizes are on their way, and no reader has come to the second.
         let first = await bench.transport.waitForRequests(50)
         await bench.source.waitForCalls(10)
