@@ -85,6 +85,8 @@ struct MountService {
         guardian?.release()
         stopper.sessionEnded()
         BlockingCall.wait { await thumbnails?.close() }
+        // A disk that was full at the start may have room by now.
+        place.claim()
         parts.close()
         fileSystem.tellCounts()
         if case .failure(let error) = outcome { throw .unavailable(error.text) }
