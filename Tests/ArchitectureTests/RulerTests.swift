@@ -113,8 +113,9 @@ import Testing
                 + "leases are removed, lists end where they say so"
         ),
         (6, "http: a burst grows at once, and slowly at a host that has refused a request"),
+        (6, "catalog: a walk asks for a few sizes first, and for all with the second one in a row"),
         (
-            88,
+            89,
             "program: what is pinned, rights that a container lacks, mounts that do not answer, a note on a full disk"
         ),
         (28, "catalog: originals that fail while none comes are no missing ones, and a refused one is alone"),

@@ -145,6 +145,8 @@ struct ListingState: Sendable {
     var walkedCount = 0
     /// Whether the walk has gone beyond its first step.
     var goesOn = false
+    /// The time of the last request for one size that was no step of a walk, in Unix seconds.
+    var glimpsed: Int64?
     /// The urgency of all background requests for sizes until a user opens the listing; nil if there were none since.
     fileprivate var unhurried: Urgency?
     /// The urgencies of the pages under way.
@@ -415,11 +417,15 @@ extension Listing {
 
     /// Records a step of a walk over sizes; returns the entries with sizes that the walk has not requested yet.
     ///
-    /// The first step returns a few: a copy opens the first picture once it has its size, which ends the walk.
+    /// The first step returns a few: a copy opens the first picture once it has its size, which ends the walk. A step right after
+    /// another request for a size is not the first one.
     func continueWalk(now: Int64) -> [ListingEntry] {
         state.withLock { state in
-            state.goesOn = state.walked.map { Freshness.holds(since: $0, seconds: Self.walkSeconds, now: now) } ?? false
-            if !state.goesOn { state.walkedCount = 0 }
+            func isRecent(_ time: Int64?) -> Bool {
+                time.map { Freshness.holds(since: $0, seconds: Self.walkSeconds, now: now) } ?? false
+            }
+            if !isRecent(state.walked) { state.walkedCount = 0 }
+            state.goesOn = isRecent(state.walked) || isRecent(state.glimpsed)
             state.walked = now
             return Self.takeUnasked(&state)
         }

@@ -114,6 +114,8 @@ package final class Sizes: Sendable {
         if wholeListing {
             ask(listing.continueWalk(now: context.now), in: listing)
             listing.askAllPages()
+        } else if !RequestUrgency.isBackground {
+            listing.state.withLock { $0.glimpsed = context.now }
         }
         let isGlance = RequestUrgency.isBackground && !wholeListing
         let size = try await flights.value(for: entry.picture) { [self] in

@@ -94,6 +94,23 @@ final class SmallDisk: Sendable {
         withExtendedLifetime(disk) {}
     }
 
+    /// Several downloads end one after the other, and each looks at the disk: the lack that the first one finds is made up for once.
+    @Test func whatLacksAtTheFloorIsEvictedOnce() async throws {
+        let floor = 1 << 20
+        let disk = try #require(SmallDisk(bytes: 8 << 20))
+        let bench = try Bench(directory: disk.path + "/cache", freeFloor: Int64(floor))
+        for number in Int64(1)...5 { try await bench.store(Self.small(number), Self.smallBytes) }
+        try disk.fill(sparing: floor - Self.smallBytes.count / 2)
+        // They stand in line before the first one has begun.
+        let core = bench.cache.core
+        core.disk.async { for _ in 0..<5 { core.checkDisk() } }
+        await bench.settle()
+        #expect(bench.cache.status().storedPictures == 4)
+        #expect(bench.cache.storedSize(of: Self.small(1).id) == nil && toldOfStoring(bench).isEmpty)
+        await bench.cache.close()
+        withExtendedLifetime(disk) {}
+    }
+
     @Test func aNewCacheOnAFullDiskIsReadThrough() async throws {
         let disk = try #require(SmallDisk(bytes: 1 << 20))
         try disk.fill(sparing: 0)

@@ -50,7 +50,7 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, service: service)
                 let bus = try PrivateBus(workplace, at: workplace.directory.appending(path: "bus").path)
                 var manager = try startManager(on: bus, metered: 1)
-                // Two connections: preloads come in order.
+                // Two connections: what is preloaded comes two by two.
                 let mount = try Mount(
                     workplace, of: origin, options: ["connections=2"],
                     variables: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
@@ -74,7 +74,10 @@ extension MountSuite {
                 #expect(poll { Set(origin.downloaded).count >= 9 && mount.isIdle })
                 // What would have been preloaded before would stand among these; the walk's window may be wider by now.
                 let expected = [0, 10, 20, 21, 22, 23, far, far + 1, far + 2].map(picture)
-                #expect(origin.downloaded.prefix(expected.count) == expected[...])
+                let downloaded = origin.downloaded.prefix(expected.count)
+                #expect(downloaded.prefix(6) == expected.prefix(6))
+                // Of two connections the second one may be heard first.
+                #expect(Set(downloaded) == Set(expected), "\(downloaded)")
                 #expect(
                     origin.pictureRequests.allSatisfy { !$0.path.contains(service.previews) }, "no thumbnails either")
 

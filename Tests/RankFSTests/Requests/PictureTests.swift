@@ -58,6 +58,9 @@ import Testing
             _ = await bench.readDirectory(inode, handle, 0)
             #expect(bench.host.asked.isEmpty, "names cost no request to the image host")
             _ = try await bench.stat(path(1))
+            await bench.host.waitForRequests(4)
+            // A copy would open the first picture now.
+            _ = try await bench.stat(path(5))
             await bench.host.waitForRequests(5)
             bench.fileSystem.release(inode, handle: handle)
         }
