@@ -101,7 +101,7 @@ extension Command {
             return
         }
         guard command == .pin else { return }
-        tally.pinned.formUnion(download(path))
+        tally.pinned.formUnion(download(path, &tally))
         tally.done = tally.pinned.count
         do throws(SystemError) { tally.failed += try LocalFiles.give(.lacking, to: path, in: mounts) } catch {
             // Without a network the mount pins what it knows of a listing.
@@ -113,17 +113,16 @@ extension Command {
     /// Reads a picture, or every picture of a directory, unless the mount has stored it; a failure does not stop the others.
     ///
     /// - Returns: The pinned ones.
-    private static func download(_ path: String) -> Set<String> {
-        let reader = FetchReader(mount: path, target: nil)
+    private static func download(_ path: String, _ tally: inout ActTally) -> Set<String> {
         guard let names = try? LocalFiles.names(in: path) else {
-            _ = try? reader.store(path)
+            tally.store(path)
             return Set([pinnedPicture(at: path)].compactMap(\.self))
         }
         var pinned: Set<String> = []
         let isTerminal = isatty(2) == 1
         for (index, name) in names.sorted().enumerated() {
             if isTerminal { Files.write(Array("\rdownloaded \(index) of \(names.count)".utf8), to: 2) }
-            _ = try? reader.store("\(path)/\(name)")
+            tally.store("\(path)/\(name)")
             if let picture = pinnedPicture(at: "\(path)/\(name)") { pinned.insert(picture) }
         }
         if isTerminal { Files.write(Array("\r\u{1B}[K".utf8), to: 2) }
@@ -157,6 +156,24 @@ struct ActTally: Hashable {
     var partial = 0
     /// The documents of listings that were removed from the shared tier.
     var documents = 0
+    /// The pictures read last, up to `mostUnkept` of them in a row.
+    private(set) var read: [String] = []
+    /// Whether further pictures would be downloaded for nothing.
+    private(set) var isFull = false
+
+    /// The pictures in a row that find no room, after which no further ones are downloaded; a small one may fit where a large one does not.
+    private static let mostUnkept = 8
+
+    /// Reads a picture unless the mount has stored it, or has no room; a failure does not stop the others.
+    mutating func store(_ path: String) {
+        guard !isFull else { return }
+        let isRead = (try? FetchReader(mount: path, target: nil).store(path)) ?? nil != nil
+        read = isRead ? read + [path] : []
+        // A picture is stored a moment after its last byte was read: several are looked at together.
+        guard read.count == Self.mostUnkept else { return }
+        isFull = read.allSatisfy { LocalFiles.attribute("user.rankfs.state", of: $0) != "stored" }
+        read = []
+    }
 }
 
 extension MountCommand {
@@ -165,9 +182,11 @@ extension MountCommand {
 
     /// The result as a sentence for the terminal.
     func outcome(_ tally: ActTally) -> String {
-        let missing =
-            tally.failed > 0
-            ? ", \(tally.failed) are not stored, for lack of room or of an answer; `rankfs status` shows both" : ""
+        let reason =
+            tally.isFull
+            ? "; there is no room: `rankfs unpin` others, or mount with a larger cache_size"
+            : ", for lack of room or of an answer; `rankfs status` shows both"
+        let missing = tally.failed > 0 ? ", \(tally.failed) are not stored\(reason)" : ""
         let (done, noun) =
             switch self {
             case .pin, .lacking: ("pinned", "picture")

@@ -110,7 +110,11 @@ struct Command: Sendable {
     /// `rankfs` without arguments: the overview, and the next step on this machine.
     private static let greeting = Command(name: "", takesAnyWords: true) { _ in
         let mountPoints = MountTable.current().mountPoints(of: geteuid())
-        Output.print("\(overview)\nNext: \(next(Finding.fuse(), mountPoints: mountPoints, read: StatusDocument.read))")
+        var findings = Finding.fuse()
+        do throws(ProgramError) { _ = try SettingsLoader.load(MountRequest()) } catch {
+            findings.append(.wrong("configuration", error.message))
+        }
+        Output.print("\(overview)\nNext: \(next(findings, mountPoints: mountPoints, read: StatusDocument.read))")
     }
 
     /// The next step: a remedy for what keeps this user from mounting, else a mount, else a directory of one that answers.

@@ -170,7 +170,12 @@ extension Finding {
     /// Sends one request to each host, by rankfs's own rules, and queries NetworkManager on the system bus.
     static func network(_ context: DoctorContext) -> [Finding] {
         let (settings, source, place) = (context.settings, context.source, context.place)
-        if context.isEmbedded { return [.ok("network", "the source is inside the program and needs none.")] }
+        if context.isEmbedded {
+            do throws(ProgramError) { _ = try EmbeddedOrigin.path() } catch {
+                return [.wrong("network", error.message)]
+            }
+            return [.ok("network", "the source is inside the program and needs none.")]
+        }
         if settings.isOffline { return [offline] }
         let variables = context.home.variables
         let around = [

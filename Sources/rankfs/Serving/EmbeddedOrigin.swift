@@ -21,6 +21,11 @@ final class EmbeddedOrigin: Sendable {
     /// Bytes of its first line: an address, or one sentence.
     private static let longestLine = 1024
 
+    /// The path of its program.
+    ///
+    /// - Throws: unavailable, if it is missing.
+    static func path() throws(ProgramError) -> String { try LocalFiles.program(named: program) }
+
     /// Starts the origin and waits until it serves.
     ///
     /// Blocks for some milliseconds; must not be called from a task.
@@ -28,7 +33,7 @@ final class EmbeddedOrigin: Sendable {
     /// - Parameter service: The name of the source that the origin imitates.
     /// - Throws: unavailable or system, if it does not start.
     init(service: String) throws(ProgramError) {
-        let path = try LocalFiles.program(named: Self.program)
+        let path = try Self.path()
         // With pictures of every rating: the mount itself requests the ratings to show.
         let arguments = [Self.program, "--parent", "3", "--service", service, "--unsafe"]
         (process, channel) = try Channel.start(path, arguments, called: LogText.escaped(path))

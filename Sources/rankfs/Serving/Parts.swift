@@ -331,7 +331,7 @@ extension Renderer.Configuration {
             program: { () throws(MediaError) in
                 guard decoding != .off else { throw .unavailable("decoding=off") }
                 do throws(ProgramError) { return try LocalFiles.program(named: Renderer.program) } catch {
-                    throw .unavailable(error.message)
+                    throw .unavailable(String(error.message.dropLast()))
                 }
             }, atOnce: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.report = report

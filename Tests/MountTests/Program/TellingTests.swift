@@ -25,6 +25,20 @@ extension MountSuite {
             }
         }
 
+        @Test func pinDownloadsNoMoreThanThereIsRoomFor() async throws {
+            try await withMount(.pixiv, options: ["prefetch=0", "top=120", "cache_size=16M"]) {
+                workplace, origin, mount in
+                let pinned = try workplace.rankfs("pin", mount.day())
+                #expect(pinned.status == 1 && pinned.output.hasPrefix("pinned "))
+                #expect(
+                    pinned.output.hasSuffix(
+                        "are not stored; there is no room: `rankfs unpin` others, or mount with a larger cache_size\n"),
+                    "\(pinned.output)")
+                let asked = Set(origin.downloaded).count
+                #expect(asked > 8 && asked < 100, "\(asked)")
+            }
+        }
+
         /// The kernel keeps pages of a picture that was dropped, and reads from those never reach the mount.
         @Test(arguments: Service.kinds)
         func whatIsFetchedIsStoredAlsoWhereTheKernelStillHasIt(service: Service) async throws {
