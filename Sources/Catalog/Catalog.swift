@@ -2,7 +2,7 @@ import HTTP
 package import Sourcing
 package import Rankings
 internal import Synchronization
-import System
+package import System
 
 /// The entries of each listing and the sizes of pictures: requested once, stored, and served offline.
 ///
@@ -91,6 +91,22 @@ package final class Catalog: Sendable {
         let context = CatalogContext(
             configuration: configuration, source: source, store: store, stored: stored, outbox: outbox, report: report)
         return (context, overview)
+    }
+
+    /// Checks the schema and the pages of a database without writing, so that a mount may continue to use it.
+    ///
+    /// - Returns: The damage that SQLite's quick check found; nil for none.
+    package static func check(database path: String) -> Result<String?, DatabaseError> {
+        Result { () throws(DatabaseError) in
+            let connection = try Connection(path: path, isReadOnly: true)
+            defer { connection.close() }
+            if let damage = try connection.quickCheck() { return damage }
+            do throws(DatabaseError) { _ = try connection.missing(of: Schema.migrations) } catch {
+                // A database that was just made has no steps.
+                if error.code == .newerSchema { throw error }
+            }
+            return nil
+        }
     }
 
     /// Figures for status displays.

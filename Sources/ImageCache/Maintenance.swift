@@ -233,6 +233,7 @@ extension ImageCache {
         do throws(SystemError) {
             let top = try Files.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
             defer { Glibc.close(top) }
+            if let newer = PictureStore.newerFormat(in: top) { throw SystemError(newer, code: EPROTO) }
             var found = CacheInspection(
                 pictures: 0, bytes: 0, partialPictures: 0, partialBytes: 0,
                 missingMarks: Marks.missing(on: top).map { "\($0.mark): \($0.reason)" })
@@ -257,6 +258,7 @@ extension ImageCache {
             }
             return found
         } catch {
+            if error.code == EPROTO { throw PictureStore.newer(error.call, in: directory) }
             throw .unusable("the cache directory \(directory) cannot be read (\(error.text)); check cache_dir")
         }
     }

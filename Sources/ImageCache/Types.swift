@@ -105,6 +105,8 @@ package enum ImageCacheEvent: Sendable {
     case evicted(count: Int, bytes: Int64)
     /// A mark that keeps backups away could not be set.
     case unmarked(mark: String, reason: String)
+    /// The file system keeps no rights, so that other users may read the cache.
+    case open(directory: String)
 }
 
 extension Failure {

@@ -150,8 +150,10 @@ class Ganesha(Server):
     version = 4
 
     def start(self):
-        for path in ("/run/ganesha", "/var/run/ganesha", "/var/lib/nfs/ganesha", "/run/rpcbind"):
+        for path in ("/run", "/var/lib/nfs/ganesha"):
             home.cover(path)
+        for path in ("/run/ganesha", "/run/rpcbind"):
+            os.makedirs(path)
         with open(self.place.path("ganesha.conf"), "w") as file:
             file.write(f"""
                 NFS_CORE_PARAM {{ Protocols = 3,4; mount_path_pseudo = true; }}

@@ -16,8 +16,9 @@ extension RankFileSystem {
         withRecord(request.inode, listing, Int(index), reply) { record in
             var names: [UInt8] = []
             for attribute in PictureAttribute.allCases where !attribute.isLive {
-                let known = self.value(attribute, listing, Int(index))
-                guard known != nil || attribute.value(in: record) != nil else { continue }
+                guard let value = self.value(attribute, listing, Int(index)) ?? attribute.value(in: record),
+                    value.utf8.count <= PictureAttribute.longestListed
+                else { continue }
                 names += attribute.rawValue.utf8
                 names.append(0)
             }

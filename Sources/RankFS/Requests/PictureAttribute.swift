@@ -36,6 +36,10 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     /// not copy this one.
     var isLive: Bool { self == .state || self == .progress || self == .kept || self == .pools }
 
+    /// The longest listed value in bytes: ext4 has one block of 4 KB for all attributes of a file (ext4(5), `ea_inode`), and a copy with
+    /// `rsync -X` would fail again and again.
+    static let longestListed = 2048
+
     /// Returns the value in the picture's record; nil for values that the service does not report or that are not in the record.
     func value(in record: ListedWork) -> String? {
         let work = record.work

@@ -202,6 +202,19 @@ package final class Connection {
     package func migrate(_ migrations: [Migration]) throws(DatabaseError) {
         try execute(
             "CREATE TABLE IF NOT EXISTS migrations(position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT")
+        let missing = try missing(of: migrations)
+        guard !missing.isEmpty else { return }
+        try transaction { () throws(DatabaseError) in
+            for (position, migration) in missing {
+                try execute(migration.sql)
+                try run(
+                    "INSERT INTO migrations(position, name) VALUES(?, ?)", .integer(position), .text(migration.name))
+            }
+        }
+    }
+
+    /// The steps of a schema that have not been run, with their places; throws `.newerSchema` like `migrate`.
+    package func missing(of migrations: [Migration]) throws(DatabaseError) -> [(Int, Migration)] {
         var applied: [String] = []
         try rows("SELECT name FROM migrations ORDER BY position") { row in applied.append(row.text(0)) }
         let known = migrations.map(\.name)
@@ -210,14 +223,7 @@ package final class Connection {
             throw DatabaseError(
                 code: .newerSchema, message: "it was written by a later rankfs (\(steps)); update rankfs")
         }
-        guard applied.count < migrations.count else { return }
-        try transaction { () throws(DatabaseError) in
-            for (position, migration) in migrations.enumerated().dropFirst(applied.count) {
-                try execute(migration.sql)
-                try run(
-                    "INSERT INTO migrations(position, name) VALUES(?, ?)", .integer(position), .text(migration.name))
-            }
-        }
+        return Array(migrations.enumerated().dropFirst(applied.count).map { ($0, $1) })
     }
 
     private func opened() throws(DatabaseError) -> DatabaseHandle {

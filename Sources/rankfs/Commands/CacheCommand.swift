@@ -1,6 +1,7 @@
 import Rankings
 import Glibc
 import HTTP
+import Catalog
 import ImageCache
 import Sourcing
 import System
@@ -108,7 +109,9 @@ extension Command {
                         reason: "\(aside.reason); it was set aside as \(name), listings are asked for anew"))
             }
         } catch {
-            throw .unusable("the listings in \(place.directory) cannot be read (\(error.description)); check the disk")
+            throw .unusable(
+                "the listings in \(place.directory) cannot be read (\(error.description)); check the disk and its free space"
+            )
         }
         Output.print(text(of: found, directory: shown))
         return found.mistakes.count
@@ -138,6 +141,11 @@ extension Command {
     private static func clear(_ place: CachePlace, _ shown: String) throws(Failure) {
         // Thumbnails of removed pictures are useless; their ledger lies in the same directory.
         try ImageCache.checkIsOwn(directory: place.directory)
+        for catalog in place.catalogs {
+            let path = CachePlace.database(in: catalog.path)
+            guard case .failure(let error) = Catalog.check(database: path), error.code == .newerSchema else { continue }
+            throw .unusable("\(path) is not removed: \(error.description)")
+        }
         let thumbnails = ThumbnailLedger(path: place.thumbnails).clear()
         let removal = try ImageCache.clear(
             directory: place.directory, others: [CachePlace.catalogName, CachePlace.thumbnailsName])

@@ -1,3 +1,4 @@
+import Catalog
 import CLinux
 import Glibc
 import ImageCache
@@ -14,7 +15,7 @@ extension Finding {
         case notADirectory
         /// The directory holds files that are not those of rankfs.
         case notOwn
-        /// Another user's, or with a link in it, with the sentence that a mount says.
+        /// Another user's, with a link in it, or of a later format, with the sentence that a mount says.
         case foreign(String)
         /// Not writable, with the errno.
         case unwritable(Int32)
@@ -100,10 +101,13 @@ extension Finding {
         switch check {
         case .success(let damage): return damage.map(damaged) ?? .ok(subject, "\(name) is sound.")
         case .failure(let error) where error.code.meansUnusable: return damaged(error.description)
+        case .failure(let error) where error.code == .newerSchema:
+            return .wrong(subject, "\(name): \(LogText.escaped(error.description)), or set cache_dir.")
         case .failure(let error):
             return .wrong(
                 subject,
-                "\(name) cannot be read (\(LogText.escaped(error.description))): check its rights and the disk.")
+                "\(name) cannot be read (\(LogText.escaped(error.description))): check its rights, the disk and its free space."
+            )
         case nil: return .note(subject, "\(name) is large and was not read whole: `rankfs cache verify` does that.")
         }
     }
@@ -184,7 +188,8 @@ extension Finding {
         for catalog in BlockingCall.run(within: patience, { place.catalogs }) ?? [] {
             let path = CachePlace.database(in: catalog.path)
             guard unsafe access(path, F_OK) == 0 else { continue }
-            findings.append(database(catalog.name, BlockingCall.run(within: databasePatience) { check(path) }))
+            let found = BlockingCall.run(within: databasePatience) { Catalog.check(database: path) }
+            findings.append(database(catalog.name, found))
         }
         return findings + (BlockingCall.run(within: patience) { leftovers(place) } ?? [])
     }
@@ -197,15 +202,6 @@ extension Finding {
             used: (found?.bytes ?? 0) + (found?.partialBytes ?? 0), budget: settings.cacheSize,
             free: isKnown ? Int64(clamping: UInt64(disk.f_bavail) * UInt64(disk.f_frsize)) : nil,
             floor: settings.cacheFree)
-    }
-
-    /// Checks a database without writing, so that a mount may continue to use it.
-    private static func check(_ path: String) -> Result<String?, DatabaseError> {
-        Result { () throws(DatabaseError) in
-            let connection = try Connection(path: path, isReadOnly: true)
-            defer { connection.close() }
-            return try connection.quickCheck()
-        }
     }
 
     /// The age in seconds from which a temporary file is a leftover: it is written and renamed within milliseconds.
@@ -240,7 +236,10 @@ extension Finding.DirectoryLook {
         if let obstacle = CachePlace.obstacle(in: path) { return .foreign(obstacle) }
         // A read-only file system refuses root too.
         guard unsafe access(path, W_OK | X_OK) == 0 else { return .unwritable(errno) }
-        return .usable(missingMarks: (try? ImageCache.inspect(directory: path).missingMarks) ?? [])
+        do throws(Failure) { return .usable(missingMarks: try ImageCache.inspect(directory: path).missingMarks) } catch
+        {
+            return .foreign("\(error.cause).")
+        }
     }
 
     /// Whether the nearest existing folder above a path can be written.

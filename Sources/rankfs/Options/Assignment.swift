@@ -123,11 +123,10 @@ extension Assignment {
         let name = String(trimmed(content.prefix { $0 != "=" }))
         guard content.contains("="), !name.isEmpty else { throw mistake("expected `key = value`.") }
         guard OptionTable.definition(named: name) != nil else { throw mistake(OptionTable.complaint(unknown: name)) }
-        let value = withoutQuotes(trimmed(content.drop { $0 != "=" }.dropFirst()))
-        if value.unicodeScalars.first == "\"", value.unicodeScalars.count(where: { $0 == "\"" }) % 2 == 1 {
+        guard let value = withoutQuotes(trimmed(content.drop { $0 != "=" }.dropFirst())) else {
             throw mistake("the quote does not end; a # after a blank begins a comment.")
         }
-        return Assignment(name: name, value: String(value), place: place)
+        return Assignment(name: name, value: value, place: place)
     }
 
     private static func withoutComment(_ line: Substring) -> Substring {
@@ -139,12 +138,13 @@ extension Assignment {
         return line
     }
 
-    /// A value as other such files write it, in quotes, is what is between them.
-    private static func withoutQuotes(_ value: Substring) -> Substring {
+    /// A value as other such files write it, in quotes, is what is between them; nil if the quote does not end.
+    static func withoutQuotes(_ value: Substring) -> String? {
         // By scalars: a value may begin with one that joins the quote.
         let scalars = value.unicodeScalars
-        guard scalars.count >= 2, scalars.first == "\"", scalars.last == "\"" else { return value }
-        return Substring(scalars.dropFirst().dropLast())
+        guard scalars.first == "\"" else { return String(value) }
+        if scalars.count >= 2, scalars.last == "\"" { return String(scalars.dropFirst().dropLast()) }
+        return scalars.count { $0 == "\"" } % 2 == 0 ? String(value) : nil
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

@@ -41,7 +41,7 @@ struct MountOptions: Hashable, Sendable {
     /// Parses the items of one `-o` list.
     ///
     /// - Parameters:
-    ///   - text: `name,name=value,…`; `\,` and `\\` stand for a comma and a backslash inside a value.
+    ///   - text: `name,name=value,…`; `\,` and `\\` stand for a comma and a backslash inside a value, and a value in `"` loses both.
     ///   - sloppy: Whether unknown options are ignored, as with `mount -s`.
     /// - Throws: usage, for an option that is unknown or lacks its value.
     mutating func add(list text: String, sloppy: Bool = false) throws(ProgramError) {
@@ -57,7 +57,13 @@ struct MountOptions: Hashable, Sendable {
     }
 
     private mutating func add(item: String) throws(ProgramError) {
-        let (name, value) = OptionTable.parts(of: item)
+        let (name, written) = OptionTable.parts(of: item)
+        let value = try written.map { value throws(ProgramError) in
+            guard let plain = Assignment.withoutQuotes(value[...]) else {
+                throw .usage("option \(OptionTable.normalised(name)): the quote does not end.")
+            }
+            return plain
+        }
         if name.hasPrefix("x-") || name.hasPrefix("X-") || Self.ignored.contains(name) { return }
         let normalised = OptionTable.normalised(name)
         if Self.implied.contains(normalised) { return }
@@ -105,30 +111,46 @@ struct MountOptions: Hashable, Sendable {
         return number
     }
 
-    /// The items between commas, with `\,` and `\\` unescaped.
+    /// The items between commas, with `\,` and `\\` unescaped; commas of a value in quotes divide nothing, as in mount(8).
     static func items(of text: String) -> [String] {
-        var items: [[UInt8]] = [[]]
+        let bytes = Array(text.utf8)
+        var items: [String] = []
+        var item: [UInt8] = []
         var escaped = false
-        for byte in text.utf8 {
+        // The quote that ends a value in quotes.
+        var closing: Int?
+        for (index, byte) in bytes.enumerated() {
             if escaped {
-                if byte != 44, byte != 92 { items[items.count - 1].append(92) }
-                items[items.count - 1].append(byte)
+                if byte != 44, byte != 92 { item.append(92) }
+                item.append(byte)
                 escaped = false
             } else if byte == 92 {
                 escaped = true
-            } else if byte == 44 {
-                items.append([])
+            } else if byte == 44, closing.map({ index > $0 }) ?? true {
+                items.append(String(decoding: item, as: UTF8.self))
+                item = []
             } else {
-                items[items.count - 1].append(byte)
+                // The first quote right after the first equals sign, and the next one before a comma or the end.
+                if byte == 34, item.firstIndex(of: 61) == item.count - 1, !item.isEmpty {
+                    closing = bytes.indices.first { place in
+                        place > index && bytes[place] == 34 && (place + 1 == bytes.count || bytes[place + 1] == 44)
+                    }
+                }
+                item.append(byte)
             }
         }
-        if escaped { items[items.count - 1].append(92) }
-        return items.map { String(decoding: $0, as: UTF8.self) }
+        if escaped { item.append(92) }
+        return items + [String(decoding: item, as: UTF8.self)]
     }
 
     /// The `-o` list that yields these options again, for passing them to another process.
     var list: String {
-        var items = assignments.map { "\($0.name)=\($0.value)" } + passedOn
+        var items = assignments.map { assignment in
+            // Its own quotes would be lost on the way.
+            let isQuoted = assignment.value.unicodeScalars.first == "\""
+            return "\(assignment.name)=" + (isQuoted ? "\"\(assignment.value)\"" : assignment.value)
+        }
+        items += passedOn
         if let user { items.append("uid=\(user)") }
         if let group { items.append("gid=\(group)") }
         if mask != 0 { items.append("umask=\(String(mask, radix: 8))") }

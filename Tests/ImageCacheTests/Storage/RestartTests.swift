@@ -216,6 +216,7 @@ import Testing
         for body in [
             { _ = try Bench(scratch) }, { _ = try ImageCache.verify(directory: scratch.cache) },
             { _ = try ImageCache.clear(directory: scratch.cache, others: []) },
+            { _ = try ImageCache.inspect(directory: scratch.cache) },
         ] as [() throws -> Void] {
             let error = #expect(throws: Failure.self) { try body() }
             #expect(error?.cause.contains("written by a later rankfs (its format is v3, this one knows v2)") == true)

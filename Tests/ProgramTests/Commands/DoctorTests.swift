@@ -196,6 +196,8 @@ import Testing
         expect(.database("it", .failure(damage)), .wrong, "no header", "cache verify")
         let busy = DatabaseError(code: .cannotOpen, message: "locked")
         expect(.database("it", .failure(busy)), .wrong, "locked", "check its rights")
+        let later = DatabaseError(code: .newerSchema, message: "it was written by a later rankfs (x); update rankfs")
+        expect(.database("it", .failure(later)), .wrong, "update rankfs, or set cache_dir")
         expect(.database("it", nil), .note, "cache verify")
         #expect(Finding.leftovers(temporaries: [], setAside: [], logBytes: 0).isEmpty)
         let all = Finding.leftovers(temporaries: ["/c/a"], setAside: ["/c/b"], logBytes: Finding.largeLog + 1)

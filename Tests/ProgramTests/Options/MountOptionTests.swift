@@ -6,6 +6,7 @@ import Testing
     @Test(arguments: [
         ("", [""]), ("a", ["a"]), ("a,b=c", ["a", "b=c"]), (#"a=b\,c,d"#, ["a=b,c", "d"]),
         (#"a=\\,b"#, [#"a=\"#, "b"]),
+        (#"a="b,c",d"#, [#"a="b,c""#, "d"]), (#"a="b" c,d"#, [#"a="b" c"#, "d"]), (#"a=b"c,d""#, [#"a=b"c"#, #"d""#]),
         (#"a=\x"#, [#"a=\x"#]), (#"a\"#, [#"a\"#]), (",,", ["", "", ""]), ("a=b=c", ["a=b=c"]),
     ])
     func lists(_ text: String, items: [String]) {
@@ -62,6 +63,21 @@ import Testing
         #expect(MountOptions.items(of: accents.list) == ["cache_dir=\(joined)"])
         try again.add(list: "tags=\u{301}a")
         #expect(again.assignments.last?.name == "tags" && again.assignments.last?.value == "\u{301}a")
+    }
+
+    @Test func aValueLosesItsQuotes() throws {
+        var options = MountOptions()
+        try options.add(list: #"tags="風景 -a,b",cache_dir="/x y",setuid="alice",user_agent="a" b,proxy=""c"""#)
+        #expect(options.assignments.map(\.value) == ["風景 -a,b", "/x y", #""a" b"#, #""c""#])
+        #expect(options.account == "alice")
+        var again = MountOptions()
+        try again.add(list: options.list)
+        #expect(again == options, "on the way to another process too")
+        for open in [#"tags="a"#, #"tags=""#, #"cache_dir="/a,b""#.replacing("b\"", with: "b")] {
+            #expect(throws: ProgramError.usage("option \(open.prefix { $0 != "=" }): the quote does not end.")) {
+                try options.add(list: open)
+            }
+        }
     }
 
     @Test func everyMountIsReadOnlyAndOurs() throws {
