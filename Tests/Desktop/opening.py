@@ -7,7 +7,7 @@ import time
 import look
 import thumbs
 from lab import Lab
-from managers import ALL
+from managers import ALL, wait_until
 from scenarios import scenario
 from table import Row
 
@@ -82,7 +82,10 @@ def opening(run, program, name, where, *options, **origin):
         row.dialogs = manager.dialogs() | manager.windows.complaints()
         run.picture(manager.windows, program, name, "end")
         paths = images(folder)
-        good, failed = thumbs.valid(lab.thumbnails, paths, kind.spelling), thumbs.failures(lab.thumbnails)
+        good = thumbs.valid(lab.thumbnails, paths, kind.spelling)
+        # On a busy machine Nautilus's thumbnailers go on after the last request.
+        wait_until(lambda: not thumbs.failures(lab.thumbnails), 60)
+        failed = thumbs.failures(lab.thumbnails)
         row.files = f"{good}/{len(paths)}"
         if strange := [path for path in paths if ";" in path or STRANGE & set(os.path.basename(path))]:
             row.note(f"of names with characters to escape: {thumbs.valid(lab.thumbnails, strange, kind.spelling)} of "
