@@ -121,6 +121,7 @@ import Testing
             "program: what is pinned, rights that a container lacks, mounts that do not answer, a note on a full disk"
         ),
         (28, "catalog: originals that fail while none comes are no missing ones, and a refused one is alone"),
+        (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),
     ]
 
     /// The same for what is no part of the product.

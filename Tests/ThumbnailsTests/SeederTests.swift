@@ -254,6 +254,35 @@ import Testing
         #expect(Set(transport.urls) == Set(all.map(\.preview.url)) && transport.urls.count == all.count)
     }
 
+    /// Favourites are listed as they were chosen, and windows sort by name.
+    @Test func whatAWindowShowsFirstIsDecidedByNames() async {
+        let seeder = seeder()
+        let (shown, all) = (ThumbnailSeeder.screenful, jobs(ThumbnailSeeder.screenful + 60))
+        async let seeding: Void = seeder.seed("favourites", all.reversed())
+        await transport.waitForRequests(shown)
+        #expect(Set(transport.urls) == Set(all.prefix(shown).map(\.preview.url)))
+        await refuse(all.count)
+        await seeding
+        #expect(transport.urls.count == all.count)
+    }
+
+    /// The first page may have the names that a window shows last.
+    @Test func aLaterPageHasPicturesThatAWindowShowsFirst() async {
+        let seeder = seeder()
+        let (shown, atOnce) = (ThumbnailSeeder.screenful, ThumbnailSeeder.atOnce)
+        let (first, later) = (jobs(shown + 50, from: 5000), jobs(50))
+        await seeder.add("favourites", first)
+        await transport.waitForRequests(shown)
+        await seeder.add("favourites", later)
+        await transport.waitForRequests(atOnce)
+        #expect(Set(transport.urls.dropFirst(shown)) == Set(later.prefix(atOnce - shown).map(\.preview.url)))
+        #expect(transport.requests.allSatisfy { $0.request.priority == .shown })
+        let all = first + later
+        await refuse(all.count)
+        #expect(Set(transport.urls) == Set(all.map(\.preview.url)) && transport.urls.count == all.count)
+        #expect(transport.requests.dropFirst(shown + later.count).allSatisfy { $0.request.priority == .preload })
+    }
+
     @Test func whatWasLookedAtLastGoesFirst() async {
         let seeder = seeder()
         // So many may be under way.

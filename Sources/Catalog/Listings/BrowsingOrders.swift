@@ -1,15 +1,17 @@
 internal import Synchronization
-import Rankings
+package import Rankings
 
-/// The places of a listing's pictures in the two orders in which users browse them: by name and by time.
+/// The places of a listing's pictures in the orders in which users browse them: as listed, by time, and by name in a window.
 ///
 /// Only pictures that browsing reaches have a place: those that are neither hidden nor withheld. Places count from 0.
 package struct BrowsingOrders: Sendable, Equatable {
-    /// By index of an entry: the number of pictures before it, which is a picture's own place by name.
+    /// By index of an entry: the number of pictures before it, which is a picture's own place as listed.
     package let places: [Int32]
-    /// By place by name: the place by time.
+    /// By index of an entry: the number of pictures that a file manager shows before it.
+    package let windowPlaces: [Int32]
+    /// By place as listed: the place by time.
     package let timePlaces: [Int32]
-    /// By place by time: the place by name.
+    /// By place by time: the place as listed.
     package let byTime: [Int32]
 
     /// Sorts entries; takes 0.1 ms for a thousand.
@@ -25,17 +27,47 @@ package struct BrowsingOrders: Sendable, Equatable {
             places.append(place)
             if entry.isBrowsed { pictures.append((entry.picture.uploaded, Int32(clamping: index), place)) }
         }
-        // Of pictures of one time, names are in the order of a file manager, numbers by their value.
-        func order(_ picture: (uploaded: Int64, index: Int32, place: Int32)) -> (Int64, Int32, Int64, Int, Int32) {
-            let entry = entries[Int(picture.index)]
-            return (picture.uploaded, entry.rank, entry.picture.work.rawValue, entry.picture.page, picture.index)
+        func order(_ picture: (uploaded: Int64, index: Int32, place: Int32)) -> (Int64, NamePlace, Int32) {
+            (picture.uploaded, entries[Int(picture.index)].namePlace, picture.index)
         }
         pictures.sort { order($0) < order($1) }
         var timePlaces = [Int32](repeating: 0, count: pictures.count)
         for (place, picture) in pictures.enumerated() { timePlaces[Int(picture.place)] = Int32(clamping: place) }
+        var windowPlaces = [Int32](repeating: 0, count: entries.count)
+        var shown: Int32 = 0
+        for index in entries.indices.sorted(by: { (entries[$0].namePlace, $0) < (entries[$1].namePlace, $1) }) {
+            windowPlaces[index] = shown
+            if entries[index].isBrowsed { shown += 1 }
+        }
         self.places = places
+        self.windowPlaces = windowPlaces
         self.timePlaces = timePlaces
         byTime = pictures.map(\.place)
+    }
+}
+
+// MARK: - Order of names
+
+/// The place of a picture's name among those of one directory, in the order in which file managers show them.
+///
+/// A name begins with the rank, or with the work's number where a listing has no ranks, and ends with the page. File managers sort by
+/// name and compare numbers by their value: by g_utf8_collate_key_for_filename(3) of GLib or by the numeric mode of Qt's QCollator.
+package struct NamePlace: Hashable, Comparable, Sendable {
+    private let rank: Int
+    private let work: Int64
+    private let page: Int
+
+    /// - Parameters:
+    ///   - rank: The rank; 0 where the listing has no ranks.
+    ///   - picture: The picture.
+    package init(rank: Int, _ picture: PictureID) {
+        self.rank = rank
+        work = picture.work.rawValue
+        page = picture.page
+    }
+
+    package static func < (one: NamePlace, other: NamePlace) -> Bool {
+        (one.rank, one.work, one.page) < (other.rank, other.work, other.page)
     }
 }
 
@@ -44,6 +76,9 @@ extension ListingEntry {
     package var isBrowsed: Bool {
         !isWithheld && !isHidden && picture.rendition != .archive
     }
+
+    /// The place of its name among those of the listing.
+    var namePlace: NamePlace { NamePlace(rank: Int(rank), picture) }
 }
 
 extension Listing {

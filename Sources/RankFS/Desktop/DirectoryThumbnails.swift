@@ -10,9 +10,10 @@ struct ThumbnailWish: Sendable {
     let spellings: [FileURI.Spelling]
     /// The paths of the directories in which it searches for them: a desktop knows a file by the path that it took to it.
     let directories: [String]
-    /// Whether the program has pictures read that it sees before their thumbnails are there (`KnownPrograms.eagerViewers`).
+    /// Whether the program reads pictures that it sees before their thumbnails are there, or has them read: each of its lookups may wait
+    /// as long as a visit lasts.
     var isEager = false
-    /// The number of the first pictures of which lookups wait for thumbnails: those that the program's window shows.
+    /// The number of pictures of which lookups wait for thumbnails: the first by name, which the program's window shows.
     var heldUp = TreeLimits.heldUp
 }
 
@@ -49,12 +50,12 @@ struct DirectoryThumbnails: Sendable {
         guard let seeder = seeder(for: caller) else { return nil }
         let name = (program ?? tree.callers.processes.program(caller.process))?.name
         let isDecoding = name.map(KnownPrograms.decodingViewers.contains) ?? false
+        let isWhole = name.map(KnownPrograms.eagerViewers.contains) ?? false
+        let isWindow = name.map(KnownPrograms.ownThumbnailers.contains) ?? false
         return ThumbnailWish(
             seeder: seeder, spellings: isDecoding ? FileURI.Spelling.allCases : [.glib, .qt],
-            directories: sight(of: directory),
-            isEager: name.map(KnownPrograms.eagerViewers.contains) ?? false,
-            heldUp: name.map(KnownPrograms.ownThumbnailers.contains) == true
-                ? ThumbnailSeeder.screenful : TreeLimits.heldUp)
+            directories: sight(of: directory), isEager: isWhole || isWindow,
+            heldUp: isWhole ? .max : isWindow ? ThumbnailSeeder.screenful : TreeLimits.heldUp)
     }
 
     /// The kind of reader that a caller is for a directory.
@@ -67,14 +68,15 @@ struct DirectoryThumbnails: Sendable {
 
     /// Whether the lookup of a picture waits: for its thumbnails, or for a program to identify itself as a file manager.
     ///
-    /// Only the first pictures of a window are worth the wait, and only for a moment after the visit began; the lookups of an
-    /// eager program all wait, as long as they continue.
+    /// Only the first pictures of a window are worth the wait, and only for a moment after the visit began; those of an eager program
+    /// wait as long as its lookups continue.
     func isHeldUp(_ node: Node, from viewer: ThumbnailViewer) -> Bool {
-        guard case .picture(_, let index) = node else { return false }
+        guard case .picture(let listing, let index) = node else { return false }
         return switch viewer {
         case .none: false
         case .watcher: index >= TreeLimits.toldToWatchers
-        case .visitor(let wish): (wish.isEager || index < wish.heldUp) && expectedJob(of: node, wish) != nil
+        case .visitor(let wish):
+            listing.browsingOrders.windowPlaces[Int(index)] < wish.heldUp && expectedJob(of: node, wish) != nil
         }
     }
 
@@ -93,9 +95,15 @@ struct DirectoryThumbnails: Sendable {
             let left = callers.stay(of: caller, at: path).visitLeft
         else { return }
         await wish.seeder.waitForTurn(of: job, atMost: left)
-        if wish.isEager, let program = callers.processes.program(caller.process) {
-            callers.facts { $0.visits(path, program, isProlonged: true, now: $1) }
-        }
+        prolong(viewer, in: directory, caller)
+    }
+
+    /// Records that an eager program continues to look pictures up, so that its next lookup may wait as long.
+    func prolong(_ viewer: ThumbnailViewer, in directory: any TreeDirectory, _ caller: Caller) {
+        guard case .visitor(let wish) = viewer, wish.isEager,
+            let program = tree.callers.processes.program(caller.process)
+        else { return }
+        tree.callers.facts { $0.visits(directory.path.text, program, isProlonged: true, now: $1) }
     }
 
     /// The thumbnail job of a picture that still waits for its thumbnails; nil otherwise.

@@ -121,6 +121,7 @@ extension RankFileSystem {
     ) -> Bool {
         guard case .node(let node) = finding else { return false }
         let viewer = thumbnails.viewer(of: directory, caller)
+        thumbnails.prolong(viewer, in: directory, caller)
         guard thumbnails.isHeldUp(node, from: viewer) else { return false }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
             _ = try await self.shown(node, number: InodeTable.none, for: caller)

@@ -1,3 +1,4 @@
+import Catalog
 import System
 import Rankings
 import Sourcing
@@ -103,9 +104,13 @@ package struct ThumbnailJob: Hashable, Sendable {
     var modified: Int64
     /// The size that `stat` shows, in bytes, if known.
     var length: Int64?
-    /// The listing that shows the picture, and the place of its work there; nil for none whose previews are shared.
+    /// The listing that shows the picture; nil for none whose previews are shared.
     var listing: ListingKey? = nil
+    /// The place of its work in the listing; 0 where the listing has no ranks.
     var rank = 0
+
+    /// The place of its name in the directory.
+    var namePlace: NamePlace { NamePlace(rank: rank, picture) }
 
     /// Returns the identifier under which the picture's thumbnail of a size is stored.
     func shelved(_ size: ThumbnailSize) -> PictureID {

@@ -1,11 +1,12 @@
+import Catalog
 package import HTTP
 import Rankings
 import Synchronization
 
-/// Makes the thumbnails of directories that desktops open, in their order and many at once; and single ones for shared stores.
+/// Makes the thumbnails of directories that desktops open, by name and many at once; and single ones for shared stores.
 ///
 /// Each picture costs one request for a small preview, and only if its thumbnails are missing. The pictures that a window shows
-/// first precede background requests.
+/// first precede background requests; on a listing page that comes later there may be some of those.
 ///
 /// ## Concurrency
 ///
@@ -17,17 +18,38 @@ package actor ThumbnailSeeder {
     /// A directory that is being seeded.
     private struct Work {
         let directory: String
-        /// All pictures added since the seeding began, in order.
-        var jobs: [ThumbnailJob] = []
+        /// All pictures added since the seeding began: those that were begun, then the others by name.
+        private(set) var jobs: [ThumbnailJob] = []
         /// The number of pictures that were begun.
         var begun = 0
-        /// The addresses of the previews of thumbnails in progress.
-        var underWay: Set<String> = []
+        /// The thumbnails in progress, by the addresses of their previews.
+        var underWay: [String: ThumbnailJob] = [:]
         var failures = 0
         /// The thumbnail files written.
         var files = 0
+        /// The last picture, by name, of those that a window shows first.
+        private var lastShown: NamePlace?
+
+        init(_ directory: String) { self.directory = directory }
 
         var isWaiting: Bool { begun < jobs.count }
+
+        /// Adds pictures.
+        ///
+        /// Pictures that were tried are examined again, since a waiter expects their turn; pictures in progress would only count
+        /// twice.
+        mutating func add(_ more: [ThumbnailJob]) {
+            let coming = Set(underWay.keys).union(jobs[begun...].map(\.preview.url))
+            jobs += more.filter { !coming.contains($0.preview.url) }
+            jobs[begun...].sort { $0.namePlace < $1.namePlace }
+            lastShown = Set(jobs.map(\.namePlace)).sorted().prefix(ThumbnailSeeder.screenful).last
+        }
+
+        /// Whether a picture is one that a window shows first.
+        func isShown(_ job: ThumbnailJob) -> Bool { lastShown.map { job.namePlace <= $0 } ?? false }
+
+        /// The number of thumbnails in progress that a window shows first.
+        var shownUnderWay: Int { underWay.values.count(where: isShown) }
     }
 
     /// The pictures that a large window shows at once: some file managers read those without thumbnails when it appears.
@@ -104,22 +126,19 @@ package actor ThumbnailSeeder {
         _ = await Task { await work() }.value(until: time.now() + longest, time)
     }
 
-    /// Seeds pictures of a directory, after its earlier ones; returns when all of them were tried.
+    /// Seeds pictures of a directory; returns when all of them were tried.
     package func seed(_ directory: String, _ jobs: [ThumbnailJob]) async {
         add(directory, jobs)
         for job in jobs { await turns.wait(for: job) }
     }
 
-    /// Begins to seed pictures of a directory, after its earlier ones.
+    /// Begins to seed pictures of a directory, by name among those that it waits to seed.
     package func add(_ directory: String, _ jobs: [ThumbnailJob]) {
         guard !isClosed, !jobs.isEmpty else { return turns.passed(jobs) }
         expect(jobs)
-        var work = Work(directory: directory)
+        var work = Work(directory)
         if let index = works.firstIndex(where: { $0.directory == directory }) { work = works.remove(at: index) }
-        // Pictures that were tried are examined again, since a waiter expects their turn; pictures in progress would only count
-        // twice.
-        let coming = work.underWay.union(work.jobs[work.begun...].map(\.preview.url))
-        work.jobs += jobs.filter { !coming.contains($0.preview.url) }
+        work.add(jobs)
         works.append(work)
         pump()
     }
@@ -257,10 +276,10 @@ package actor ThumbnailSeeder {
                 settle(works[place].directory)
                 continue
             }
-            let isShown = works[place].begun < Self.screenful
+            let (directory, job) = (works[place].directory, works[place].jobs[works[place].begun])
+            let isShown = works[place].isShown(job)
             // The requests for the sizes of a directory, which its window waits for as well, go in between.
-            if works[place].begun == Self.screenful, works[place].underWay.count > Self.stragglers { return }
-            if !isShown, pause != nil { return }
+            if !isShown, pause != nil || works[place].shownUnderWay > Self.stragglers { return }
             let wait = isShown ? .zero : pace.wait(now: time.now())
             if wait > .zero {
                 pause = Task {
@@ -270,9 +289,8 @@ package actor ThumbnailSeeder {
                 }
                 return
             }
-            let (directory, job) = (works[place].directory, works[place].jobs[works[place].begun])
             works[place].begun += 1
-            works[place].underWay.insert(job.preview.url)
+            works[place].underWay[job.preview.url] = job
             underWay += 1
             Task { await self.seed(job, of: directory, isShown ? .shown : .preload) }
         }
@@ -282,7 +300,7 @@ package actor ThumbnailSeeder {
         let outcome = await make(job, priority)
         underWay -= 1
         if let place = works.firstIndex(where: { $0.directory == directory }) {
-            works[place].underWay.remove(job.preview.url)
+            works[place].underWay[job.preview.url] = nil
             switch outcome {
             case .made(let made, _): works[place].files += made
             case .failed: works[place].failures += 1

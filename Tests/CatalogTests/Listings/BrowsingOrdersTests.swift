@@ -1,3 +1,4 @@
+import Foundation
 import Rankings
 import Testing
 
@@ -31,6 +32,45 @@ import Testing
             entry(0, work: 999, page: 2, uploaded: 7), entry(0, work: 999, page: 10, uploaded: 7),
         ])
         #expect(orders.byTime == [1, 2, 3, 0])
+    }
+
+    /// Favourites are listed as they were chosen.
+    @Test func aWindowSortsByName() {
+        let orders = BrowsingOrders([
+            entry(0, work: 1000, uploaded: 1), entry(0, work: 30, page: 1, uploaded: 2),
+            entry(0, work: 999, uploaded: 3), entry(0, work: 7, uploaded: 4, isHidden: true),
+            entry(0, work: 30, uploaded: 5), entry(0, work: 8, uploaded: 6),
+        ])
+        #expect(orders.windowPlaces == [4, 2, 3, 0, 1, 0])
+        let ranked = BrowsingOrders([
+            entry(1, work: 50, uploaded: 1), entry(2, work: 40, uploaded: 1, isWithheld: true),
+            entry(4, work: 30, uploaded: 1),
+        ])
+        #expect(ranked.windowPlaces == ranked.places)
+    }
+
+    /// File managers compare numbers by their value.
+    @Test func placesOfNamesAreInTheOrderOfFileManagers() {
+        typealias Named = (place: NamePlace, name: String)
+        func picture(_ work: Int64, _ page: Int = 0) -> PictureID {
+            PictureID(work: WorkID(rawValue: work), page: page, rendition: .regular, uploaded: 1)
+        }
+        let works = ([7, 10, 99, 100, 829_697, 1_000_000_000] as [Int64]).flatMap { number in
+            [0, 2, 10].map { page -> Named in
+                let name = FileName.work(WorkID(rawValue: number), title: "Title", fileExtension: "jpg")
+                let ofPage = page == 0 ? name : "\(name.dropLast(4))_p\(page).jpg"
+                return (NamePlace(rank: 0, picture(number, page)), ofPage)
+            }
+        }
+        // Of ranks, later works may come first.
+        let ranks = [1, 9, 10, 999, 1000].map { rank -> Named in
+            let name = FileName.ranked(rank, title: "Title", fileExtension: "jpg")
+            return (NamePlace(rank: rank, picture(5000 - Int64(rank))), name)
+        }
+        for names in [works, ranks] {
+            let shown = names.shuffled().sorted { $0.name.compare($1.name, options: .numeric) == .orderedAscending }
+            #expect(shown.map(\.name) == names.shuffled().sorted { $0.place < $1.place }.map(\.name))
+        }
     }
 
     @Test func whatNobodyPagesToHasNoPlace() {

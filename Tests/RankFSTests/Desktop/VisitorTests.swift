@@ -162,16 +162,57 @@ import Testing
     }
 
     /// Semantics: "Looking is cheap".
+    ///
+    /// An author's works are listed newest first, and windows sort by name.
+    @Test func whatAWindowShowsFirstIsDecidedByNames() async throws {
+        try await withDay { bench, _ in
+            let works = (1...Self.count).map { Workbench.work(Int64($0)) }
+            bench.source.setAuthor(UserID(rawValue: 11), works.reversed())
+            let names = works.map { FileName.work($0.id, title: $0.title, fileExtension: "jpg") }
+            for name in names {
+                let inode = try await bench.stat("users/11/\(name)").inode
+                bench.fileSystem.forget(inode, lookups: 1)
+            }
+            let inode = try await bench.stat("users/11").inode
+            _ = try await bench.list(inode, size: 1 << 16)
+            #expect(await bench.lookup(inode, Array(".hidden".utf8)).isAbsent)
+            await transport.waitForRequest(at: 0)
+            let last = Task { await bench.lookup(inode, Array(names[TreeLimits.heldUp - 1].utf8)) }
+            await clock.waitForSleepers(1)
+            // The first that is listed.
+            #expect(await bench.lookup(inode, Array(names[Self.count - 1].utf8)).isTold)
+            #expect(await bench.lookup(inode, Array(names[TreeLimits.heldUp].utf8)).isTold)
+            await makeThumbnails()
+            #expect(await last.value.isTold)
+        }
+    }
+
+    /// Semantics: "Looking is cheap".
     @Test func aProgramThatReadsWhatHasNoThumbnailWaitsForMore() async throws {
         try await withDay(program: "pcmanfm-qt") { bench, inode in
             _ = try await told(bench, inode)
-            #expect(await bench.lookup(inode, Array(".directory".utf8)).isAbsent)
+            #expect(await bench.lookup(inode, Array(".hidden".utf8)).isAbsent)
             await transport.waitForRequest(at: 0)
-            let late = Task { await self.lookup(bench, inode, TreeLimits.heldUp + 1) }
+            for rank in TreeLimits.heldUp + 1...TreeLimits.heldUp + 2 {
+                let late = Task { await self.lookup(bench, inode, rank) }
+                await clock.waitForSleepers(1)
+                clock.advance(by: TreeLimits.visit)
+                #expect(await late.value.isTold)
+            }
+            // It goes on with pictures that have thumbnails.
+            await transport.waitForRequests(Self.count)
+            transport.requests[0].respond(body: preview)
+            let rank = try #require(
+                (1...Self.count).first { transport.urls[0].hasSuffix("/\(1000 + $0).jpg") })
+            #expect(await lookup(bench, inode, rank).isTold)
+            for _ in 0..<2 {
+                clock.advance(by: TreeLimits.visit - .milliseconds(1))
+                #expect(await lookup(bench, inode, rank).isTold)
+            }
+            let last = Task { await self.lookup(bench, inode, Self.count) }
             await clock.waitForSleepers(1)
-            clock.advance(by: TreeLimits.visit)
-            #expect(await late.value.isTold)
-            await makeThumbnails()
+            for index in 1..<Self.count { transport.requests[index].respond(body: preview) }
+            #expect(await last.value.isTold)
         }
     }
 
