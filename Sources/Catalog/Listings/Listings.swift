@@ -154,7 +154,7 @@ package final class Listings: Sendable {
         let own = current(key)
         for key in [own] + substitutes(for: own) {
             endPauses(of: key)
-            context.stored.remove(key, now: now)
+            context.stored.forget(key, now: now)
             memory.remove(key)
             context.outbox.add([.forget(key)])
         }

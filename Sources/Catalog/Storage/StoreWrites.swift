@@ -100,6 +100,8 @@ final class StoredContents: Sendable {
         var sizes: Int
         /// The time of the last request for a listing of each kind, or of the last removal, in Unix seconds.
         var changed: [ListingKind: Int64]
+        /// The removals of each listing on their way to the database: rows that are written before them do not bring it back.
+        var leaving: [StoredKey: Int] = [:]
 
         mutating func insert(_ key: StoredKey) { audiences[key.listing, default: []].insert(key.audience) }
 
@@ -143,7 +145,13 @@ final class StoredContents: Sendable {
         state.withLock { $0.changed[kind] }
     }
 
-    /// Removes a listing that is to be forgotten, or that turned out to be missing, at a time in Unix seconds.
+    /// Removes a listing of which a removal is on its way to the database, at a time in Unix seconds.
+    func forget(_ key: StoredKey, now: Int64) {
+        remove(key, now: now)
+        state.withLock { $0.leaving[key, default: 0] += 1 }
+    }
+
+    /// Removes a listing that turned out to be missing, at a time in Unix seconds.
     func remove(_ key: StoredKey, now: Int64) {
         state.withLock { state in
             state.remove(key)
@@ -158,11 +166,12 @@ final class StoredContents: Sendable {
             for write in writes {
                 switch write {
                 case .listing(let listing):
-                    state.insert(listing.key)
+                    if state.leaving[listing.key] == nil { state.insert(listing.key) }
                     let kind = listing.key.listing.kind
                     state.changed[kind] = max(state.changed[kind] ?? .min, listing.header.fetched)
-                // Rows of the listing may have been on their way when it was forgotten.
-                case .forget(let key): state.remove(key)
+                case .forget(let key):
+                    let left = (state.leaving[key] ?? 1) - 1
+                    state.leaving[key] = left > 0 ? left : nil
                 default: break
                 }
             }

@@ -130,11 +130,12 @@ struct MountOptions: Hashable, Sendable {
                 items.append(String(decoding: item, as: UTF8.self))
                 item = []
             } else {
-                // The first quote right after the first equals sign, and the next one before a comma or the end.
-                if byte == 34, item.firstIndex(of: 61) == item.count - 1, !item.isEmpty {
-                    closing = bytes.indices.first { place in
-                        place > index && bytes[place] == 34 && (place + 1 == bytes.count || bytes[place + 1] == 44)
-                    }
+                // A quote right after the first equals sign, and the next one, if the value ends with it.
+                if byte == 34, !item.isEmpty, item.firstIndex(of: 61) == item.count - 1,
+                    let next = bytes[(index + 1)...].firstIndex(of: 34),
+                    next + 1 == bytes.count || bytes[next + 1] == 44
+                {
+                    closing = next
                 }
                 item.append(byte)
             }

@@ -98,4 +98,19 @@ import Testing
         #expect(batches.sizes.withLock { $0 } == [2], "the end waits for no lock")
         try other.run("COMMIT")
     }
+
+    /// A listing that was forgotten while its rows were being written would come back until the removal is written.
+    @Test func rowsWrittenBeforeARemovalDoNotBringAListingBack() {
+        let key = StoredKey(listing: Bench.key)
+        let header = ListingHeader(isComplete: true, nextPage: 2, lastPage: 1, entryCount: 0, fetched: 1, remaining: [])
+        let rows = StoreWrite.listing(ListingWrite(key: key, firstPosition: 0, rows: [], header: header))
+        let stored = StoredContents(StoredOverview(keys: [key]))
+        for _ in 1...2 { stored.forget(key, now: 2) }
+        for write in [rows, .forget(key), rows, .forget(key)] {
+            stored.wrote([write], newSizes: 0)
+            #expect(!stored.contains(key))
+        }
+        stored.wrote([rows], newSizes: 0)
+        #expect(stored.contains(key))
+    }
 }
