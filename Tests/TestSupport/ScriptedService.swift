@@ -51,12 +51,25 @@ package final class ScriptedService: Sendable {
 }
 
 /// The error of something that should fail; nil if it does not.
-package func failure<Value>(_ body: () async throws(Failure) -> Value) async -> Failure? {
+package func failure<Value>(_ body: () async throws -> Value) async -> Failure? {
     do {
         _ = try await body()
         return nil
-    } catch {
-        return error
+    } catch { return error as? Failure ?? .broken("\(error)") }
+}
+
+/// The same of what does not wait.
+package func failure<Value>(_ body: () throws -> Value) -> Failure? {
+    do {
+        _ = try body()
+        return nil
+    } catch { return error as? Failure ?? .broken("\(error)") }
+}
+
+extension RankingSource {
+    /// The error of a page of a listing; nil if there is none.
+    package func failure(of listing: ListingKey, _ page: Int = 1) async -> Failure? {
+        await TestSupport.failure { try await self.page(of: listing, page, deadline: .now + .seconds(600)) }
     }
 }
 
