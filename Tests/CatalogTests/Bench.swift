@@ -20,26 +20,38 @@ final class Bench: Sendable {
     let source = FakeSource(newest: day)
     let transport = HeldTransport()
     let host = OriginalHost()
-    private let clock = Mutex(start)
-    private let reported = Mutex<[CatalogEvent]>([])
+    private let desk = Desk()
+    /// The catalog that was opened last.
+    private let last = Mutex<Catalog?>(nil)
+
+    /// What catalogs are told and what they report.
+    private final class Desk: Sendable {
+        let clock = Mutex(start)
+        let reported = Mutex<[CatalogEvent]>([])
+    }
 
     init() {
         directory = NSTemporaryDirectory() + "rankfs-catalog-\(UUID().uuidString)"
+        LeftAtExit.remove(directory)
         do {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         } catch { preconditionFailure("no temporary directory: \(error)") }
     }
 
     deinit {
-        try? FileManager.default.removeItem(atPath: directory)
+        source.releaseAll()
+        Task.detached { [directory, catalog = last.withLock(\.self)] in
+            await catalog?.close()
+            try? FileManager.default.removeItem(atPath: directory)
+        }
     }
 
     var database: String { directory + "/catalog.sqlite" }
-    var events: [CatalogEvent] { reported.withLock { $0 } }
+    var events: [CatalogEvent] { desk.reported.withLock { $0 } }
 
     var now: Int64 {
-        get { clock.withLock { $0 } }
-        set { clock.withLock { $0 = newValue } }
+        get { desk.clock.withLock { $0 } }
+        set { desk.clock.withLock { $0 = newValue } }
     }
 
     /// A catalog over a transport, by default the held one; with a view that shows originals or works, over a host that answers by
@@ -48,19 +60,36 @@ final class Bench: Sendable {
         days: Int = 3, source: FakeSource? = nil, view: ListingView = ListingView(rendition: .regular),
         answers: Bool = false, over other: (any Transport)? = nil
     ) throws -> Catalog {
-        try Catalog(
+        let catalog = try Catalog(
             CatalogConfiguration(
                 directory: directory, days: days, view: view, timeout: .seconds(15),
-                now: { [self] in clock.withLock { $0 } }),
+                now: { [desk] in desk.clock.withLock { $0 } }),
             source: source ?? self.source, host: ImageHost(other ?? (answers ? host : transport)),
-            report: { [self] event in reported.withLock { $0.append(event) } })
+            report: { [desk] event in desk.reported.withLock { $0.append(event) } })
+        last.withLock { $0 = catalog }
+        return catalog
+    }
+
+    func close() async { await last.withLock(\.self)?.close() }
+
+    /// Closes the catalog that was opened last, and opens one over what it stored.
+    func reopen(
+        source: FakeSource? = nil, view: ListingView = ListingView(rendition: .regular), answers: Bool = false
+    ) async throws -> Catalog {
+        await close()
+        return try open(source: source, view: view, answers: answers)
+    }
+
+    /// A catalog and the listing of the day, as far as it comes with the first page.
+    func openDay() async throws -> (Catalog, Listing) {
+        let catalog = try open()
+        return (catalog, try await catalog.listings.open(Self.key))
     }
 
     /// A catalog with the whole of one day stored, closed again.
     func storeDay() async throws {
-        let catalog = try open()
-        _ = try await catalog.listings.open(Self.key).entries(reaching: .max)
-        await catalog.close()
+        _ = try await open().listings.open(Self.key).entries(reaching: .max)
+        await close()
     }
 }
 

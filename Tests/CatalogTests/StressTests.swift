@@ -39,12 +39,10 @@ import Testing
         let restarted = try bench.open()
         let stored = try await restarted.listings.open(author)
         #expect(RestartTests.facts(stored) == facts)
-        await restarted.close()
     }
 
     @Test func closingInTheMiddleFreesEveryWaiter() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         bench.source.set { $0.isHeld = true }
         let readers = (0..<20).map { index in Task { try await listing.entries(reaching: 60 + index) } }
         let sizes = (0..<20).map { index in Task { try await listing.resolveSize(at: index, wholeListing: false) } }
@@ -56,8 +54,7 @@ import Testing
     }
 
     @Test func whoAsksAfterTheCloseIsAnswered() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         await catalog.close()
         await #expect(throws: Failure.cancelled) { try await listing.entries(reaching: .max) }
         await #expect(throws: Failure.cancelled) {

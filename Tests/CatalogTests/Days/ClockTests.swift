@@ -23,11 +23,9 @@ import Testing
         #expect(listing.entries.count == 500 && listing.isComplete)
         #expect(try await catalog.days.newest(of: .daily) == Bench.day, "the newest stored one")
         #expect(catalog.days.calendar(of: .daily).published(catalog.days.newestPossible(of: .daily)) > .min)
-        await catalog.close()
         bench.now = Bench.start
-        let right = try bench.open()
+        let right = try await bench.reopen()
         #expect(try await right.listings.open(Bench.key).entries.count == 500, "the clock deleted nothing")
-        await right.close()
     }
 
     @Test func aClockThatJumpsLosesNothing() async throws {
@@ -44,7 +42,6 @@ import Testing
             #expect(
                 listing.isFrozen == (now > Bench.start), "the newest day, unless the clock says that others followed")
         }
-        await catalog.close()
     }
 
     @Test func aClockBehindTheServiceRulesNoNamedDayOut() async throws {
@@ -58,7 +55,6 @@ import Testing
         let old = try await catalog.listings.open(.ranking(.daily, Bench.day.advanced(by: -1)))
         _ = try await old.entries(reaching: .max)
         #expect(old.isFrozen)
-        await catalog.close()
     }
 
     @Test func aClockBehindTheServiceIsNoReasonNotToAskForNews() async throws {
@@ -73,7 +69,6 @@ import Testing
         bench.now += 300
         _ = try await catalog.days.newest(of: .daily)
         #expect(bench.source.calls.count == 3)
-        await catalog.close()
     }
 
     @Test func whatWasAskedInTheFutureIsAskedAgain() async throws {
@@ -84,7 +79,6 @@ import Testing
         bench.now = Bench.start
         bench.source.set { $0.works[Bench.author] = [WorkID(rawValue: 4), WorkID(rawValue: 3)] }
         #expect(try await catalog.listings.open(.author(Bench.author)).entries.count == 2)
-        await catalog.close()
     }
 
     @Test func momentsOfADamagedDatabaseOverflowNothing() {

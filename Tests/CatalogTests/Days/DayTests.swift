@@ -9,7 +9,7 @@ import Testing
     @Test func impossibleDaysCostNoRequest() async throws {
         let catalog = try bench.open()
         let tooOld = ListingKey.ranking(.daily, Day.first(of: .daily).advanced(by: -1))
-        for key in [next, tooOld, .author(UserID(rawValue: -1))] {
+        for key in [next, tooOld, .author(UserID(rawValue: -1)), .author(UserID(rawValue: 0)), .search(" \u{3000}")] {
             #expect(catalog.listings.isKnownAbsent(key))
             await #expect(throws: Failure.absent) { try await catalog.listings.open(key) }
         }
@@ -17,7 +17,6 @@ import Testing
             try await catalog.listings.open(.ranking(RankingMode.signedIn[0], Bench.day))
         }
         #expect(bench.source.calls.isEmpty)
-        await catalog.close()
     }
 
     @Test func anUnpublishedDayIsRefusedForMinutesNotForGood() async throws {
@@ -34,7 +33,6 @@ import Testing
         #expect(!catalog.listings.isKnownAbsent(next))
         bench.source.set { $0.newest = Bench.day.advanced(by: 1) }
         #expect(try await catalog.listings.open(next).entries.count == 50)
-        await catalog.close()
     }
 
     /// Ctrl-C during a comparison with the service does not count as its silence: the next visit sends the request again.
@@ -64,7 +62,6 @@ import Testing
             #expect(bench.source.calls.count > interrupted)
         }
         #expect(try await catalog.days.newest(of: .daily) == Bench.day.advanced(by: 1))
-        await catalog.close()
     }
 
     @Test func theNewestDayIsAskedOnceAndAgainAfterNoon() async throws {
@@ -82,11 +79,9 @@ import Testing
         bench.source.set { $0.newest = Bench.day.advanced(by: 1) }
         #expect(try await catalog.days.newest(of: .daily) == Bench.day.advanced(by: 1))
         #expect(bench.source.calls.count == 3)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.days.newest(of: .daily) == Bench.day.advanced(by: 1))
         #expect(bench.source.calls.count == 3)
-        await restarted.close()
     }
 
     @Test func manyAskersForTheNewestDayCostOneRequest() async throws {
@@ -97,23 +92,20 @@ import Testing
         bench.source.releaseAll()
         for asker in askers { #expect(try await asker.value == Bench.day) }
         #expect(bench.source.calls.count == 1)
-        await catalog.close()
     }
 
     @Test func offlineWithNothingStoredTheNewestDayFails() async throws {
         bench.source.set { $0.failure = .timedOut }
         let catalog = try bench.open()
         await #expect(throws: Failure.timedOut) { try await catalog.days.newest(of: .daily) }
-        await catalog.close()
     }
 
     @Test func offlineTheNewestStoredDayAnswersForAMinute() async throws {
         let catalog = try bench.open()
         let stored = Bench.day.advanced(by: -5)
         _ = try await catalog.listings.open(.ranking(.daily, stored))
-        await catalog.close()
         bench.source.set { $0.failure = .timedOut }
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.days.newest(of: .daily) == stored)
         #expect(restarted.days.rememberedNewest(of: .daily) == RememberedDay(day: stored, isCurrent: true))
         // It is not taken for the last day of the calendar, whose days are there once the network is back.
@@ -124,22 +116,19 @@ import Testing
         bench.source.set { $0.failure = nil }
         bench.now += 60
         #expect(try await restarted.days.newest(of: .daily) == Bench.day)
-        await restarted.close()
     }
 
     @Test func listedDaysAreRecentAndStoredOnes() async throws {
         let catalog = try bench.open()
         let old = Bench.day.advanced(by: -100)
         _ = try await catalog.listings.open(.ranking(.daily, old))
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         let asked = bench.source.calls.count
         #expect(
             restarted.days.listed(of: .daily)
                 == [old, Bench.day.advanced(by: -2), Bench.day.advanced(by: -1), Bench.day])
         #expect(restarted.days.listed(of: .weekly).count == 3)
         #expect(bench.source.calls.count == asked)
-        await restarted.close()
     }
 
     @Test func aDayThatIsLateIsNotListedOnceTheServiceHasRefusedIt() async throws {
@@ -149,18 +138,15 @@ import Testing
         #expect(catalog.days.listed(of: .daily).last == due)
         await #expect(throws: Failure.absent) { try await catalog.listings.open(.ranking(.daily, due)) }
         #expect(catalog.days.listed(of: .daily).last == Bench.day)
-        await catalog.close()
     }
 
     @Test func theNewestDayIsFrozenOnceANewerOneIsOut() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         _ = try await listing.entries(reaching: .max)
         #expect(!listing.isFrozen)
         bench.now += 86_400
         #expect(listing.isFrozen)
         #expect(try await catalog.listings.open(Bench.key) === listing)
         #expect(bench.source.calls.count == 10)
-        await catalog.close()
     }
 }

@@ -9,19 +9,6 @@ import Testing
     /// 12:00 in Japan, when the next day appears.
     var noon: Int64 { start + 3 * 3600 }
 
-    @Test func theCalendarRulesOutDaysWithoutAsking() throws {
-        let mode = RankingMode.daily
-        let first = Day.first(of: mode)
-        let (before, after) = (newest(at: noon - 1), newest(at: noon))
-        #expect(!Freshness.isImpossible(.ranking(mode, first), days: days(of:), newest: before))
-        #expect(Freshness.isImpossible(.ranking(mode, first.advanced(by: -1)), days: days(of:), newest: before))
-        #expect(!Freshness.isImpossible(.ranking(mode, day), days: days(of:), newest: before))
-        #expect(Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), days: days(of:), newest: before))
-        #expect(!Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), days: days(of:), newest: after))
-        #expect(Freshness.isImpossible(.author(UserID(rawValue: 0)), days: days(of:), newest: before))
-        #expect(!Freshness.isImpossible(.author(UserID(rawValue: 1)), days: days(of:), newest: before))
-    }
-
     private func days(of mode: RankingMode) -> RankingDays { SourceDescription.likePixiv.days(of: mode) }
 
     private var daily: RankingDays { days(of: .daily) }
@@ -41,36 +28,13 @@ import Testing
         #expect(!Freshness.isFrozen(.author(Bench.author), isComplete: true, change: .never, newest: newest(at: noon)))
     }
 
-    @Test func theModificationTimeOfADayIsItsPublication() {
-        #expect(daily.published(day) == noon - 86_400)
-    }
-
-    @Test func aClockSetBackKeepsNothingForYears() {
-        #expect(Freshness.holds(since: 1000, seconds: 300, now: 1299))
-        #expect(!Freshness.holds(since: 1000, seconds: 300, now: 1300))
-        #expect(!Freshness.holds(since: 1000, seconds: 300, now: 999))
-    }
-
-    @Test func theNewestDayIsAskedAfterEachNoon() {
-        let known = NewestDay(day: day, asked: start)
-        #expect(!known.mustAsk(daily, now: noon - 1))
-        #expect(known.mustAsk(daily, now: noon))
-    }
-
-    @Test func aLateServiceIsAskedEveryFiveMinutes() {
-        let late = NewestDay(day: day, asked: noon + 10)
-        #expect(!late.mustAsk(daily, now: noon + 10 + 299))
-        #expect(late.mustAsk(daily, now: noon + 10 + 300))
-        // The next noon ends the wait at once.
-        let justBefore = NewestDay(day: day.advanced(by: -1), asked: noon - 10)
-        #expect(!justBefore.mustAsk(daily, now: noon - 1))
-        #expect(justBefore.mustAsk(daily, now: noon))
-    }
-
-    @Test func afterAFailureTheOlderAnswerHoldsForAMinute() {
-        let known = NewestDay(day: day, asked: start, failed: noon + 5)
-        #expect(!known.mustAsk(daily, now: noon + 64))
-        #expect(known.mustAsk(daily, now: noon + 65))
+    @Test func theNewestDayIsAskedForAfterNoonAndAWhileAfterALateAnswerOrAFailure() {
+        for (known, due) in [
+            (NewestDay(day: day, asked: start), noon), (NewestDay(day: day, asked: noon + 10), noon + 310),
+            // The next noon ends the wait at once.
+            (NewestDay(day: day.advanced(by: -1), asked: noon - 10), noon),
+            (NewestDay(day: day, asked: start, failed: noon + 5), noon + 65),
+        ] { #expect(!known.mustAsk(daily, now: due - 1) && known.mustAsk(daily, now: due)) }
     }
 
     @Test func theNewestDayIsRememberedUntilTheNextNoon() {
@@ -121,12 +85,6 @@ import Testing
         let key = ListingKey.author(Bench.author)
         #expect(!Freshness.needsRefresh(key, fetched: start, days: days, now: start + 6 * 3600 - 1))
         #expect(Freshness.needsRefresh(key, fetched: start, days: days, now: start + 6 * 3600))
-    }
-
-    @Test func daysThatNeverChangeAreNotAskedForAgain() {
-        for now in [start, start + 40 * 86_400, .max] {
-            #expect(!Freshness.needsRefresh(.ranking(.daily, day), fetched: 0, days: days, now: now))
-        }
     }
 
     @Test func daysThatSettleAreAskedForAfterAWeekAndThenMonthly() {

@@ -31,12 +31,9 @@ import Testing
         #expect(after.isComplete && after.count == 120)
         #expect(after.entries.last == before.entries[1], "what vanished stays")
         #expect(Array(after.entries.dropLast()) == before.entries.filter { $0.rank != 2 })
-        await catalog.close()
-
-        let restarted = try bench.open(source: source)
+        let restarted = try await bench.reopen(source: source)
         #expect(try await restarted.listings.open(Bench.key).entries == after.entries)
         #expect(source.calls.count == calls + 3, "not before a month has passed")
-        await restarted.close()
     }
 
     @Test func aDayThatDidNotChangeStaysTheSameObject() async throws {
@@ -51,7 +48,6 @@ import Testing
         let calls = source.calls.count
         #expect(try await catalog.listings.open(Bench.key) === listing)
         #expect(source.calls.count == calls)
-        await catalog.close()
     }
 
     @Test func whileTheServiceDoesNotAnswerTheOldDayIsShown() async throws {
@@ -74,7 +70,6 @@ import Testing
         source.set { $0.failure = .unreachable("no route") }
         #expect(try await catalog.listings.open(Bench.key) === listing)
         #expect(source.calls.count == calls + 3)
-        await catalog.close()
     }
 
     @Test func whoMovedToTheRankOfAVanishedWorkDoesNotTakeItsName() async throws {
@@ -98,10 +93,8 @@ import Testing
         let after = try await catalog.listings.open(Bench.key)
         #expect(after.entries.map(\.picture.work) == [works[0].id, works[2].id, works[1].id])
         #expect(after.entries.map(\.name) == ["001-Same.jpg", "002-Same.jpg", "002-\(numbers[1]) Same.jpg"])
-        await catalog.close()
-        let restarted = try bench.open(source: source)
+        let restarted = try await bench.reopen(source: source)
         #expect(try await restarted.listings.open(Bench.key).entries == after.entries)
-        await restarted.close()
     }
 
     @Test func onlyWhatWasReadIsReadAnewAndOnlyOnceAtATime() async throws {
@@ -137,7 +130,6 @@ import Testing
         let after = try await catalog.listings.open(Bench.key)
         #expect(!after.isComplete)
         #expect(try await after.entries(reaching: .max).count == 1500, "the rest comes as it is read")
-        await catalog.close()
     }
 
     /// Returns once another object has taken a listing's place.

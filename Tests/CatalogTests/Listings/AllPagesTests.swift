@@ -30,23 +30,20 @@ import Testing
             first.sizes.set(Int64(100 + index), of: entry.picture)
         }
         let facts = RestartTests.facts(before)
-        await first.close()
         bench.source.set { $0.failure = .unreachable("no route") }
-        let catalog = try bench.open(view: all)
+        let catalog = try await bench.reopen(view: all)
         let after = try await catalog.listings.open(Bench.key)
         #expect(RestartTests.facts(after) == facts)
         #expect((0..<4).map { after.size(at: $0) } == [100, 101, 102, 103])
         #expect(try await after.find(named: Array("001-T_p2.jpg".utf8)) == 2)
         #expect(bench.transport.requests.isEmpty && bench.source.calls.count == 1)
-        await catalog.close()
     }
 
     @Test func oneCacheServesBothWaysInTurn() async throws {
         for _ in 0..<2 {
             let pages = try bench.open(view: all)
             #expect(try await pages.listings.open(Bench.key).entries.map(\.name) == names)
-            await pages.close()
-            let firsts = try bench.open()
+            let firsts = try await bench.reopen()
             #expect(
                 try await firsts.listings.open(Bench.key).entries.map(\.name) == [
                     "001-T.jpg", "002-T.jpg", "003-T.jpg",
@@ -68,14 +65,12 @@ import Testing
         #expect((0..<4).map { before.size(at: $0) } == [9, nil, nil, 9])
         bench.host["img/\(before.entries[0].picture.work.rawValue).png/p2"] = .size(77)
         #expect(try await before.resolveSize(at: 2, wholeListing: false) == 77)
-        await first.close()
         let asked = bench.host.asked.count
-        let catalog = try bench.open(view: view, answers: true)
+        let catalog = try await bench.reopen(view: view, answers: true)
         let after = try await catalog.listings.open(Bench.key)
         #expect(after.entries == before.entries)
         #expect((0..<4).map { after.size(at: $0) } == [9, nil, 77, 9])
         #expect(bench.host.asked.count == asked)
-        await catalog.close()
     }
 
     @Test func newWorksInFrontLeavePagesAndSizesAlone() async throws {
@@ -90,11 +85,9 @@ import Testing
         #expect(after.entries.count == 9)
         #expect(Array(after.entries[3...]) == before.entries)
         #expect(after.size(at: 5) == 55)
-        await catalog.close()
-        let restarted = try bench.open(view: all)
+        let restarted = try await bench.reopen(view: all)
         let stored = try await restarted.listings.open(.search("x"))
         #expect(stored.entries == after.entries && stored.size(at: 5) == 55)
-        await restarted.close()
     }
 
     @Test func theFilterJudgesWhatIsStored() async throws {
@@ -108,7 +101,6 @@ import Testing
         #expect(listing.entries.map(\.name) == names)
         #expect(listing.entries.map(\.isHidden) == [true, true, true, false, false])
         #expect(bench.source.calls.count == 1)
-        await catalog.close()
     }
 
     // MARK: - Tables
@@ -132,6 +124,9 @@ import Testing
         }
         #expect(table.rowCount == 4 && table.entries.count == 1 + 4 + 1 + 200)
         for (index, entry) in table.entries.enumerated() { table.setSize(Int64(index + 1), of: entry.picture) }
+        for (place, entry) in table.entries.enumerated() {
+            #expect(table.position(of: entry.picture) == place && table.position(of: entry.name.utf8) == place)
+        }
         let again = EntryTable(rows: table.rows)
         #expect(again.entries == table.entries && again.rowCount == 4)
         #expect(Set(again.entries.map(\.name)).count == again.entries.count)

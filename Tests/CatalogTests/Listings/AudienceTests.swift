@@ -39,13 +39,11 @@ import Testing
         }
         await catalog.context.outbox.flush()
         #expect(catalog.listings.keys == [Bench.key] && catalog.status().storedListings == 1)
-        await catalog.close()
-        let next = try bench.open()
+        let next = try await bench.reopen()
         #expect(try await isWhole(next))
         signIn(.signedOut)
         #expect(try await !isWhole(next))
         #expect(bench.source.calls.count == 20)
-        await next.close()
     }
 
     /// What another viewer was shown serves where the service does not answer, in both directions.
@@ -68,7 +66,6 @@ import Testing
         bench.source.set { $0.failure = nil }
         bench.now += Freshness.lateSeconds
         #expect(try await isWhole(catalog) == (after != .signedOut))
-        await catalog.close()
     }
 
     @Test func anExpiredSessionKeepsWhatItWasShown() async throws {
@@ -85,7 +82,6 @@ import Testing
         signIn(.signedOut)
         #expect(try await !isWhole(catalog, other))
         #expect(bench.source.calls.count == calls + 10)
-        await catalog.close()
     }
 
     /// Earlier versions stored rankings for members once for all accounts.
@@ -124,17 +120,14 @@ import Testing
 
     /// A reader that began before the user signed in reads on; its further pages are answers for another viewer.
     @Test func answersForOtherViewersAreNotKept() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         signIn(.signedIn(Self.ann))
         #expect(try await listing.entries(reaching: .max).count == 500)
         signIn(.signedOut)
-        await catalog.close()
-        let next = try bench.open()
+        let next = try await bench.reopen()
         let calls = bench.source.calls.count
         #expect(try await next.listings.open(Bench.key).entries(reaching: .max).count == 500)
         #expect(bench.source.calls.count == calls + 9, "the first page was kept")
-        await next.close()
     }
 
     @Test func aListingIsForgottenForAllViewers() async throws {
@@ -149,7 +142,6 @@ import Testing
         signIn(.signedOut)
         let next = try bench.open()
         #expect(!next.listings.isStored(Bench.key) && next.listings.keys.isEmpty)
-        await next.close()
     }
 
     /// A place in a stored listing leads to what the present viewer sees.
@@ -163,6 +155,5 @@ import Testing
                 !listing.entries[index].isWithheld
             })
         #expect(place.listing.audience == .user(Self.ann) && place.index == 1)
-        await catalog.close()
     }
 }

@@ -21,22 +21,19 @@ import Testing
         #expect(all.map(\.picture.work) == works((1...5000).reversed()))
         #expect(bench.source.calls.count == 51)
         #expect(listing.isComplete && !listing.isFrozen)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         let stored = try await restarted.listings.open(key)
         #expect(stored.entries == all)
         #expect(stored.isComplete)
         #expect(restarted.listings.opened == [key])
         #expect(bench.source.calls.count == 51)
-        await restarted.close()
     }
 
     @Test func aPartlyReadAuthorGoesOnAfterARestart() async throws {
         bench.source.set { $0.works[Bench.author] = works((1...250).reversed()) }
         let first = try bench.open()
         _ = try await first.listings.open(key)
-        await first.close()
-        let catalog = try bench.open()
+        let catalog = try await bench.reopen()
         let listing = try await catalog.listings.open(key)
         #expect(listing.entries.count == 100 && !listing.isComplete)
         #expect(try await listing.find(named: Array("999-Work.jpg".utf8)) == nil)
@@ -44,7 +41,6 @@ import Testing
         #expect(try await listing.find(named: Array("1-Work.jpg".utf8)) == 249)
         #expect(listing.isComplete)
         #expect(bench.source.calls.count == 4)
-        await catalog.close()
     }
 
     @Test func newWorksComeInFrontAfterHoursAndVanishedOnesStay() async throws {
@@ -61,14 +57,12 @@ import Testing
         #expect(before.entries.map(\.picture.work) == works([30, 20, 10]), "an open directory keeps its version")
         #expect(catalog.listings.loaded(key) === after)
         let asked = bench.source.calls.count
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         let stored = try await restarted.listings.open(key)
         #expect(stored.entries == after.entries)
         #expect(stored.size(at: 2) == 77)
         #expect(try await restarted.listings.record(of: stored.entries[2], in: stored).work.id == WorkID(rawValue: 20))
         #expect(bench.source.calls.count == asked)
-        await restarted.close()
     }
 
     /// Of more than one page of new works all come in front, or none: a part would stand before older works for ever.
@@ -94,10 +88,8 @@ import Testing
         let after = try await catalog.listings.open(key)
         #expect(after.entries.map(\.picture.work) == works((1...450).reversed()) && after.isComplete)
         #expect(bench.source.calls.count == asked + 6, "their numbers, and a hundred at once")
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(key).entries == after.entries)
-        await restarted.close()
     }
 
     @Test func aWithheldWorkThatIsShownAgainTakesItsPlace() async throws {
@@ -126,10 +118,8 @@ import Testing
         #expect(after.entries.map(\.name) == ["40-Work.jpg", "30-Work.jpg", "20-Work.jpg", "10-Work.jpg"])
         #expect(after.entries.allSatisfy { !$0.isWithheld } && after.isComplete)
         #expect(try await catalog.listings.record(of: after.entries[2], in: after).work.title == "Work")
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(key).entries == after.entries)
-        await restarted.close()
     }
 
     @Test(arguments: [250, 150]) func aPartOfTheIndexThatIsNotThereIsNoEnd(first: Int64) async throws {
@@ -145,7 +135,6 @@ import Testing
         #expect(!catalog.listings.isKnownAbsent(key))
         bench.source.set { $0.failures = [:] }
         #expect(try await catalog.listings.open(key).entries(reaching: .max).count == 250)
-        await catalog.close()
     }
 
     @Test func offlineAStaleAuthorIsServed() async throws {
@@ -158,7 +147,6 @@ import Testing
         let asked = bench.source.calls.count
         #expect(try await catalog.listings.open(key) === before)
         #expect(bench.source.calls.count == asked, "the failure is remembered for minutes")
-        await catalog.close()
     }
 
     @Test func unknownAuthorsAreRefusedAndEmptyOnesAreEmpty() async throws {
@@ -170,10 +158,8 @@ import Testing
         let listing = try await catalog.listings.open(.author(empty))
         #expect(listing.isComplete && listing.entries.isEmpty)
         #expect(try await listing.entries(reaching: 0).isEmpty)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(.author(empty)).isComplete)
         #expect(bench.source.calls.count == 2)
-        await restarted.close()
     }
 }

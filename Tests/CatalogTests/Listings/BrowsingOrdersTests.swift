@@ -5,6 +5,8 @@ import Testing
 @testable import Catalog
 
 @Suite struct BrowsingOrdersTests {
+    private let bench = Bench()
+
     func entry(
         _ rank: Int32, work: Int64, page: Int = 0, uploaded: Int64, rendition: Rendition = .regular,
         isWithheld: Bool = false, isHidden: Bool = false
@@ -103,15 +105,12 @@ import Testing
     }
 
     @Test func aListingThatGrowsIsSortedAgain() async throws {
-        let bench = Bench()
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         let first = try await listing.entries(reaching: 0)
         #expect(listing.browsingOrders == BrowsingOrders(listing.entries))
         #expect(listing.browsingOrders.places.count >= first.count)
         let all = try await listing.entries(reaching: .max)
         #expect(all.count > first.count)
         #expect(listing.browsingOrders == BrowsingOrders(all))
-        await catalog.close()
     }
 }

@@ -18,24 +18,12 @@ import Testing
         .offline,
     ]
 
-    private func key(_ kind: ListingKind) -> ListingKey {
-        guard let key = ListingKey(text: "\(kind.facts.word)/5\(kind.facts.form == .name ? "/a" : "")") else {
-            preconditionFailure("\(kind)")
-        }
-        return key
-    }
-
     private func page(_ key: ListingKey, _ numbers: [Int64], hasNext: Bool = false) -> Result<ListingPage, Failure> {
         if key.listsNames {
             let named = numbers.map { NamedAuthor(id: UserID(rawValue: $0), name: "N\($0)") }
             return .success(ListingPage(authors: named, total: nil, hasNext: hasNext))
         }
-        let works = numbers.map { FakeSource.work($0, title: "T") }
-        guard [.ranked, .lastFirst].contains(key.kind.facts.order) else {
-            return .success(ListingPage(works: works, hasNext: hasNext))
-        }
-        let ranked = works.map { ListedWork(rank: Int($0.id.rawValue), previousRank: nil, work: $0) }
-        return .success(ListingPage(entries: ranked, hasNext: hasNext))
+        return .page(key, numbers, hasNext: hasNext)
     }
 
     private func answer(_ key: ListingKey, _ pages: Result<ListingPage, Failure>...) {
@@ -47,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: kinds) func whatIsStoredIsShownAndComesBackRight(kind: ListingKind) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         answer(key, page(key, [3, 2, 1]))
         let catalog = try bench.open()
         #expect(try await shown(key, catalog) == [1, 2, 3])
@@ -58,18 +46,16 @@ import Testing
             await #expect(throws: failure.ofListing, "\(failure)") { try await catalog.listings.refresh(key) }
             #expect(try await shown(key, catalog) == [1, 2, 3] && !catalog.listings.isKnownAbsent(key), "\(failure)")
         }
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await shown(key, restarted) == [1, 2, 3])
         bench.now += 2 * 86_400
         answer(key, page(key, [4, 3, 2]))
         try await restarted.listings.refresh(key)
         #expect(try await shown(key, restarted).isSuperset(of: [2, 3, 4]))
-        await restarted.close()
     }
 
     @Test(arguments: kinds) func whatWasNeverStoredFailsAndThenComes(kind: ListingKind) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         let catalog = try bench.open()
         for failure in Self.failures where failure.ofListing != .absent {
             answer(key, .failure(failure))
@@ -78,12 +64,11 @@ import Testing
         }
         answer(key, page(key, [3, 2, 1]))
         #expect(try await shown(key, catalog) == [1, 2, 3])
-        await catalog.close()
     }
 
     @Test(arguments: kinds.filter { $0.facts.most > 1 && !$0.facts.isIndexed })
     func aLaterPageThatFailsIsNoEnd(kind: ListingKind) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         let catalog = try bench.open()
         let first = page(key, [6, 5, 4], hasNext: true)
         for failure in Self.failures where failure != .pastTheEnd {
@@ -97,14 +82,13 @@ import Testing
         }
         answer(key, first, page(key, [9, 8, 7]))
         #expect(try await shown(key, catalog) == [4, 5, 6, 7, 8, 9])
-        await catalog.close()
     }
 
     /// The page before once more is the end only of a list that has no other sign of one, whatever else its pages lack.
     @Test(arguments: [ListingKind.search, .authorTag, .artist]) func aRepeatedPageIsNoEnd(
         kind: ListingKind
     ) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         let catalog = try bench.open()
         func page(_ numbers: [Int64], total: Int?, last: Int?) -> Result<ListingPage, Failure> {
             .success(
@@ -121,13 +105,12 @@ import Testing
             #expect(try await shown(key, catalog) == [3, 5, 6, 8, 9])
             catalog.listings.forget(key)
         }
-        await catalog.close()
     }
 
     /// A hole that was stored so would stay for good.
     @Test(arguments: [ListingKind.search, .bookmarks, .authorTag, .artist])
     func aRepeatedPageIsNoneAfterARestartEither(kind: ListingKind) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         let size = Int64(bench.source.description.entries(of: kind))
         func page(_ number: Int64) -> Result<ListingPage, Failure> {
             let first = 10_000 - (number - 1) * size
@@ -142,14 +125,13 @@ import Testing
         answer(key, page(1), page(2), page(3), page(4))
         let catalog = try bench.open()
         #expect(try await shown(key, catalog).count == Int(4 * size))
-        await catalog.close()
     }
 
     /// A list whose length is known costs no request beyond its end.
     @Test(arguments: [ListingKind.search, .authorTag, .bookmarks, .series, .pool, .following])
     func noPageBehindTheLastOneIsRequested(kind: ListingKind) async throws {
         let catalog = try bench.open()
-        let pages = catalog.listings.pageFactory.pages(of: key(kind))
+        let pages = catalog.listings.pageFactory.pages(of: .sample(kind))
         let size = pages.window.perPage
         func last(total: Int?, _ last: Int? = nil) throws -> Int? {
             let works = [FakeSource.work(9, title: "T")]
@@ -159,7 +141,6 @@ import Testing
         #expect(try last(total: 1) == 1 && last(total: size) == 1)
         #expect(try last(total: size + 1) == 2 && last(total: 2 * size) == 2 && last(total: 2 * size + 1) == 3)
         #expect(try last(total: nil) == nil && last(total: 9 * size, 2) == 2)
-        await catalog.close()
     }
 
     /// A day that was stored so would lack ranks for good.
@@ -192,7 +173,6 @@ import Testing
         catalog.listings.forget(Bench.key)
         answer(Bench.key, one, page(2, hasNext: false, total: total))
         #expect(try await shown(Bench.key, catalog).count == 100)
-        await catalog.close()
     }
 
     /// A first page alone may be all that there is; that the second one is missing is believed of no mount but the present one.
@@ -213,7 +193,6 @@ import Testing
         answer(Bench.key, .success(first), .success(second))
         let catalog = try bench.open()
         #expect(try await shown(Bench.key, catalog).count == 51)
-        await catalog.close()
     }
 
     /// ENOENT would be taken for the end of the directory, and a copy's `--delete` for works that are gone.
@@ -230,7 +209,7 @@ import Testing
     /// The service names a list and shows nobody a work of it: that is no empty list.
     @Test(arguments: kinds.filter { $0.facts.most > 1 && !$0.facts.isIndexed })
     func aListOfWhichNothingIsShownIsNoEmptyOne(kind: ListingKind) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         let catalog = try bench.open()
         let (more, last) = (page(key, [], hasNext: true), page(key, []))
         for pages in [[more, last], [more, more, last], [more]] {
@@ -240,38 +219,32 @@ import Testing
         }
         answer(key, more, page(key, [3, 2]))
         #expect(try await shown(key, catalog) == [2, 3])
-        await catalog.close()
     }
 
     /// A page of which nothing is shown is a gap in a pool of many posts.
     @Test func aPageOfWhichNothingIsShownIsNoEnd() async throws {
-        let key = key(.pool)
+        let key = ListingKey.sample(.pool)
         let catalog = try bench.open()
         let gap = page(key, [], hasNext: true)
         answer(key, page(key, [1, 2], hasNext: true), gap, gap, page(key, [601]))
         #expect(try await shown(key, catalog) == [1, 2, 601])
-        await catalog.close()
     }
 
     /// A collection of texts is there and has no pictures; of other lists an empty answer means that there is none.
     @Test func anEmptyCollectionIsThere() async throws {
         let catalog = try bench.open()
-        let (collection, series) = (key(.collection), key(.series))
+        let (collection, series) = (ListingKey.sample(.collection), ListingKey.sample(.series))
         for key in [collection, series] { answer(key, page(key, [])) }
         #expect(try await shown(collection, catalog) == [])
         #expect(!catalog.listings.isKnownAbsent(collection) && catalog.listings.isStored(collection))
         await #expect(throws: Failure.absent) { _ = try await shown(series, catalog) }
-        await catalog.close()
     }
 
     /// The first names of a listing decide how wide its numbers are, and stay when it grows.
     @Test func numbersAreAsWideAsTheLastOne() async throws {
-        let key = key(.pool)
-        func page(_ ranks: [Int], total: Int?, hasNext: Bool) -> Result<ListingPage, Failure> {
-            let works = ranks.map { rank in
-                ListedWork(rank: rank, previousRank: nil, work: FakeSource.work(Int64(rank), title: "T"))
-            }
-            return .success(ListingPage(entries: works, total: total, hasNext: hasNext))
+        let key = ListingKey.sample(.pool)
+        func page(_ ranks: [Int64], total: Int?, hasNext: Bool) -> Result<ListingPage, Failure> {
+            .page(key, ranks, total: total, hasNext: hasNext)
         }
         var catalog = try bench.open()
         func names() async throws -> [String] {
@@ -283,8 +256,7 @@ import Testing
             answer(key, page([1, 2], total: 1002, hasNext: true), page([1001], total: 1002, hasNext: false))
             try await catalog.listings.refresh(key)
             #expect(try await names() == [first, first.replacing("1-", with: "2-"), "1001-T.jpg"])
-            await catalog.close()
-            catalog = try bench.open()
+            catalog = try await bench.reopen()
             answer(key, page([1, 3], total: 10_001, hasNext: true), page([1001], total: 10_001, hasNext: false))
             try await catalog.listings.refresh(key)
             #expect(try await names() == [first, first.replacing("1-", with: "3-"), "1001-T.jpg"])
@@ -294,11 +266,10 @@ import Testing
         answer(key, page([1], total: 1_000_000_000, hasNext: false))
         let most = bench.source.description.entries(of: .pool) * ListingKind.pool.facts.most
         #expect(try await names() == [String(repeating: "0", count: "\(most)".count - 1) + "1-T.jpg"])
-        let series = self.key(.series)
+        let series = ListingKey.sample(.series)
         answer(series, page([1001], total: nil, hasNext: true), page([1], total: nil, hasNext: false))
         let listed = try await catalog.listings.open(series).entries(reaching: .max)
         #expect(listed.map(\.name) == ["1001-T.jpg", "0001-T.jpg"])
-        await catalog.close()
     }
 
     @Test func aTagThatIsListedAndShowsNothingIsRefused() async throws {
@@ -317,7 +288,6 @@ import Testing
         let gone = try #require(ListingKey(text: "author-tag/5/b"))
         answer(gone, .failure(.notFound))
         await #expect(throws: Failure.absent) { try await catalog.listings.open(gone) }
-        await catalog.close()
     }
 
     /// A tag with a full-width slash of its own, for example.
@@ -333,14 +303,12 @@ import Testing
         #expect(try await shown(ListingKey(.authorTags, 5), catalog) == [1, 2])
         for name in ["a", "e／f", "c／d"] {
             if name == "c／d" {
-                await catalog.close()
-                catalog = try bench.open()
+                catalog = try await bench.reopen()
             }
             let key = try #require(ListingKey(text: "author-tag/5/\(name)"))
             #expect(try await shown(key, catalog) == [2, 3, 4])
         }
         #expect(bench.source.state.withLock(\.named) == ["c%EF%BC%8Fd", "c%EF%BC%8Fd"])
-        await catalog.close()
     }
 
     @Test func worksOfAnIndexThatMakeNoSenseAreReported() async throws {
@@ -351,7 +319,6 @@ import Testing
         let catalog = try bench.open()
         #expect(try await shown(key, catalog) == [3])
         #expect(bench.events == [.entriesUnreadable(count: 2, listing: key, page: 1)])
-        await catalog.close()
     }
 
     /// Each opening would cost a request for records that are not there.
@@ -370,7 +337,6 @@ import Testing
         bench.source.set { $0.lost = [] }
         try await catalog.listings.refresh(.author(author))
         #expect(try await open() == [work])
-        await catalog.close()
     }
 
     @Test func anIndexOfWhichNoWorkComesIsNoEmptyList() async throws {
@@ -381,6 +347,5 @@ import Testing
         answer(key, .success(ListingPage(entries: [], further: [])))
         catalog.listings.forget(key)
         #expect(try await shown(key, catalog) == [])
-        await catalog.close()
     }
 }

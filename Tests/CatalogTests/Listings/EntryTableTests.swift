@@ -83,48 +83,6 @@ import Testing
         }
     }
 
-    @Test func allPagesOfAWorkAreEntriesWithNamesInOrder() {
-        var table = EntryTable()
-        var work = FakeSource.work(7, title: "A")
-        work.pageCount = 12
-        let view = ListingView(rendition: .regular, allPages: true)
-        let key = ListingKey.ranking(.daily, Bench.day)
-        let rows = table.append(
-            [
-                ListedPicture(
-                    ListedWork(rank: 1, previousRank: nil, work: work), rendition: .regular,
-                    of: FakeSource(newest: Bench.day))
-            ], of: key,
-            view: view)
-        #expect(rows.count == 1 && table.rowCount == 1)
-        #expect(table.entries.map(\.name) == ["001-A.jpg"] + (1...11).map { "001-A_p\($0).jpg" })
-        #expect(table.entries.map(\.picture.page) == Array(0...11))
-        for (position, entry) in table.entries.enumerated() {
-            #expect(table.position(of: entry.picture) == position)
-            #expect(table.position(of: entry.name.utf8) == position)
-        }
-        table.setSize(9, of: table.entries[11].picture)
-        #expect(table.sizes == Array(repeating: 0, count: 11) + [9])
-        // What is stored gives the same entries again.
-        #expect(EntryTable(rows: table.rows).entries == table.entries)
-    }
-
-    @Test func whatTheFilterHidesKeepsItsPlace() {
-        var table = EntryTable()
-        var view = ListingView(rendition: .regular)
-        view.filter.minimumWidth = 500
-        let works = [400, 600, 300].enumerated().map { place, width in
-            var work = FakeSource.work(Int64(place + 1), title: "A")
-            work.width = width
-            return ListedPicture(
-                ListedWork(rank: place + 1, previousRank: nil, work: work), rendition: .regular,
-                of: FakeSource(newest: Bench.day))
-        }
-        table.append(works, of: .ranking(.daily, Bench.day), view: view)
-        #expect(table.entries.map(\.isHidden) == [true, false, true])
-        #expect(table.entries.map(\.rank) == [1, 2, 3])
-    }
-
     @Test func worksSurviveAsBytes() {
         let works = [0, 1, -1, Int64.max, .min, 97_973_029].map(WorkID.init(rawValue:))
         #expect(Rows.works(in: Rows.bytes(of: works)) == works)

@@ -33,22 +33,18 @@ import Testing
         _ = try await listing.entries(reaching: .max)
         #expect(works(listing) == (1...130).reversed() && listing.isComplete)
         #expect(pages.sorted() == [1, 2, 3, 4])
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(key).isComplete, "the end is stored")
-        await restarted.close()
     }
 
     @Test func anEndThatIsRepeatedAcrossAMountIsFoundToo() async throws {
         feed((1...60).reversed())
         let catalog = try bench.open()
         #expect(try await !catalog.listings.open(key).isComplete)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         let listing = try await restarted.listings.open(key)
         _ = try await listing.entries(reaching: .max)
         #expect(works(listing) == (1...60).reversed() && listing.isComplete)
-        await restarted.close()
     }
 
     @Test func newPagesAreJoinedToWhatIsStored() async throws {
@@ -62,7 +58,6 @@ import Testing
         #expect(works(joined) == (1...280).reversed() && joined.isComplete)
         #expect(pages.dropFirst(before) == [1, 2, 3])
         #expect(joined.entries.last?.name == "1-New 1.jpg")
-        await catalog.close()
     }
 
     @Test func aListWithNothingInCommonIsReadFurtherAndLosesNothing() async throws {
@@ -80,7 +75,6 @@ import Testing
         let joined = try await catalog.listings.open(key)
         #expect(works(joined) == (1001...2000).reversed() + (1...130).reversed() && joined.isComplete)
         #expect(pages.dropFirst(before + 18) == ArraySlice(1...18))
-        await catalog.close()
     }
 
     /// The works between would be missing for good.
@@ -90,8 +84,7 @@ import Testing
         let before = try await catalog.listings.open(key)
         bench.now += 300
         func page(_ works: ClosedRange<Int64>) -> Result<ListingPage, Failure> {
-            .success(
-                ListingPage(works: works.reversed().map { FakeSource.work($0, title: "New \($0)") }, hasNext: true))
+            .page(key, works.reversed(), hasNext: true)
         }
         let newest = page(141...200)
         bench.source.set { [key] in $0.pages[key] = isEmpty ? [newest] : [newest, newest] }
@@ -101,6 +94,5 @@ import Testing
         bench.now += 300
         if isRequested { try await catalog.listings.refresh(key) }
         #expect(try await works(catalog.listings.open(key)) == (1...200).reversed())
-        await catalog.close()
     }
 }

@@ -21,12 +21,10 @@ import Testing
         #expect(try await listing.entries(reaching: .max).map(\.author) == authors(1...2000))
         #expect(listing.isComplete && !listing.isFrozen)
         #expect(bench.source.calls.count == 84)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(key).entries == listing.entries)
         #expect(bench.source.calls.count == 84)
         #expect(restarted.listings.opened == [key], "followed, not listed")
-        await restarted.close()
     }
 
     @Test(arguments: [Rendition.regular, .original])
@@ -49,7 +47,6 @@ import Testing
         #expect(bench.source.calls.count == asked, "what came is shown at once")
         #expect(try await again.entries(reaching: .max).map(\.author) == authors(1...240))
         #expect(Set(bench.source.calls[asked...]) == Set((6...10).map { FakeSource.Call.followed($0) }))
-        await second.close()
     }
 
     @Test func aNameIsLookedForOnThePagesToCome() async throws {
@@ -61,7 +58,6 @@ import Testing
         #expect(try await listing.find(named: Array("60-N／60".utf8)) == 59)
         #expect(try await listing.find(named: Array("60-Other".utf8)) == nil)
         #expect(listing.isComplete)
-        await catalog.close()
     }
 
     /// A catalog that has read the whole list, and whom it names.
@@ -85,7 +81,6 @@ import Testing
         await #expect(throws: Failure.needsSignIn) {
             try await catalog.listings.open(.following(UserID(rawValue: 6)))
         }
-        await catalog.close()
     }
 
     @Test(arguments: [[], [99]]) func whoIsFollowedNoLongerGoesOnceTheWholeListCameAgain(new: [Int]) async throws {
@@ -98,10 +93,8 @@ import Testing
             await Task.yield()
         }
         #expect(try await catalog.listings.open(key).entries.map(\.author) == followed)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(key).entries.count == followed.count)
-        await restarted.close()
     }
 
     @Test func whileTheWholeListCannotComeNobodyGoes() async throws {
@@ -114,10 +107,8 @@ import Testing
         }
         #expect(try await catalog.listings.open(key).entries.count == 60)
         await bench.source.waitForCalls(asked + 3)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(key).entries.count == 60)
-        await restarted.close()
     }
 
     @Test func whoFollowsNobodyHasAnEmptyList() async throws {
@@ -125,6 +116,5 @@ import Testing
         let listing = try await catalog.listings.open(key)
         #expect(listing.isComplete && listing.entries.isEmpty)
         #expect(catalog.listings.isKnownAbsent(.following(UserID(rawValue: 0))))
-        await catalog.close()
     }
 }

@@ -7,6 +7,8 @@ import Testing
 
 /// What pages bring is stored in the order of the pages, on whichever threads they come.
 @Suite struct HandoverTests {
+    private let bench = Bench()
+
     /// Stores what comes; while the first page is being stored, the last one comes, if it is the second.
     private final class Owner: ListingOwner {
         private let hasTwoPages: Bool
@@ -44,18 +46,17 @@ import Testing
 
     @Test func theLastPageIsStoredLast() async throws {
         let owner = Owner(hasTwoPages: true)
-        let catalog = try Bench().open()
+        let catalog = try bench.open()
         let listing = listing(catalog, owner)
         listing.arrived(1, page(1, of: owner))
         #expect(listing.isComplete)
         #expect(owner.lastPages == [2, 3])
-        await catalog.close()
     }
 
     /// All pages after the first are requested at once, and come in any order.
     @Test func aPageThatIsNotThereEndsNoListBeforeItsTurn() async throws {
         let owner = Owner(hasTwoPages: false)
-        let catalog = try Bench().open()
+        let catalog = try bench.open()
         let listing = listing(catalog, owner)
         listing.arrived(1, page(1, of: owner, last: 5))
         listing.arrived(4, .failure(.pastTheEnd))
@@ -63,6 +64,5 @@ import Testing
         #expect(!listing.isComplete && owner.lastPages == [2, 3, 4])
         listing.arrived(4, page(4, of: owner, last: 5))
         #expect(listing.isComplete)
-        await catalog.close()
     }
 }

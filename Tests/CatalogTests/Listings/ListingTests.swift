@@ -7,8 +7,7 @@ import Testing
     let bench = Bench()
 
     @Test func openingAsksOnePageAndReadingTheRestAtOnce() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         #expect(bench.source.calls == [.page(Bench.day, 1)])
         #expect(listing.entries.count == 50)
         bench.source.set { $0.isHeld = true }
@@ -27,7 +26,6 @@ import Testing
         #expect(all[0].name == "001-Title 1.jpg")
         #expect(listing.isComplete && !listing.isFrozen)
         #expect(bench.source.calls.count == 10)
-        await catalog.close()
     }
 
     @Test func aHundredReadersAskEachPageOnce() async throws {
@@ -44,13 +42,11 @@ import Testing
         #expect(try await listing.entries(reaching: .max).count == 500)
         #expect(bench.source.calls.count == 10)
         #expect(Set(bench.source.calls).count == 10)
-        await catalog.close()
     }
 
     @Test func gapsStayGapsAndNamesAreFoundWhileTheyMayStillCome() async throws {
         bench.source.set { $0.missingRanks = [36] }
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         #expect(listing.entries.count == 49)
         #expect(try await listing.find(named: Array("036-Title 36.jpg".utf8)) == nil)
         #expect(try await listing.find(named: Array(".hidden".utf8)) == nil)
@@ -59,7 +55,6 @@ import Testing
         #expect(try await listing.find(named: Array("500-Title 500.jpg".utf8)) == 498)
         #expect(try await listing.find(named: Array("501-Title.jpg".utf8)) == nil)
         #expect(bench.source.calls.count == 10)
-        await catalog.close()
     }
 
     @Test func aRankingThatMovesWhileItIsReadKeepsNamesUnique() async throws {
@@ -69,13 +64,11 @@ import Testing
         #expect(entries.count == 498)
         #expect(Set(entries.map(\.name)).count == 498)
         #expect(Set(entries.map(\.picture.work)).count == 498)
-        await catalog.close()
     }
 
     @Test func aFailedPageFailsItsWaitersOnlyAndIsAskedAgain() async throws {
         bench.source.set { $0.failures[.page(Bench.day, 3)] = .unreachable("no route") }
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         #expect(try await listing.entries(reaching: 60).count >= 100)
         await #expect(throws: Failure.unreachable("no route")) {
             try await listing.entries(reaching: 120)
@@ -84,12 +77,10 @@ import Testing
         bench.source.set { $0.failures = [:] }
         #expect(try await listing.entries(reaching: 499).count == 500)
         #expect(Set(listing.entries.map(\.name)).count == 500)
-        await catalog.close()
     }
 
     @Test func aCancelledReaderLeavesAndThePageIsKept() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         bench.source.set { $0.isHeld = true }
         let reader = Task { try await listing.entries(reaching: 70) }
         await bench.source.waitForCalls(10)
@@ -98,7 +89,6 @@ import Testing
         bench.source.releaseAll()
         #expect(try await listing.entries(reaching: 499).count == 500)
         #expect(bench.source.calls.count == 10)
-        await catalog.close()
     }
 
     /// Returns once somebody waits.
@@ -138,13 +128,11 @@ import Testing
         bench.source.releaseAll()
         #expect(try await walk.value == 500)
         _ = try await next.value
-        await catalog.close()
     }
 
     @Test func whoWaitsIsAPersonWhoeverAskedForThePageBefore() async throws {
         bench.source.set { $0.total = nil }
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         bench.source.set { $0.isHeld = true }
         let walk = Task {
             try await RequestUrgency.$isBackground.withValue(true) { try await listing.entries(reaching: 60) }
@@ -157,7 +145,6 @@ import Testing
         #expect(try await person.value == 500)
         _ = try await walk.value
         #expect((bench.source.urgencies[.page(Bench.day, 10)]?.priority ?? .preload) >= .shown)
-        await catalog.close()
     }
 
     @Test func theLastOneToLeaveAnUnopenedListingCancelsItsRequest() async throws {
@@ -169,7 +156,6 @@ import Testing
         for reader in readers { await #expect(throws: Failure.cancelled) { try await reader.value } }
         bench.source.releaseAll()
         #expect(try await catalog.listings.open(Bench.key).entries.count == 50)
-        await catalog.close()
     }
 
     @Test func aShortRankingEndsWhereTheServiceSays() async throws {
@@ -180,6 +166,5 @@ import Testing
         let catalog = try bench.open()
         #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 100)
         #expect(Set(bench.source.calls).isSubset(of: [.page(Bench.day, 1), .page(Bench.day, 2), .page(Bench.day, 3)]))
-        await catalog.close()
     }
 }

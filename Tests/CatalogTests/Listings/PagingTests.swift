@@ -124,13 +124,6 @@ import Testing
         #expect(paging.taken() == [] && paging.takeFailure() == .repeated(3) && !paging.isComplete)
     }
 
-    static func key(_ kind: ListingKind) -> ListingKey {
-        guard let key = ListingKey(text: "\(kind.facts.word)/5\(kind.facts.form == .name ? "/a" : "")") else {
-            preconditionFailure("\(kind)")
-        }
-        return key
-    }
-
     static func content(works: some Sequence<Int>) -> Paging.Outcome {
         let listed = works.map {
             ListedWork(rank: $0, previousRank: nil, work: FakeSource.work(Int64($0), title: "T"))
@@ -140,7 +133,7 @@ import Testing
 
     /// A paging that goes on with page 3 after a restart, and the outcome of that page of four works, where 1 to 8 are listed.
     private func goesOn(_ kind: ListingKind, with works: [Int], listed: [Int] = Array(1...8)) -> (taken: Bool, Paging) {
-        var paging = Paging(Self.key(kind), window: .init(perPage: 4, pages: 1, lastPage: 35), next: 3)
+        var paging = Paging(.sample(kind), window: .init(perPage: 4, pages: 1, lastPage: 35), next: 3)
         paging.arrive(3, Self.content(works: works))
         return (!paging.taken(listed: listed).isEmpty, paging)
     }
@@ -174,7 +167,7 @@ import Testing
     func anEmptyPageThatCountsNothingIsNoEndWhereOthersFollow(kind: ListingKind) {
         let window = Paging.Window(perPage: 4, pages: 4, lastPage: 35)
         func outcome(total: Int?, isFollowed: Bool = false, last: Int?) -> (pages: Int, Paging) {
-            var paging = Paging(Self.key(kind), window: window, next: 3, last: last)
+            var paging = Paging(.sample(kind), window: window, next: 3, last: last)
             if isFollowed { paging.arrive(4, Self.content(works: [13, 14])) }
             let (told, goesOn) = (total.map { $0 / 4 } ?? 3, total != nil)
             paging.arrive(3, .success(PageContent(works: [], pictures: [], last: told, goesOn: goesOn, total: total)))

@@ -7,17 +7,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RenewalTests {
     let bench = Bench()
 
-    private func key(_ kind: ListingKind) -> ListingKey {
-        guard let key = ListingKey(text: "\(kind.facts.word)/5\(kind.facts.form == .name ? "/a" : "")") else {
-            preconditionFailure("\(kind)")
-        }
-        return key
-    }
-
     /// Answers with one page of these works, under their ranks if the kind has some.
     private func answer(_ key: ListingKey, _ works: [(rank: Int, work: Work)]) {
-        let isRanked = [.ranked, .lastFirst].contains(key.kind.facts.order)
-        let entries = works.map { ListedWork(rank: isRanked ? $0.rank : nil, previousRank: nil, work: $0.work) }
+        let entries = works.map { ListedWork(rank: key.isRanked ? $0.rank : nil, previousRank: nil, work: $0.work) }
         bench.source.set { $0.pages[key] = [.success(ListingPage(entries: entries, hasNext: false))] }
     }
 
@@ -39,7 +31,7 @@ import Testing
         ListingKind.bookmarks, .bookmarksPrivate, .bookmarkTag, .authorTag, .search, .feed, .series, .favorites, .pool,
     ])
     func aWithheldWorkThatIsShownAgainTakesItsPlace(kind: ListingKind) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         func answer(withheld: Int64?) {
             let works: [Int64] = kind.facts.order == .ranked ? [1, 2, 3] : [3, 2, 1]
             self.answer(
@@ -69,8 +61,7 @@ import Testing
             #expect(after.entries.map(\.picture.work) == before.entries.map(\.picture.work))
             #expect(after.entries.allSatisfy { !$0.isWithheld && $0.name.contains("Shown") } && after.isComplete)
             #expect(try await catalog.listings.record(of: after.entries[1], in: after).work.withheld == nil)
-            await catalog.close()
-            let restarted = try bench.open()
+            let restarted = try await bench.reopen()
             #expect(try await restarted.listings.open(key).entries == after.entries)
             // What is withheld later stays.
             bench.now += 86_400
@@ -88,17 +79,12 @@ import Testing
     /// What was stored stays until all of the new answer has come, as far as the list was read before.
     @Test(arguments: [ListingKind.pool, .hot, .series])
     func aRefreshThatIsNotAnsweredToItsEndLosesNothing(kind: ListingKind) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         let isRising = key.kind.facts.order != .lastFirst
-        func page(_ works: ClosedRange<Int>, _ title: String, hasNext: Bool) -> Result<ListingPage, Failure> {
-            let numbers = isRising ? Array(works) : works.reversed()
-            let entries = numbers.map { number in
-                let rank = key.kind.facts.order == .given ? nil : number
-                return ListedWork(rank: rank, previousRank: nil, work: FakeSource.work(Int64(number), title: title))
-            }
-            return .success(ListingPage(entries: entries, hasNext: hasNext))
+        func page(_ works: ClosedRange<Int64>, _ title: String, hasNext: Bool) -> Result<ListingPage, Failure> {
+            .page(key, isRising ? Array(works) : works.reversed(), title: title, hasNext: hasNext)
         }
-        let (first, second) = isRising ? (1...50, 51...80) : (31...80, 1...30)
+        let (first, second): (ClosedRange<Int64>, ClosedRange<Int64>) = isRising ? (1...50, 51...80) : (31...80, 1...30)
         bench.source.set {
             $0.pages[key] = [page(first, "Old", hasNext: true), page(second, "Old", hasNext: false)]
         }
@@ -114,48 +100,31 @@ import Testing
         try await catalog.listings.refresh(key)
         let after = try await catalog.listings.open(key)
         #expect(after.count == 80 && after.isComplete && after.entries.allSatisfy { $0.name.contains("New") })
-        await catalog.close()
     }
 
     /// What is not shown to this reader may fill a page, which is no sign of the end.
     @Test func anEmptyPageBetweenOthersEndsNoRefresh() async throws {
-        let key = key(.pool)
-        func page(_ works: ClosedRange<Int>?, hasNext: Bool) -> Result<ListingPage, Failure> {
-            let entries = (works.map(Array.init) ?? []).map {
-                ListedWork(rank: $0, previousRank: nil, work: FakeSource.work(Int64($0), title: "T"))
-            }
-            return .success(ListingPage(entries: entries, hasNext: hasNext))
-        }
+        let key = ListingKey.sample(.pool)
         bench.source.set {
-            $0.pages[key] = [
-                page(1...20, hasNext: true), page(nil, hasNext: true), page(41...60, hasNext: false),
-            ]
+            $0.pages[key] = [.page(key, 1...20, hasNext: true), .page(key, [], hasNext: true), .page(key, 41...60)]
         }
         let catalog = try bench.open()
         #expect(try await catalog.listings.open(key).entries(reaching: .max).count == 40)
         try await catalog.listings.refresh(key)
         let after = try await catalog.listings.open(key)
         #expect(after.count == 40 && after.isComplete)
-        await catalog.close()
-    }
-
-    private func page(_ key: ListingKey, _ numbers: [Int64], hasNext: Bool) -> Result<ListingPage, Failure> {
-        let isRanked = [.ranked, .lastFirst].contains(key.kind.facts.order)
-        let entries = numbers.map {
-            ListedWork(rank: isRanked ? Int($0) : nil, previousRank: nil, work: FakeSource.work($0, title: "T"))
-        }
-        return .success(ListingPage(entries: entries, hasNext: hasNext))
     }
 
     /// A hole or a false end that was stored once.
     @Test(arguments: [ListingKind.search, .bookmarks, .bookmarkTag, .authorTag, .artist, .favorites, .feed])
     func aRefreshPutsWhatIsMissingInItsPlace(kind: ListingKind) async throws {
-        let key = key(kind)
-        let (first, second, third) = (
-            page(key, [9, 8, 7], hasNext: true), page(key, [6, 5, 4], hasNext: true),
-            page(key, [3, 2, 1], hasNext: false)
+        let key = ListingKey.sample(kind)
+        typealias Answer = Result<ListingPage, Failure>
+        let (first, second, third): (Answer, Answer, Answer) = (
+            .page(key, [9, 8, 7], hasNext: true), .page(key, [6, 5, 4], hasNext: true),
+            .page(key, [3, 2, 1], hasNext: false)
         )
-        for stored in [[first, third], [page(key, [9, 8, 7], hasNext: false)]] {
+        for stored in [[first, third], [.page(key, [9, 8, 7], hasNext: false)]] as [[Answer]] {
             bench.source.set { $0.pages[key] = stored }
             let catalog = try bench.open()
             let before = try await catalog.listings.open(key)
@@ -165,14 +134,13 @@ import Testing
             await #expect(throws: Failure.unreachable("away")) { try await catalog.listings.refresh(key) }
             #expect(try await catalog.listings.open(key) === before)
             // One is no longer there, and stays.
-            bench.source.set { $0.pages[key] = [self.page(key, [10, 9, 7], hasNext: true), second, third] }
+            bench.source.set { $0.pages[key] = [.page(key, [10, 9, 7], hasNext: true), second, third] }
             try await catalog.listings.refresh(key)
             let after = try await catalog.listings.open(key)
             #expect(after.entries.map(\.picture.work.rawValue) == (1...10).reversed() && after.isComplete)
             try await catalog.listings.refresh(key)
             #expect(try await catalog.listings.open(key) === after, "nothing is missing")
-            await catalog.close()
-            let restarted = try bench.open()
+            let restarted = try await bench.reopen()
             #expect(try await restarted.listings.open(key).entries == after.entries)
             restarted.listings.forget(key)
             await restarted.close()
@@ -183,15 +151,15 @@ import Testing
     @Test(arguments: [ListingKind.pool, .series]) func aShorterEndIsBelievedOnceItHasComeAgain(
         kind: ListingKind
     ) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         let isRising = kind.facts.order == .ranked
         func numbers(_ numbers: ClosedRange<Int64>) -> [Int64] { isRising ? Array(numbers) : numbers.reversed() }
         let (first, second) = isRising ? (numbers(1...3), numbers(4...6)) : (numbers(4...6), numbers(1...3))
-        bench.source.set { $0.pages[key] = [page(key, first, hasNext: true), page(key, second, hasNext: false)] }
+        bench.source.set { $0.pages[key] = [.page(key, first, hasNext: true), .page(key, second, hasNext: false)] }
         let catalog = try bench.open()
         let before = try await catalog.listings.open(key)
         #expect(try await before.entries(reaching: .max).count == 6)
-        bench.source.set { $0.pages[key] = [page(key, first, hasNext: true)] }
+        bench.source.set { $0.pages[key] = [.page(key, first, hasNext: true)] }
         for _ in 1...2 {
             await #expect(throws: Failure.missing(2)) { try await catalog.listings.refresh(key) }
             #expect(try await catalog.listings.open(key) === before)
@@ -200,10 +168,9 @@ import Testing
         try await catalog.listings.refresh(key)
         #expect(try await catalog.listings.open(key).entries.map(\.picture.work.rawValue) == first)
         // A last page that calls itself so is believed at once.
-        bench.source.set { $0.pages[key] = [page(key, Array(first.prefix(2)), hasNext: false)] }
+        bench.source.set { $0.pages[key] = [.page(key, Array(first.prefix(2)), hasNext: false)] }
         try await catalog.listings.refresh(key)
         #expect(try await catalog.listings.open(key).count == 2)
-        await catalog.close()
     }
 
     // MARK: - Series
@@ -230,8 +197,7 @@ import Testing
                 #expect(try await catalog.listings.open(series) === before, "shown until all of it has come")
             }
             #expect(try await renewed(before, in: catalog) == expected)
-            await catalog.close()
-            let restarted = try bench.open()
+            let restarted = try await bench.reopen()
             #expect(try await self.works(restarted.listings.open(series)) == expected)
             restarted.listings.forget(series)
             await restarted.close()
@@ -246,14 +212,13 @@ import Testing
         // The page that is compared holds the last ones only.
         answer(series, ranked: [4: 90, 3: 103])
         #expect(try await works(catalog.listings.open(series)) == ["4 90", "3 103", "2 102", "1 101"])
-        await catalog.close()
     }
 
     // MARK: - Pools
 
     @Test(arguments: [ListingKind.pool, .favoriteGroup])
     func aPostThatIsTakenOutOfAPoolGoes(kind: ListingKind) async throws {
-        let key = key(kind)
+        let key = ListingKey.sample(kind)
         answer(key, ranked: [1: 11, 2: 12, 3: 13])
         let catalog = try bench.open()
         var listing = try await catalog.listings.open(key)
@@ -271,6 +236,5 @@ import Testing
         _ = try await catalog.listings.open(key)
         while listing.state.withLock({ $0.fetched }) != now { await Task.yield() }
         #expect(try await catalog.listings.open(key) === listing, "the same list leaves it as it is")
-        await catalog.close()
     }
 }

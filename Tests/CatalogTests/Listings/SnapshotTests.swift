@@ -25,7 +25,6 @@ import Testing
             Set(bench.source.calls.dropFirst()) == [
                 .works(18, first: WorkID(rawValue: 116)), .works(4, first: WorkID(rawValue: 134)),
             ])
-        await catalog.close()
     }
 
     @Test func anotherDaysListReplacesItOnceAllOfItHasCome() async throws {
@@ -47,10 +46,8 @@ import Testing
         let second = try await catalog.listings.open(key)
         #expect(works(second) == (21...60).reversed() && second.isComplete)
         #expect(works(first) == Array(1...40), "an open directory keeps its version")
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(works(try await restarted.listings.open(key)) == (21...60).reversed())
-        await restarted.close()
     }
 
     @Test func noAnswerAndAnEmptyOneLeaveWhatIsStored() async throws {
@@ -63,7 +60,6 @@ import Testing
         bench.now += 86_400
         bench.source.set { $0.failure = .unreachable("no route") }
         #expect(works(try await catalog.listings.open(key)) == Array(1...10))
-        await catalog.close()
     }
 
     @Test func aRefreshReplacesItAtOnce() async throws {
@@ -73,6 +69,5 @@ import Testing
         relate([7, 30])
         try await catalog.listings.refresh(key)
         #expect(works(try await catalog.listings.open(key)) == [7, 30])
-        await catalog.close()
     }
 }

@@ -45,15 +45,12 @@ import Testing
                 RecentPicture(path: "3", opened: bench.now), RecentPicture(path: "7", opened: bench.now),
             ])
         #expect(before.count == RecentPicture.bound)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(restarted.recents.pictures == before)
         restarted.recents.note("7")
         #expect(restarted.recents.pictures.map(\.path).prefix(2) == ["7", "3"])
-        await restarted.close()
-        let again = try bench.open()
+        let again = try await bench.reopen()
         #expect(again.recents.pictures.map(\.path).prefix(2) == ["7", "3"])
-        await again.close()
     }
 
     @Test func theWorksOfReadPicturesAreKnownAfterARestart() async throws {
@@ -69,10 +66,8 @@ import Testing
         for path in paths { first.recents.note(path) }
         let works = [entries[0].picture.work.rawValue, entries[2].picture.work.rawValue]
         #expect(await first.recents.seenWorks().map(\.work.rawValue) == works)
-        await first.close()
-
         bench.source.set { $0.failure = .unreachable("no route") }
-        let catalog = try bench.open()
+        let catalog = try await bench.reopen()
         let calls = bench.source.calls.count
         let seen = await catalog.recents.seenWorks()
         #expect(seen.map(\.work.rawValue) == works)
@@ -89,7 +84,6 @@ import Testing
         catalog.recents.note(paths[1])
         #expect(await catalog.recents.seenWorks().first?.work == entries[0].picture.work, "in the order of reading")
         #expect(bench.source.calls.count == calls)
-        await catalog.close()
     }
 
     /// Its author renamed it, or its rank is another one.
@@ -111,13 +105,11 @@ import Testing
             let places = await catalog.recents.places()
             #expect(places.map(\.picture.name) == names && places.map(\.index) == [0, 1])
             #expect(places.map { $0.listing.entries[$0.index].name } == ["001-B.jpg", "002-C.jpg"])
-            await catalog.close()
-            catalog = try bench.open()
+            catalog = try await bench.reopen()
         }
         let read = try await catalog.listings.open(Bench.key).entries[1]
         catalog.recents.note("ranking/daily/\(Bench.day)/\(read.name)", read.picture)
         #expect(await catalog.recents.places().map(\.index) == [1, 0], "each once")
-        await catalog.close()
     }
 
     @Test func whatTheAccountSawIsNotSeenSignedOut() async throws {
@@ -133,7 +125,6 @@ import Testing
         #expect(await catalog.recents.seenWorks().map(\.work) == [entry.picture.work])
         bench.source.set { $0.signIn = .signedOut }
         #expect(await catalog.recents.seenWorks().isEmpty)
-        await catalog.close()
     }
 
     @Test func aPictureIsFoundWhereItIsListed() async throws {
@@ -142,9 +133,8 @@ import Testing
         let picture = try await first.listings.open(Bench.key).entries[1].picture
         _ = try await first.listings.open(.ranking(.weekly, Bench.day))
         #expect(await first.listings.place(of: picture, where: { _, _ in true })?.index == 1)
-        await first.close()
         bench.source.set { $0.failure = .unreachable("no route") }
-        let catalog = try bench.open()
+        let catalog = try await bench.reopen()
         let place = try #require(
             await catalog.listings.place(of: picture, where: { listing, _ in listing.key == Bench.key }))
         #expect(place.listing.key == Bench.key && place.index == 1)
@@ -152,6 +142,5 @@ import Testing
         let other = PictureID(work: picture.work, page: 1, rendition: .regular, uploaded: picture.uploaded)
         #expect(await catalog.listings.place(of: other, where: { _, _ in true }) == nil)
         #expect(bench.source.calls.count == 2)
-        await catalog.close()
     }
 }

@@ -36,34 +36,28 @@ import Testing
         let names = try await first.listings.open(Bench.key).entries.map(\.name)
         #expect(names.count == 3)
         _ = try await first.listings.open(search)
-        await first.close()
-        let catalog = try bench.open(view: view)
+        let catalog = try await bench.reopen(view: view)
         let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.map(\.name) == names)
         let record = try await catalog.listings.record(of: listing.entries[0], in: listing).work
         #expect(record.title == "Title 1" && record.authorName == "Ann" && record.tags.count == 3 && record.views == 5)
-        await catalog.close()
     }
 
     @Test func whatAListingDoesNotNameKeepsItsValue() async throws {
         list { work in (work.views, work.title) = (nil, "Renamed") }
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         _ = try await catalog.listings.open(search)
         let record = try await catalog.listings.record(of: listing.entries[0], in: listing).work
         #expect(record.title == "Renamed" && record.views == 5)
-        await catalog.close()
     }
 
     /// A program that copies attributes has files open longer than their listing lives.
     @Test func aRecordOutlivesItsListing() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         catalog.listings.forget(Bench.key)
         let record = try await catalog.listings.record(of: listing.entries[0], in: listing)
         #expect(record.work.title == "Title 1" && record.rank == 1)
         #expect(record.work.picture == listing.entries[0].reference)
-        await catalog.close()
     }
 
     @Test func recordsAreThereWhileTheDatabaseIsLocked() async throws {
@@ -75,6 +69,5 @@ import Testing
             #expect(try await catalog.listings.record(of: listing.entries[0], in: listing).work.views == 5)
         }
         try other.run("COMMIT")
-        await catalog.close()
     }
 }

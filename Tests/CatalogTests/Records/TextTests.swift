@@ -31,7 +31,6 @@ import Testing
         await #expect(throws: Failure.unreachable("no route")) {
             try await restarted.records.details(of: WorkID(rawValue: 78), pages: [])
         }
-        await restarted.close()
     }
 
     @Test func aProfileTellsTheAvatarToo() async throws {
@@ -39,11 +38,9 @@ import Testing
         #expect(try await catalog.records.profile(of: author).text.contains("\"name\": \"Ann\""))
         #expect(try await catalog.records.avatar(of: author) == "face/11")
         #expect(bench.source.calls == [.profile(author)])
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.records.avatar(of: author) == "face/11")
         #expect(bench.source.calls.count == 1)
-        await restarted.close()
     }
 
     @Test func anAuthorWithoutAPictureHasNone() async throws {
@@ -52,7 +49,6 @@ import Testing
         #expect(try await catalog.records.avatar(of: author) == nil)
         #expect(try await catalog.records.avatar(of: author) == nil)
         #expect(bench.source.calls.count == 1)
-        await catalog.close()
     }
 
     @Test func theTimeOfAProfileIsThatOfItsLastChange() async throws {
@@ -69,10 +65,8 @@ import Testing
         bench.source.set { $0.profiles[author] = AuthorProfile(id: author, name: "Bea") }
         let other = try await catalog.records.profile(of: author)
         #expect(other.text != first.text && other.changed == bench.now)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.records.profile(of: author) == other)
-        await restarted.close()
     }
 
     @Test func offlineAStaleProfileIsServedWithoutAskingEachTime() async throws {
@@ -86,7 +80,6 @@ import Testing
         bench.source.set { $0.failure = nil }
         #expect(try await catalog.records.profile(of: author).fetched == bench.now)
         #expect(bench.source.calls.count == 3)
-        await catalog.close()
     }
 
     // MARK: - Animations
@@ -121,7 +114,6 @@ import Testing
         #expect(bench.source.calls.count == 2)
         bench.source.set { $0.failure = .unreachable("no route") }
         #expect(try await catalog.records.animation(of: work) == record)
-        await catalog.close()
     }
 
     // MARK: - Authors
@@ -143,6 +135,5 @@ import Testing
         #expect(await catalog.records.author(named: "Bea") == nil, "two have it")
         #expect(await catalog.records.author(named: "ann") == nil)
         #expect(await catalog.records.author(named: "' OR 1") == nil)
-        await catalog.close()
     }
 }

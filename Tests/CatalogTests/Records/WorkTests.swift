@@ -44,7 +44,6 @@ import Testing
         let after = try await originals.listings.open(key)
         #expect(RestartTests.facts(after) == RestartTests.facts(listing))
         #expect(bench.source.calls.count == 2 && bench.host.asked.count == 3)
-        await originals.close()
     }
 
     /// `info.json` is made of the record that the directory needed; asked for anew, it says when it last changed.
@@ -66,7 +65,6 @@ import Testing
         let new = try await catalog.records.details(of: work, pages: listing.entries.map(\.name))
         #expect(new.text.contains("Renamed") && new.changed == before + 200)
         #expect(bench.source.calls.filter { $0 == .details(work) }.count == 3)
-        await catalog.close()
     }
 
     @Test func aListedWorkIsNotAskedForAgain() async throws {
@@ -75,7 +73,6 @@ import Testing
         _ = try await catalog.listings.open(.search("x"))
         _ = try await catalog.listings.open(key)
         #expect(bench.source.calls == [.search("x", 1), .originals(work)])
-        await catalog.close()
     }
 
     /// What a try learnt that ended in the middle.
@@ -91,7 +88,6 @@ import Testing
         catalog.listings.forget(key)
         #expect(try await catalog.listings.open(key).entries.count == 3)
         #expect(bench.host.asked.count == 1)
-        await catalog.close()
     }
 
     @Test func anAnimationHasItsFirstFrameAndItsArchive() async throws {
@@ -115,7 +111,6 @@ import Testing
         #expect(RestartTests.facts(after) == RestartTests.facts(listing))
         #expect(after.index(named: Array("ugoira.zip".utf8)) == 1)
         #expect(try await restarted.records.animation(of: work).archive == "frames.zip")
-        await restarted.close()
     }
 
     @Test func aNewUploadTakesThePlaceOfTheOld() async throws {
@@ -136,7 +131,6 @@ import Testing
         await catalog.close()
         let restarted = try open()
         #expect(try await restarted.listings.open(key).entries == after.entries)
-        await restarted.close()
     }
 
     @Test func aWorkThatIsGoneIsServedIfItWasStored() async throws {
@@ -150,7 +144,6 @@ import Testing
         }
         #expect(catalog.listings.isKnownAbsent(.work(WorkID(rawValue: 78))))
         #expect(catalog.listings.isKnownAbsent(.work(WorkID(rawValue: 0))))
-        await catalog.close()
     }
 
     /// The service has a record of the work: that it shows no pages does not mean that there is none.
@@ -170,7 +163,6 @@ import Testing
         let again = try await restarted.listings.open(key)
         #expect(try await again.entries(reaching: .max).map(\.name) == ["p0.png"] && again.isComplete)
         #expect(try await restarted.records.details(of: work, pages: []).text.contains("\"p0.png\"\n  ]"))
-        await restarted.close()
     }
 
     @Test func pagesThatAListedWorkDoesNotHaveAreRequestedOnceBeforeItsRecord() async throws {
@@ -179,7 +171,6 @@ import Testing
         _ = try await catalog.listings.open(.search("x"))
         #expect(try await catalog.listings.open(key).entries.isEmpty)
         #expect(bench.source.calls == [.search("x", 1), .originals(work), .details(work)])
-        await catalog.close()
     }
 
     @Test func anAnimationWithoutItsFramesHasItsFirstOne() async throws {
@@ -194,7 +185,6 @@ import Testing
         await #expect(throws: Failure.notFound.ofPage(2)) { try await listing.entries(reaching: .max) }
         bench.now += Freshness.failedSeconds
         #expect(try await listing.entries(reaching: .max).map(\.name) == ["p0.jpg", "ugoira.zip"])
-        await catalog.close()
     }
 
     @Test func aPageWithoutAnAddressIsThatOfTheRendition() async throws {
@@ -204,7 +194,6 @@ import Testing
         #expect(listing.entries.map(\.name) == ["p0.png", "p1.jpg", "p2.png"] && listing.isComplete)
         #expect(listing.entries.map(\.picture.rendition) == [.original, .regular, .original])
         #expect(listing.entries.map(\.picture.page) == [0, 1, 2] && bench.events == [.originalMissing(work)])
-        await catalog.close()
     }
 
     @Test func aWithheldWorkIsThereWithItsReason() async throws {
@@ -221,6 +210,5 @@ import Testing
         // The service takes it back.
         bench.source.set { $0.records[work] = FakeSource.work(77, title: "B") }
         #expect(try await !catalog.listings.open(key).entries.isEmpty)
-        await catalog.close()
     }
 }

@@ -46,7 +46,6 @@ import Testing
         #expect((0..<3).map { listing.size(at: $0) } == [11, 22, 33])
         #expect(try await listing.resolveSize(at: 1, wholeListing: false) == 22)
         #expect(bench.host.asked.count == 9)
-        await catalog.close()
     }
 
     @Test func namesAndSizesComeBackOffline() async throws {
@@ -65,7 +64,6 @@ import Testing
         #expect(RestartTests.facts(after) == facts)
         #expect(try await after.resolveSize(at: 2, wholeListing: false) == 300)
         #expect(bench.source.calls.count == calls && bench.host.asked.count == asked)
-        await catalog.close()
     }
 
     @Test func aNameThatIsNoneOfTheUsualIsAskedFromTheServiceOnce() async throws {
@@ -77,7 +75,6 @@ import Testing
         #expect(listing.entries[0].name == "001-Title 1.png" && listing.entries[0].reference == "other.png")
         #expect(bench.host.asked.count == 4 && bench.source.calls.count == 2)
         #expect(bench.events.isEmpty)
-        await catalog.close()
     }
 
     @Test func anOriginalWithoutALengthIsOne() async throws {
@@ -86,7 +83,6 @@ import Testing
         let catalog = try open()
         let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries[0].picture.rendition == .original && listing.size(at: 0) == nil)
-        await catalog.close()
     }
 
     @Test func withheldWorksAreNotAskedFor() async throws {
@@ -100,7 +96,6 @@ import Testing
         let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.map(\.isWithheld) == [true])
         #expect(bench.host.asked.isEmpty && bench.events.isEmpty)
-        await catalog.close()
     }
 
     @Test func aSilentHostStoresNothingAndIsAskedAgain() async throws {
@@ -113,7 +108,6 @@ import Testing
         bench.host[path(2, "jpg")] = .size(8)
         let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.count == 4 && listing.size(at: 1) == 8)
-        await catalog.close()
     }
 
     // MARK: - 500
@@ -135,7 +129,6 @@ import Testing
         #expect(found.rendition == .original && found.size == 70)
         #expect(bench.host.asked == ["HEAD img/1.jpg/p0", "HEAD img/1.jpg/p0"])
         #expect(bench.events.isEmpty)
-        await catalog.close()
     }
 
     /// A host in trouble answers 500 to all: what it says of one counts once it has delivered another.
@@ -155,7 +148,6 @@ import Testing
         let found = try await originals.original(of: listed(1))
         #expect(found.rendition == .regular && found.fileExtension == "jpg" && found.reference == "img/1")
         #expect(bench.events == [.originalMissing(WorkID(rawValue: 1))])
-        await catalog.close()
     }
 
     /// One that is refused costs its own place, and a day of which all are is not shown as copies.
@@ -169,7 +161,6 @@ import Testing
         let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.map(\.picture.rendition) == [.original, .original, .regular, .original])
         #expect(bench.events == [.originalMissing(work(3))])
-        await catalog.close()
     }
 
     @Test(arguments: [502, 503, 429])
@@ -181,7 +172,6 @@ import Testing
         await #expect(throws: Failure.self) { try await originals.original(of: listed) }
         #expect(Set(bench.host.asked) == ["HEAD img/1.jpg/p0"], "other formats are not tried")
         #expect(bench.events.isEmpty)
-        await catalog.close()
     }
 
     @Test func pagesStandInOneByOne() async throws {
@@ -194,7 +184,6 @@ import Testing
         #expect(pages.map(\.rendition) == [.original, .regular, .original, .regular])
         #expect(pages.map(\.page) == [0, 1, 2, 3])
         #expect(pages.map(\.fileExtension) == ["png", "jpg", "png", "jpg"])
-        await catalog.close()
     }
 
     @Test func aMissingOriginalIsReportedOnce() async throws {
@@ -204,7 +193,6 @@ import Testing
         let weekly = try await catalog.listings.open(.ranking(.weekly, Bench.day))
         #expect(weekly.entries[0].picture.rendition == .regular)
         #expect(bench.events == [.originalMissing(work(1))])
-        await catalog.close()
     }
 
     // MARK: - Two variants in one database
@@ -219,11 +207,9 @@ import Testing
         let listing = try await originals.listings.open(Bench.key)
         #expect(listing.entries.allSatisfy { $0.name.hasSuffix(".png") && $0.picture.rendition == .original })
         originals.listings.forget(Bench.key)
-        await originals.close()
         let calls = bench.source.calls.count
-        let again = try bench.open(answers: true)
+        let again = try await bench.reopen(answers: true)
         #expect(RestartTests.facts(try await again.listings.open(Bench.key)) == before)
         #expect(bench.source.calls.count == calls)
-        await again.close()
     }
 }

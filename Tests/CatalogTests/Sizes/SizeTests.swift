@@ -8,8 +8,7 @@ import Testing
     let bench = Bench()
 
     @Test func aHundredAskersCostOneHeadWithItsReferer() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         let askers = (0..<100).map { _ in Task { try await listing.resolveSize(at: 3, wholeListing: false) } }
         let held = await bench.transport.waitForRequest(at: 0)
         #expect(held.request.method == .head)
@@ -19,12 +18,10 @@ import Testing
         for asker in askers { #expect(try await asker.value == 4321) }
         #expect(listing.size(at: 3) == 4321)
         #expect(bench.transport.requests.count == 1)
-        await catalog.close()
     }
 
     @Test func aWalkAsksForEverySizeAtOnce() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         _ = try await listing.entries(reaching: .max)
         let walker = Task {
             var sizes: [Int64] = []
@@ -38,12 +35,10 @@ import Testing
         let sizes = try await walker.value
         #expect(Set(sizes).count == 500)
         #expect(bench.transport.requests.count == 500)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         let stored = try await restarted.listings.open(Bench.key)
         #expect((0..<500).map { stored.size(at: $0) } == sizes)
         #expect(bench.transport.requests.count == 500)
-        await restarted.close()
     }
 
     /// The first two steps of a walk, of which the second requests all sizes; the size of the first entry.
@@ -57,20 +52,17 @@ import Testing
 
     /// A copy opens the first picture once it has its size: it costs no others than begin a burst.
     @Test func theFirstStepOfAWalkRequestsAFew() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         let copy = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
         for held in await bench.transport.waitForRequests(Listing.walkBeginning) { Bench.answer(held, size: 9) }
         #expect(try await copy.value == 9)
         _ = try await listing.entries(reaching: .max)
         catalog.sizes.endWalk(of: listing)
         #expect(bench.transport.requests.count == Listing.walkBeginning)
-        await catalog.close()
     }
 
     @Test func whoeverWaitsForASizeOvertakesTheWalk() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         _ = try await listing.entries(reaching: .max)
         let walker = walk(listing)
         let requests = await bench.transport.waitForRequests(500)
@@ -83,7 +75,6 @@ import Testing
         for held in requests { Bench.answer(held, size: 9) }
         #expect(try await walker.value == 9)
         #expect(try await asker.value == 9)
-        await catalog.close()
     }
 
     /// A stat that comes while its request is being withdrawn gets its size all the same.
@@ -117,12 +108,10 @@ import Testing
         Bench.answer(await bench.transport.waitForRequest(at: count), size: 9)
         #expect(try await later.value == 9)
         #expect(bench.transport.requests.count == count + 1)
-        await catalog.close()
     }
 
     @Test func aWalkGoesOnWithThePagesThatCome() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         let walker = walk(listing)
         await bench.transport.waitForRequests(50)
         _ = try await listing.entries(reaching: .max)
@@ -137,8 +126,7 @@ import Testing
     }
 
     @Test func aWalkAsksForThePagesThatNobodyHasReadYet() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         bench.source.set { $0.isHeld = true }
         let walker = walk(listing)
         // While the first page's sizes are on their way, and no reader has come to the second.
@@ -148,12 +136,10 @@ import Testing
         #expect(try await walker.value == 9)
         bench.source.releaseAll()
         #expect(await bench.transport.waitForRequests(500).count == 500)
-        await catalog.close()
     }
 
     @Test func aMissingLengthIsProbedByOneByte() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
         head.head(200, [("content-type", "image/jpeg")])
@@ -164,12 +150,10 @@ import Testing
         probe.respond(
             status: 206, headers: [("content-type", "image/jpeg"), ("content-range", "bytes 0-0/88")], body: [0xFF])
         #expect(try await asker.value == 88)
-        await catalog.close()
     }
 
     @Test func aSizeThatNobodyTellsIsATypedErrorAndAskedAgain() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
         head.head(200, [("content-type", "image/jpeg")])
@@ -186,12 +170,10 @@ import Testing
         #expect(listing.size(at: 0) == nil, "no picture has no bytes")
         catalog.sizes.set(5, of: listing.entries[0].picture)
         #expect(try await listing.resolveSize(at: 0, wholeListing: false) == 5)
-        await catalog.close()
     }
 
     @Test func aForgottenSizeIsLearntByTheDownloadAlone() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         let picture = listing.entries[0].picture
         catalog.sizes.set(5, of: picture)
         catalog.sizes.forget(picture)
@@ -203,13 +185,11 @@ import Testing
         #expect(bench.transport.requests.isEmpty)
         catalog.sizes.set(6, of: picture)
         #expect(listing.size(at: 0) == 6)
-        await catalog.close()
     }
 
     /// Neither an answer that was under way nor the database, which hears of a doubt a moment later, shows it again.
     @Test(arguments: [true, false]) func aDoubtedSizeIsNotShownAgain(isStored: Bool) async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         let picture = try #require(listing.entry(at: 3)).picture
         let asker = Task { try await listing.resolveSize(at: 3, wholeListing: false) }
         let held = await bench.transport.waitForRequest(at: 0)
@@ -226,12 +206,10 @@ import Testing
         await #expect(throws: Failure.sizeNotTold) { try await listing.resolveSize(at: 3, wholeListing: false) }
         #expect(listing.size(at: 3) == nil)
         #expect(await catalog.sizes.stored(of: picture) == nil)
-        await catalog.close()
     }
 
     @Test func whatADownloadToldIsNotReplacedByAHead() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         let picture = listing.entries[0].picture
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
@@ -239,52 +217,43 @@ import Testing
         Bench.answer(head, size: 999)
         #expect(try await asker.value == 5)
         // Another listing that never heard of it is told by the host as well, and by the database at the next start.
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(Bench.key).size(at: 0) == 5)
         let weekly = try await restarted.listings.open(.ranking(.weekly, Bench.day))
         #expect(try await weekly.resolveSize(at: 0, wholeListing: false) == 5)
-        await restarted.close()
     }
 
     @Test(arguments: [403, 404, 410, 429, 503])
     func aRefusalForgetsNoSize(status: Int) async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
         catalog.sizes.set(5, of: listing.entries[0].picture)
         head.respond(status: status, headers: [("retry-after", "3600")])
         _ = try? await asker.value
         #expect(listing.size(at: 0) == 5)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         #expect(try await restarted.listings.open(Bench.key).size(at: 0) == 5)
-        await restarted.close()
     }
 
     @Test func aSizeIsSharedByEveryListingOfThePicture() async throws {
         let catalog = try bench.open()
         let daily = try await catalog.listings.open(Bench.key)
         catalog.sizes.set(123, of: daily.entries[0].picture)
-        await catalog.close()
-        let restarted = try bench.open()
+        let restarted = try await bench.reopen()
         let weekly = try await restarted.listings.open(.ranking(.weekly, Bench.day))
         #expect(weekly.entries[0].picture == daily.entries[0].picture)
         #expect(try await weekly.resolveSize(at: 0, wholeListing: false) == 123)
         #expect(bench.transport.requests.isEmpty)
-        await restarted.close()
     }
 
     @Test func theLastAskerToLeaveCancelsTheRequest() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let held = await bench.transport.waitForRequest(at: 0)
         asker.cancel()
         await #expect(throws: Failure.cancelled) { try await asker.value }
         await held.waitForEnd()
         #expect(held.isCancelled)
-        await catalog.close()
     }
 }

@@ -76,7 +76,6 @@ import Testing
         #expect(
             try await pages.listings.open(Bench.key).entries.map(\.name) == ["001-A.jpg", "001-A_p1.jpg", "002-B.jpg"])
         #expect(pages.recents.pictures.map(\.path) == ["a"])
-        await pages.close()
     }
 
     @Test func whatOneListingDoesNotTellIsLeftAsAnotherToldIt() async throws {

@@ -36,48 +36,35 @@ import Testing
         #expect(bench.source.calls.count == asked)
         #expect(bench.transport.requests.isEmpty)
         #expect(catalog.status().knownSizes == 500)
-        await catalog.close()
     }
 
     @Test func recordsComeBackWhole() async throws {
         try await bench.storeDay()
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (catalog, listing) = try await bench.openDay()
         let entry = listing.entries[41]
         let record = try await catalog.listings.record(of: entry, in: listing)
         let number = Int64(Bench.day.ordinal) * 1000 + 42
         #expect(
             record == ListedWork(rank: 42, previousRank: 43, work: FakeSource.work(number, title: "Title 42")))
-        await catalog.close()
-    }
-
-    @Test func recordsAreThereAsSoonAsTheEntriesAre() async throws {
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
-        #expect(try await catalog.listings.record(of: listing.entries[0], in: listing).work.title == "Title 1")
-        await catalog.close()
     }
 
     @Test func aPartlyReadDayGoesOnWhereItEnded() async throws {
         let first = try bench.open()
         #expect(try await first.listings.open(Bench.key).entries.count == 50)
-        await first.close()
-        let catalog = try bench.open()
+        let catalog = try await bench.reopen()
         let listing = try await catalog.listings.open(Bench.key)
         #expect(bench.source.calls == [.page(Bench.day, 1)])
         #expect(listing.entries.count == 50 && !listing.isComplete)
         #expect(try await listing.entries(reaching: .max).count == 500)
         #expect(bench.source.calls.count == 10)
-        await catalog.close()
     }
 
     @Test func offlineTheStoredPartIsServedAndTheRestFails() async throws {
         let first = try bench.open()
         _ = try await first.listings.open(Bench.key)
         _ = try await first.days.newest(of: .daily)
-        await first.close()
         bench.source.set { $0.failure = .unreachable("no route") }
-        let catalog = try bench.open()
+        let catalog = try await bench.reopen()
         let listing = try await catalog.listings.open(Bench.key)
         #expect(try await listing.entries(reaching: 0).count == 50)
         await #expect(throws: Failure.unreachable("no route")) {
@@ -90,7 +77,6 @@ import Testing
         #expect(try await catalog.days.newest(of: .daily) == Bench.day)
         bench.source.set { $0.failure = nil }
         #expect(try await listing.entries(reaching: .max).count == 500)
-        await catalog.close()
     }
 
     /// Semantics: "Unreachable never means deleted", where only the page behind the last one told that it is the last.
@@ -101,11 +87,9 @@ import Testing
         }
         try await bench.storeDay()
         bench.source.set { $0.failure = .unreachable("no route") }
-        let catalog = try bench.open()
-        let listing = try await catalog.listings.open(Bench.key)
+        let (_, listing) = try await bench.openDay()
         #expect(listing.isComplete)
         #expect(try await listing.entries(reaching: .max).count == 50)
-        await catalog.close()
     }
 
     /// The times of the folders that list what was opened.
@@ -122,7 +106,6 @@ import Testing
         bench.now += 1000
         let restarted = try bench.open()
         #expect(restarted.listings.changed(.search) == last && restarted.listings.changed(.work) == nil)
-        await restarted.close()
     }
 
     @Test func aDamagedDatabaseIsSetAsideAndAskedAnew() async throws {
@@ -139,7 +122,6 @@ import Testing
         }
         #expect(path == bench.database + ".damaged-1")
         #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 500)
-        await catalog.close()
     }
 
     @Test func aLockedDatabaseIsAnError() async throws {
@@ -176,7 +158,6 @@ import Testing
         let catalog = try bench.open()
         #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 500)
         #expect(bench.source.calls.count == 20)
-        await catalog.close()
     }
 
     @Test func droppedListingsComeBackFromTheDatabaseAndHeldOnesStay() async throws {

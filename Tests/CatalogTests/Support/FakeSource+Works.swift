@@ -1,5 +1,5 @@
 import Rankings
-import Synchronization
+import TestSupport
 
 /// Searches, bookmarks, records and originals.
 extension FakeSource {
@@ -86,5 +86,32 @@ extension FakeSource {
     private static func location(_ path: String, _ fileExtension: String) -> PictureLocation {
         PictureLocation(
             url: "https://images.test/\(path)", headers: ["Referer: https://fake.test/"], fileExtension: fileExtension)
+    }
+}
+
+extension ListingKey {
+    /// A list of a kind, of the number 5.
+    static func sample(_ kind: ListingKind) -> ListingKey {
+        guard let key = ListingKey(text: "\(kind.facts.word)/5\(kind.facts.form == .name ? "/a" : "")") else {
+            preconditionFailure("\(kind)")
+        }
+        return key
+    }
+
+    /// Whether its pages tell ranks.
+    var isRanked: Bool { [.ranked, .lastFirst].contains(kind.facts.order) }
+}
+
+extension Result<ListingPage, Failure> {
+    /// A page of works with these numbers, which are their ranks in lists with ranks.
+    static func page(
+        _ key: ListingKey, _ numbers: some Sequence<Int64>, title: String = "T", total: Int? = nil,
+        hasNext: Bool = false
+    ) -> Self {
+        let entries = numbers.map { number in
+            ListedWork(
+                rank: key.isRanked ? Int(number) : nil, previousRank: nil, work: FakeSource.work(number, title: title))
+        }
+        return .success(ListingPage(entries: entries, total: total, hasNext: hasNext))
     }
 }

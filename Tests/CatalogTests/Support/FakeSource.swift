@@ -1,6 +1,5 @@
 import HTTP
 import Rankings
-import Synchronization
 import TestSupport
 
 /// A source whose answers follow from the question, counted and, if the test wants, held back.
@@ -29,7 +28,6 @@ final class FakeSource: RankingSource {
         /// Released before they were held.
         var released: [Call] = []
         var lastID = 0
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var failure: Failure?
         var failures: [Call: Failure] = [:]
         /// Pages of listings of any kind, in place of those that follow from the question; beyond them there is none.
@@ -64,12 +62,12 @@ final class FakeSource: RankingSource {
         var masked: Set<Int> = []
     }
 
-    let state: Mutex<State>
+    let state: Watched<State>
     let description: SourceDescription
 
     init(newest: Day, description: SourceDescription = .likePixiv) {
         self.description = description
-        state = Mutex(State(newest: newest))
+        state = Watched(State(newest: newest))
     }
 
     var calls: [Call] { state.withLock { $0.calls } }
@@ -102,14 +100,7 @@ final class FakeSource: RankingSource {
     }
 
     func waitForCalls(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.calls.count >= count { return true }
-                state.watchers.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+        await state.wait { $0.calls.count >= count }
     }
 
     // MARK: - RankingSource
@@ -184,16 +175,12 @@ final class FakeSource: RankingSource {
     }
 
     func record(_ call: Call) async throws(Failure) {
-        let (watchers, mustWait, id) = state.withLock { state in
+        let (mustWait, id) = state.withLock { state in
             state.calls.append(call)
             state.urgencies[call] = Urgency.current
             state.lastID += 1
-            let count = state.calls.count
-            let satisfied = state.watchers.filter { $0.count <= count }.map(\.continuation)
-            state.watchers.removeAll { $0.count <= count }
-            return (satisfied, state.isHeld, state.lastID)
+            return (state.isHeld, state.lastID)
         }
-        for watcher in watchers { watcher.resume() }
         if mustWait {
             let isReleased = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
