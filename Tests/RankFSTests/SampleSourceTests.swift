@@ -14,112 +14,96 @@ import Testing
     private static let now: Int64 = 1_714_707_000
     private static let newest = Day(ordinal: 19_844)
 
-    private func with(
-        _ view: ListingView = ListingView(rendition: .regular),
-        _ body: (Workbench, SampleService) async throws -> Void
-    ) async throws {
+    private func bench(
+        _ view: ListingView = ListingView(rendition: .regular)
+    ) throws -> (Workbench, SampleService) {
         let service = SampleService(newest: Self.newest)
         let client = HTTPClient(transport: service)
         let source = SamplePlugIn().source(
             SourceMeans(
                 send: { request throws(Failure) in try await client.send(request) }, apiURL: nil, imageURL: nil,
                 wallClock: { Self.now }))
-        var wishes = Workbench.Wishes(view: view)
-        wishes.other = (source, service)
-        try await Workbench.with(wishes) { try await body($0, service) }
+        return (try Workbench(.init(view: view, other: (source, service))), service)
     }
 
     @Test func whatTheSourceLacksIsAbsent() async throws {
-        try await with { bench, service in
-            let names1 = try await bench.names("")
-            #expect(names1 == [".", "..", "ranking", "by-date", "recent", "random.jpg"])
-            for path in ["users", "works", "search", "bookmarks", "following", "users/1", "works/1", "search/a"] {
-                #expect(await bench.walk(path).isAbsent, "\(path)")
-            }
-            let names2 = try await bench.names("ranking")
-            #expect(names2 == [".", "..", "day", "week", "month"])
-            let names3 = try await bench.names("by-date")
-            #expect(names3 == [".", "..", "day", "week", "month"])
-            for mode in ["daily", "daily-manga", "daily_r18"] { #expect(await bench.walk("ranking/\(mode)").isAbsent) }
-            #expect(service.asked.isEmpty)
+        let (bench, service) = try bench()
+        #expect(try await bench.names("") == [".", "..", "ranking", "by-date", "recent", "random.jpg"])
+        for path in ["users", "works", "search", "bookmarks", "following", "users/1", "works/1", "search/a"] {
+            #expect(await bench.walk(path).isAbsent, "\(path)")
         }
+        #expect(try await bench.names("ranking") == [".", "..", "day", "week", "month"])
+        #expect(try await bench.names("by-date") == [".", "..", "day", "week", "month"])
+        for mode in ["daily", "daily-manga", "daily_r18"] { #expect(await bench.walk("ranking/\(mode)").isAbsent) }
+        #expect(service.asked.isEmpty)
     }
 
     @Test func daysAreThoseOfItsOwnCalendar() async throws {
-        try await with { bench, service in
-            let days = try await bench.names("ranking/day")
-            #expect(days == [".", ".."] + (25...30).map { "2024-04-\($0)" } + ["2024-05-01", "latest"])
-            // Weeks begin on Mondays, months on the first; the present ones are not over.
-            let names4 = try await bench.names("ranking/week")
-            #expect(names4.suffix(3) == ["2024-04-15", "2024-04-22", "latest"])
-            let names5 = try await bench.names("ranking/month")
-            #expect(names5.suffix(3) == ["2024-03-01", "2024-04-01", "latest"])
-            let names6 = try await bench.names("by-date/week/2024/04")
-            #expect(names6.dropFirst(2).first == "2024-04-01")
-            for path in ["day/2024-05-02", "week/2024-04-23", "week/2024-04-29", "month/2024-04-02", "day/2005-05-23"] {
-                #expect(await bench.walk("ranking/\(path)").isAbsent, "\(path)")
-            }
-            #expect(service.asked.isEmpty)
-            // A day appears when it is over in New York, four hours behind UTC.
-            #expect(try await bench.stat("ranking/day/2024-05-01").modified == 1_714_622_400)
-            #expect(try await bench.stat("ranking/month/2024-03-01").modified == 1_711_944_000)
-            bench.time = 1_714_708_800
-            let names7 = try await bench.names("ranking/day")
-            #expect(names7.suffix(2) == ["2024-05-02", "latest"])
+        let (bench, service) = try bench()
+        let days = try await bench.names("ranking/day")
+        #expect(days == [".", ".."] + (25...30).map { "2024-04-\($0)" } + ["2024-05-01", "latest"])
+        // Weeks begin on Mondays, months on the first; the present ones are not over.
+        #expect(try await bench.names("ranking/week").suffix(3) == ["2024-04-15", "2024-04-22", "latest"])
+        #expect(try await bench.names("ranking/month").suffix(3) == ["2024-03-01", "2024-04-01", "latest"])
+        #expect(try await bench.names("by-date/week/2024/04").dropFirst(2).first == "2024-04-01")
+        for path in ["day/2024-05-02", "week/2024-04-23", "week/2024-04-29", "month/2024-04-02", "day/2005-05-23"] {
+            #expect(await bench.walk("ranking/\(path)").isAbsent, "\(path)")
         }
+        #expect(service.asked.isEmpty)
+        // A day appears when it is over in New York, four hours behind UTC.
+        #expect(try await bench.stat("ranking/day/2024-05-01").modified == 1_714_622_400)
+        #expect(try await bench.stat("ranking/month/2024-03-01").modified == 1_711_944_000)
+        bench.time = 1_714_708_800
+        #expect(try await bench.names("ranking/day").suffix(2) == ["2024-05-02", "latest"])
     }
 
     @Test func sizesComeWithTheListing() async throws {
-        try await with { bench, service in
-            let day = try await bench.stat("ranking/day/2024-05-01")
-            let entries = try await bench.list(day.inode)
-            #expect(entries.count == SampleService.posts + 2)
-            for post in 0..<SampleService.posts {
-                let name = FileName.ranked(
-                    post + 1, title: "Post \(post)", fileExtension: SampleService.fileExtension(of: post))
-                let attributes = try await bench.stat("ranking/day/2024-05-01/\(name)")
-                #expect(attributes.size == Int64(SampleService.length(of: post)))
-            }
-            // Nobody tells how many pages there are: the one behind the last may be asked for, too.
-            let pages = (1...3).map { "GET https://api.sample.test/popular?mode=day&date=2024-05-01&page=\($0)" }
-            let asked = service.asked.sorted()
-            #expect(asked == pages || asked == pages.dropLast(), "\(asked)")
+        let (bench, service) = try bench()
+        let day = try await bench.stat("ranking/day/2024-05-01")
+        let entries = try await bench.list(day.inode)
+        #expect(entries.count == SampleService.posts + 2)
+        for post in 0..<SampleService.posts {
+            let name = FileName.ranked(
+                post + 1, title: "Post \(post)", fileExtension: SampleService.fileExtension(of: post))
+            let attributes = try await bench.stat("ranking/day/2024-05-01/\(name)")
+            #expect(attributes.size == Int64(SampleService.length(of: post)))
         }
+        // Nobody tells how many pages there are: the one behind the last may be asked for, too.
+        let pages = (1...3).map { "GET https://api.sample.test/popular?mode=day&date=2024-05-01&page=\($0)" }
+        let asked = service.asked.sorted()
+        #expect(asked == pages || asked == pages.dropLast(), "\(asked)")
     }
 
     @Test func picturesOfEveryFormatAreRead() async throws {
-        try await with { bench, service in
-            let day = "ranking/week/2024-04-22"
-            for post in 0..<3 {
-                let fileExtension = SampleService.fileExtension(of: post)
-                let name = FileName.ranked(post + 1, title: "Post \(post)", fileExtension: fileExtension)
-                let picture = try await bench.stat("\(day)/\(name)")
-                #expect(try await bench.contents(picture.inode) == SampleService.picture(post, fileExtension))
-                let type = fileExtension == "jpg" ? "jpeg" : fileExtension
-                #expect(await bench.attribute(picture.inode, "user.mime_type").text == "image/\(type)")
-                #expect(
-                    await bench.attribute(picture.inode, "user.xdg.origin.url").text
-                        == "https://sample.test/posts/\(post)")
-            }
-            #expect(service.asked.allSatisfy { $0.hasPrefix("GET") }, "\(service.asked)")
+        let (bench, service) = try bench()
+        let day = "ranking/week/2024-04-22"
+        for post in 0..<3 {
+            let fileExtension = SampleService.fileExtension(of: post)
+            let name = FileName.ranked(post + 1, title: "Post \(post)", fileExtension: fileExtension)
+            let picture = try await bench.stat("\(day)/\(name)")
+            #expect(try await bench.contents(picture.inode) == SampleService.picture(post, fileExtension))
+            let type = fileExtension == "jpg" ? "jpeg" : fileExtension
+            #expect(await bench.attribute(picture.inode, "user.mime_type").text == "image/\(type)")
+            #expect(
+                await bench.attribute(picture.inode, "user.xdg.origin.url").text
+                    == "https://sample.test/posts/\(post)")
         }
+        #expect(service.asked.allSatisfy { $0.hasPrefix("GET") }, "\(service.asked)")
     }
 
     @Test func originalsAreNotLookedFor() async throws {
-        try await with(ListingView(rendition: .original)) { bench, service in
-            let entries = try await bench.names("ranking/day/2024-05-01")
-            #expect(entries.contains("003-Post 2.webp"))
-            #expect(try await bench.stat("ranking/day/2024-05-01/003-Post 2.webp").size == 5020)
-            #expect(service.asked.allSatisfy { $0.contains("/popular?") }, "\(service.asked)")
-        }
+        let (bench, service) = try bench(ListingView(rendition: .original))
+        let entries = try await bench.names("ranking/day/2024-05-01")
+        #expect(entries.contains("003-Post 2.webp"))
+        #expect(try await bench.stat("ranking/day/2024-05-01/003-Post 2.webp").size == 5020)
+        #expect(service.asked.allSatisfy { $0.contains("/popular?") }, "\(service.asked)")
     }
 
     @Test func rankingsThatGoOnChangingAreNotFrozen() async throws {
-        try await with { bench, _ in
-            _ = try await bench.names("ranking/day/2024-04-25")
-            let mode = try #require(RankingMode(rawValue: "day"))
-            let listing = try await bench.catalog.listings.open(.ranking(mode, Day(ordinal: 19_838)))
-            #expect(listing.isComplete && !listing.isFrozen)
-        }
+        let (bench, _) = try bench()
+        _ = try await bench.names("ranking/day/2024-04-25")
+        let mode = try #require(RankingMode(rawValue: "day"))
+        let listing = try await bench.catalog.listings.open(.ranking(mode, Day(ordinal: 19_838)))
+        #expect(listing.isComplete && !listing.isFrozen)
     }
 }

@@ -1,6 +1,5 @@
 @testable import Fuse
 import Rankings
-import Synchronization
 import Testing
 
 @testable import RankFS
@@ -8,49 +7,47 @@ import Testing
 /// `by-date/`: every published day can be clicked to, and looking for one costs nothing.
 @Suite(.timeLimit(.minutes(2))) struct DatesTests {
     @Test func everyPublishedDayIsListedOnceWithoutAQuestion() async throws {
-        try await Workbench.with { bench in
-            let modes = try await bench.names("by-date").dropFirst(2)
-            #expect(try await Array(modes) == Array(bench.names("ranking").dropFirst(2)))
-            for mode in ["daily", "daily_ai"] {
-                let ranking = try #require(RankingMode(rawValue: mode))
-                var days: [String] = []
-                var numbers: Set<UInt64> = []
-                for year in try await bench.names("by-date/\(mode)").dropFirst(2) {
-                    for month in try await bench.names("by-date/\(mode)/\(year)").dropFirst(2) {
-                        let directory = "by-date/\(mode)/\(year)/\(month)"
-                        let listed = try await bench.list(try await bench.stat(directory).inode).dropFirst(2)
-                        #expect(listed.allSatisfy { $0.kind == .link })
-                        #expect(listed.map(\.inode) == listed.map(\.inode).sorted(), "read in order")
-                        numbers.formUnion(listed.map(\.inode))
-                        let names = listed.map { String(decoding: $0.name, as: UTF8.self) }
-                        #expect(names.allSatisfy { $0.hasPrefix("\(year)-\(month)-") })
-                        days += names
-                    }
+        let bench = try Workbench()
+        let modes = try await bench.names("by-date").dropFirst(2)
+        #expect(try await Array(modes) == Array(bench.names("ranking").dropFirst(2)))
+        for mode in ["daily", "daily_ai"] {
+            let ranking = try #require(RankingMode(rawValue: mode))
+            var days: [String] = []
+            var numbers: Set<UInt64> = []
+            for year in try await bench.names("by-date/\(mode)").dropFirst(2) {
+                for month in try await bench.names("by-date/\(mode)/\(year)").dropFirst(2) {
+                    let directory = "by-date/\(mode)/\(year)/\(month)"
+                    let listed = try await bench.list(try await bench.stat(directory).inode).dropFirst(2)
+                    #expect(listed.allSatisfy { $0.kind == .link })
+                    #expect(listed.map(\.inode) == listed.map(\.inode).sorted(), "read in order")
+                    numbers.formUnion(listed.map(\.inode))
+                    let names = listed.map { String(decoding: $0.name, as: UTF8.self) }
+                    #expect(names.allSatisfy { $0.hasPrefix("\(year)-\(month)-") })
+                    days += names
                 }
-                let first = Day.first(of: ranking)
-                #expect(days == (first.ordinal...Workbench.newest.ordinal).map { Day(ordinal: $0).description })
-                #expect(numbers.count == days.count)
             }
-            #expect(bench.source.asked.isEmpty && bench.host.asked.isEmpty)
+            let first = Day.first(of: ranking)
+            #expect(days == (first.ordinal...Workbench.newest.ordinal).map { Day(ordinal: $0).description })
+            #expect(numbers.count == days.count)
         }
+        #expect(bench.source.asked.isEmpty && bench.host.asked.isEmpty)
     }
 
     @Test func aLinkLeadsToItsDay() async throws {
-        try await Workbench.with { bench in
-            let link = try await bench.stat("by-date/daily/2024/05/2024-05-01")
-            #expect(await bench.readLink(link.inode) == .link("../../../../ranking/daily/2024-05-01"))
-            #expect(link.kind == .link && link.size == "../../../../ranking/daily/2024-05-01".utf8.count)
-            #expect(link.modified == (try await bench.stat("ranking/daily/2024-05-01").modified))
-            // Directories change when a day is added to them, and never again.
-            let past = try await bench.stat("by-date/daily/2024/04").modified
-            #expect(past == (try await bench.stat("ranking/daily/2024-04-30").modified))
-            #expect(try await bench.stat("by-date/daily/2023").modified < past)
-            let newest = bench.fileSystem.tree.publication(of: Workbench.newest, in: .daily)
-            for path in ["by-date", "by-date/daily", "by-date/daily/2024", "by-date/daily/2024/05"] {
-                #expect(try await bench.stat(path).modified == newest, "\(path)")
-            }
-            #expect(bench.source.asked.isEmpty)
+        let bench = try Workbench()
+        let link = try await bench.stat("by-date/daily/2024/05/2024-05-01")
+        #expect(await bench.readLink(link.inode) == .link("../../../../ranking/daily/2024-05-01"))
+        #expect(link.kind == .link && link.size == "../../../../ranking/daily/2024-05-01".utf8.count)
+        #expect(link.modified == (try await bench.stat("ranking/daily/2024-05-01").modified))
+        // Directories change when a day is added to them, and never again.
+        let past = try await bench.stat("by-date/daily/2024/04").modified
+        #expect(past == (try await bench.stat("ranking/daily/2024-04-30").modified))
+        #expect(try await bench.stat("by-date/daily/2023").modified < past)
+        let newest = bench.fileSystem.tree.publication(of: Workbench.newest, in: .daily)
+        for path in ["by-date", "by-date/daily", "by-date/daily/2024", "by-date/daily/2024/05"] {
+            #expect(try await bench.stat(path).modified == newest, "\(path)")
         }
+        #expect(bench.source.asked.isEmpty)
     }
 
     @Test(arguments: [
@@ -61,72 +58,45 @@ import Testing
         "daily_ai/2021", "daily/2024/05/2024-05-01x", "daily/.directory", "daily/+024",
     ])
     func whatIsNoDateIsAbsent(path: String) async throws {
-        try await Workbench.with { bench async throws in
-            #expect(await bench.walk("by-date/\(path)").isAbsent)
-            #expect(bench.source.asked.isEmpty)
-        }
+        let bench = try Workbench()
+        #expect(await bench.walk("by-date/\(path)").isAbsent)
+        #expect(bench.source.asked.isEmpty)
     }
 
     @Test func modesForMembersAreAsInRanking() async throws {
-        var wishes = Workbench.Wishes()
-        wishes.keepsOwners = true
-        try await Workbench.with(wishes) { bench in
-            #expect(await bench.walk("by-date/daily_r18") == .failure(.EACCES))
-            bench.source.set { $0.signIn = .signedIn(UserID(rawValue: 5)) }
-            let path = "by-date/daily_r18/2024/05"
-            guard case .entry(let month, .zero, _) = await bench.walk(path) else {
-                Issue.record("not there")
-                return
-            }
-            #expect(month.permissions == 0o700)
-            let link = try await bench.stat("\(path)/2024-05-01").inode
-            #expect(await bench.readLink(link) == .link("../../../../ranking/daily_r18/2024-05-01"))
-            try await Workbench.$caller.withValue(Caller(user: 1001, group: 1000, process: 1)) { () async throws in
-                #expect(try await !bench.names("by-date").contains("daily_r18"))
-                #expect(await bench.openDirectory(month.inode) == .failure(.EACCES))
-                #expect(await bench.readLink(link) == .failure(.EACCES))
-            }
-            bench.source.set { $0.signIn = .signedOut }
-            #expect(await bench.openDirectory(month.inode) == .failure(.EACCES))
-            #expect(try await !bench.names("by-date").contains("daily_r18"))
+        let bench = try Workbench(.init(keepsOwners: true))
+        #expect(await bench.walk("by-date/daily_r18") == .failure(.EACCES))
+        bench.source.set { $0.signIn = .signedIn(UserID(rawValue: 5)) }
+        let path = "by-date/daily_r18/2024/05"
+        guard case .entry(let month, .zero, _) = await bench.walk(path) else {
+            Issue.record("not there")
+            return
         }
+        #expect(month.permissions == 0o700)
+        let link = try await bench.stat("\(path)/2024-05-01").inode
+        #expect(await bench.readLink(link) == .link("../../../../ranking/daily_r18/2024-05-01"))
+        try await Workbench.$caller.withValue(Caller(user: 1001, group: 1000, process: 1)) { () async throws in
+            #expect(try await !bench.names("by-date").contains("daily_r18"))
+            #expect(await bench.openDirectory(month.inode) == .failure(.EACCES))
+            #expect(await bench.readLink(link) == .failure(.EACCES))
+        }
+        bench.source.set { $0.signIn = .signedOut }
+        #expect(await bench.openDirectory(month.inode) == .failure(.EACCES))
+        #expect(try await !bench.names("by-date").contains("daily_r18"))
     }
 
     @Test func offlineOnlyStoredDaysAreListed() async throws {
-        var wishes = Workbench.Wishes()
-        wishes.isOffline = true
-        try await Workbench.with(wishes) { bench in
-            #expect(try await bench.names("by-date") == [".", ".."])
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
-            _ = try await bench.names("ranking/daily/2024-05-01")
-            bench.source.setFailure(.offline)
-            #expect(try await bench.names("by-date") == [".", "..", "daily"])
-            #expect(try await bench.names("by-date/daily") == [".", "..", "2024"])
-            #expect(try await bench.names("by-date/daily/2024") == [".", "..", "05"])
-            #expect(try await bench.names("by-date/daily/2024/05") == [".", "..", "2024-05-01"])
-            // What is not listed is found by name, as ever.
-            #expect(try await bench.stat("by-date/daily/2024/04/2024-04-30").kind == .link)
-        }
-    }
-
-    @Test func everythingIsFoundByItsNumber() async throws {
-        try await Workbench.with { bench in
-            let paths = [
-                "by-date", "by-date/daily_ai", "by-date/daily/2010", "by-date/daily/2010/03",
-                "by-date/weekly/2010/03/2010-03-31", "by-date/daily_ai/2022/10/2022-10-31",
-            ]
-            for path in paths {
-                let number = try await bench.stat(path).inode
-                bench.fileSystem.inodes.forget(number, lookups: 1000)
-                #expect(bench.fileSystem.inodes.node(number) == nil)
-                guard case .entry(let attributes, _, _) = await bench.lookup(number, Array(".".utf8)) else {
-                    Issue.record("\(path) is not found")
-                    continue
-                }
-                #expect(attributes.inode == number)
-                #expect(bench.fileSystem.inodes.node(number)?.path.text == path)
-            }
-        }
+        let bench = try Workbench(.init(isOffline: true))
+        #expect(try await bench.names("by-date") == [".", ".."])
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
+        _ = try await bench.names("ranking/daily/2024-05-01")
+        bench.source.setFailure(.offline)
+        #expect(try await bench.names("by-date") == [".", "..", "daily"])
+        #expect(try await bench.names("by-date/daily") == [".", "..", "2024"])
+        #expect(try await bench.names("by-date/daily/2024") == [".", "..", "05"])
+        #expect(try await bench.names("by-date/daily/2024/05") == [".", "..", "2024-05-01"])
+        // What is not listed is found by name, as ever.
+        #expect(try await bench.stat("by-date/daily/2024/04/2024-04-30").kind == .link)
     }
 
     // MARK: Who comes that way
@@ -161,49 +131,47 @@ import Testing
     }
 
     @Test func thePathBehindALinkIsKnownOnceItWasRead() async throws {
-        try await Workbench.with { bench in
-            let key = ListingKey.ranking(.daily, Workbench.day)
-            let path = "by-date/daily/2024/05/2024-05-01"
-            let link = try await bench.stat(path).inode
-            func sight(_ key: ListingKey) -> [String] {
-                bench.fileSystem.thumbnails.sight(of: key.directory())
-            }
-            #expect(sight(key) == ["ranking/daily/2024-05-01"])
-            _ = await bench.readLink(link)
-            #expect(sight(key) == ["ranking/daily/2024-05-01", path])
-            #expect(sight(.ranking(.daily, Workbench.newest)).count == 1 && sight(.search("x")).count == 1)
+        let bench = try Workbench()
+        let key = ListingKey.ranking(.daily, Workbench.day)
+        let path = "by-date/daily/2024/05/2024-05-01"
+        let link = try await bench.stat(path).inode
+        func sight(_ key: ListingKey) -> [String] {
+            bench.fileSystem.thumbnails.sight(of: key.directory())
         }
+        #expect(sight(key) == ["ranking/daily/2024-05-01"])
+        _ = await bench.readLink(link)
+        #expect(sight(key) == ["ranking/daily/2024-05-01", path])
+        #expect(sight(.ranking(.daily, Workbench.newest)).count == 1 && sight(.search("x")).count == 1)
     }
 
     /// A file manager that shows a month counts the days in it through their links.
     @Test func aDayIsSeenInTheMonthThatIsShown() async throws {
-        try await Workbench.with { bench in
-            let (manager, shell) = (
-                CallingProgram(process: 10, name: "nautilus"), CallingProgram(process: 20, name: "ls")
-            )
-            let day = DayDirectory(.daily, Workbench.day)
-            let month = "by-date/daily/2024/05"
-            let (callers, now) = (bench.fileSystem.tree.callers, ContinuousClock.now)
-            func parent(of directory: (any TreeDirectory)? = nil, for program: CallingProgram) -> String? {
-                let directory = directory ?? day
-                return callers.facts {
-                    $0.shownParent(directory.path.parent?.text, of: directory.listing?.key, to: program, now: $1)
-                }
+        let bench = try Workbench()
+        let (manager, shell) = (
+            CallingProgram(process: 10, name: "nautilus"), CallingProgram(process: 20, name: "ls")
+        )
+        let day = DayDirectory(.daily, Workbench.day)
+        let month = "by-date/daily/2024/05"
+        let (callers, now) = (bench.fileSystem.tree.callers, ContinuousClock.now)
+        func parent(of directory: (any TreeDirectory)? = nil, for program: CallingProgram) -> String? {
+            let directory = directory ?? day
+            return callers.facts {
+                $0.shownParent(directory.path.parent?.text, of: directory.listing?.key, to: program, now: $1)
             }
-            _ = await bench.readLink(try await bench.stat("\(month)/2024-05-01").inode)
-            #expect(parent(for: shell) == "ranking/daily", "nobody shows the month")
-            callers.facts { callers, _ in
-                _ = callers.announced(in: month, isListed: true, by: manager, now: now)
-                _ = callers.opened(month, below: "by-date/daily/2024", by: manager, isWatched: true, now: now)
-            }
-            #expect(parent(for: manager) == month)
-            let role = callers.facts { callers, _ in
-                callers.opened(day.path.text, below: month, by: manager, isWatched: false, now: now)
-            }
-            #expect(role == .count)
-            #expect(parent(of: ModeDirectory(mode: .daily), for: manager) == "ranking")
-            let other = DayDirectory(.daily, Workbench.newest)
-            #expect(parent(of: other, for: manager) == "ranking/daily", "no link was read")
         }
+        _ = await bench.readLink(try await bench.stat("\(month)/2024-05-01").inode)
+        #expect(parent(for: shell) == "ranking/daily", "nobody shows the month")
+        callers.facts { callers, _ in
+            _ = callers.announced(in: month, isListed: true, by: manager, now: now)
+            _ = callers.opened(month, below: "by-date/daily/2024", by: manager, isWatched: true, now: now)
+        }
+        #expect(parent(for: manager) == month)
+        let role = callers.facts { callers, _ in
+            callers.opened(day.path.text, below: month, by: manager, isWatched: false, now: now)
+        }
+        #expect(role == .count)
+        #expect(parent(of: ModeDirectory(mode: .daily), for: manager) == "ranking")
+        let other = DayDirectory(.daily, Workbench.newest)
+        #expect(parent(of: other, for: manager) == "ranking/daily", "no link was read")
     }
 }

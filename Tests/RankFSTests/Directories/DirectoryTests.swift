@@ -1,3 +1,4 @@
+import Catalog
 @testable import Fuse
 import Rankings
 import Testing
@@ -10,166 +11,137 @@ import Testing
 
     @Test(arguments: [(256, true), (4096, true), (4096, false), (131_072, true)])
     func fiveHundredEntriesCrossEveryBuffer(size: Int, plus: Bool) async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(500))
-            let inode = try await bench.stat(day).inode
-            let entries = try await bench.list(inode, size: size, plus: plus)
-            #expect(
-                entries.map { String(decoding: $0.name, as: UTF8.self) } == [".", ".."]
-                    + (1...500).map { Workbench.name($0) })
-            #expect(Set(entries.map(\.inode)).count == 502)
-            #expect(entries.map(\.nextOffset) == Array(1...502))
-            #expect(entries.dropFirst(2).allSatisfy { $0.kind == .file })
-            #expect(entries[0].inode == inode)
-            let parent = try await bench.stat("ranking/daily").inode
-            #expect(entries[1].inode == parent)
-            #expect(bench.host.asked.isEmpty)
-        }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(500))
+        let inode = try await bench.stat(day).inode
+        let entries = try await bench.list(inode, size: size, plus: plus)
+        #expect(
+            entries.map { String(decoding: $0.name, as: UTF8.self) } == [".", ".."]
+                + (1...500).map { Workbench.name($0) })
+        #expect(Set(entries.map(\.inode)).count == 502)
+        #expect(entries.map(\.nextOffset) == Array(1...502))
+        #expect(entries.dropFirst(2).allSatisfy { $0.kind == .file })
+        #expect(entries[0].inode == inode)
+        let parent = try await bench.stat("ranking/daily").inode
+        #expect(entries[1].inode == parent)
+        #expect(bench.host.asked.isEmpty)
     }
 
     /// Semantics: "Authors, searches and what was seen".
     @Test func aRewoundDirectoryShowsWhatIsThereAtThatMoment() async throws {
-        try await Workbench.with { bench in
-            let inode = try await bench.stat("search").inode
-            guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else {
-                Issue.record("not opened")
-                return
-            }
-            func names(from offset: Int64) async -> [String] {
-                guard let entries = await bench.readDirectory(inode, handle, offset).entries() else { return [] }
-                return entries.map { String(decoding: $0.name, as: UTF8.self) }
-            }
-            #expect(await names(from: 0) == [".", ".."])
-            _ = try await bench.names("search/sea")
-            #expect(await names(from: 2) == [], "it goes on in the old list")
-            #expect(await names(from: 0) == [".", "..", "sea"])
-            _ = try await bench.names("search/sun")
-            #expect(await names(from: 2) == ["sea"])
-            #expect(await names(from: 0) == [".", "..", "sea", "sun"])
-            bench.fileSystem.release(inode, handle: handle)
+        let bench = try Workbench()
+        let inode = try await bench.stat("search").inode
+        let handle = try #require(await bench.openDirectory(inode).handle)
+        func names(from offset: Int64) async -> [String] {
+            guard let entries = await bench.readDirectory(inode, handle, offset).entries() else { return [] }
+            return entries.map { String(decoding: $0.name, as: UTF8.self) }
         }
+        #expect(await names(from: 0) == [".", ".."])
+        _ = try await bench.names("search/sea")
+        #expect(await names(from: 2) == [], "it goes on in the old list")
+        #expect(await names(from: 0) == [".", "..", "sea"])
+        _ = try await bench.names("search/sun")
+        #expect(await names(from: 2) == ["sea"])
+        #expect(await names(from: 0) == [".", "..", "sea", "sun"])
     }
 
     @Test func everySpellingIsADirectoryOfItsOwn() async throws {
         let parent = "search"
-        try await Workbench.with { bench in
-            let spellings = ["ガンダム", "カ\u{3099}ンタ\u{3099}ム"]
-            let inodes = try await [
-                bench.stat("\(parent)/\(spellings[0])").inode, bench.stat("\(parent)/\(spellings[1])").inode,
-            ]
-            #expect(inodes[0] != inodes[1])
-            #expect(bench.fileSystem.inodes.node(inodes[1])?.path.name.utf8.elementsEqual(spellings[1].utf8) == true)
-            // No name that is listed is longer than one that can be looked up.
-            let growing = Array(String(repeating: "\u{958}", count: 40).utf8)
-            let answer = await bench.lookup(try await bench.stat(parent).inode, growing)
-            guard case .absent = answer else {
-                Issue.record("\(answer)")
-                return
-            }
-        }
+        let bench = try Workbench()
+        let spellings = ["ガンダム", "カ\u{3099}ンタ\u{3099}ム"]
+        let inodes = try await [
+            bench.stat("\(parent)/\(spellings[0])").inode, bench.stat("\(parent)/\(spellings[1])").inode,
+        ]
+        #expect(inodes[0] != inodes[1])
+        #expect(bench.fileSystem.inodes.node(inodes[1])?.path.name.utf8.elementsEqual(spellings[1].utf8) == true)
+        // No name that is listed is longer than one that can be looked up.
+        let growing = Array(String(repeating: "\u{958}", count: 40).utf8)
+        #expect(await bench.lookup(try await bench.stat(parent).inode, growing).isAbsent)
     }
 
     @Test func theFirstPageComesBeforeTheOthers() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
-            bench.source.hold(from: 2)
-            let inode = try await bench.stat(day).inode
-            guard case .opened(let handle, let keepCache, _, let cacheDirectory) = await bench.openDirectory(inode)
-            else {
-                Issue.record("not opened")
-                return
-            }
-            #expect(!keepCache && !cacheDirectory, "not complete yet")
-            guard let first = await bench.readDirectory(inode, handle, 0, size: 1 << 20).entries() else {
-                Issue.record("not read")
-                return
-            }
-            #expect(first.count == 52)
-            async let rest = bench.readDirectory(inode, handle, 52, size: 1 << 20)
-            await bench.source.waitForQuestions(2)
-            bench.source.letPagesCome()
-            guard let more = await rest.entries() else {
-                Issue.record("not read")
-                return
-            }
-            #expect(more.first?.nextOffset == 53)
-            bench.fileSystem.release(inode, handle: handle)
-            #expect(try await bench.list(inode).count == 122)
-            guard case .opened(_, true, false, true) = await bench.openDirectory(inode) else {
-                Issue.record("a frozen day is not cached")
-                return
-            }
-        }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
+        bench.source.hold(from: 2)
+        let inode = try await bench.stat(day).inode
+        let opened = try #require(await bench.openDirectory(inode).opened)
+        let handle = opened.handle
+        #expect(!opened.keepsCache && !opened.isCached, "not complete yet")
+        let first = try #require(await bench.readDirectory(inode, handle, 0, size: 1 << 20).entries())
+        #expect(first.count == 52)
+        async let rest = bench.readDirectory(inode, handle, 52, size: 1 << 20)
+        await bench.source.waitForQuestions(2)
+        bench.source.letPagesCome()
+        let more = try #require(await rest.entries())
+        #expect(more.first?.nextOffset == 53)
+        bench.fileSystem.release(inode, handle: handle)
+        #expect(try await bench.list(inode).count == 122)
+        let again = try #require(await bench.openDirectory(inode).opened)
+        #expect(again.keepsCache && !again.isDirect && again.isCached, "a frozen day is cached")
     }
 
     @Test func seekingGoesBackToTheSameEntry() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(30))
-            let inode = try await bench.stat(day).inode
-            let all = try await bench.list(inode)
-            guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else { return }
-            for offset in [31, 0, 17, 2, 1] {
-                guard let entries = await bench.readDirectory(inode, handle, Int64(offset)).entries() else {
-                    return
-                }
-                #expect(entries.first?.name == all[offset].name)
-            }
-            #expect(await bench.readDirectory(inode, handle, 32) == .bytes([]))
-            #expect(await bench.readDirectory(inode, handle, 9999) == .bytes([]))
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(30))
+        let inode = try await bench.stat(day).inode
+        let all = try await bench.list(inode)
+        let handle = try #require(await bench.openDirectory(inode).handle)
+        for offset in [31, 0, 17, 2, 1] {
+            let entries = await bench.readDirectory(inode, handle, Int64(offset)).entries()
+            #expect(entries?.first?.name == all[offset].name)
         }
+        #expect(await bench.readDirectory(inode, handle, 32) == .bytes([]))
+        #expect(await bench.readDirectory(inode, handle, 9999) == .bytes([]))
     }
 
     @Test func attributesComeAlongOnlyWhereTheyAreKnown() async throws {
-        try await Workbench.with(Workbench.Wishes(listsWithheld: true)) { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5, withheld: [4]))
-            let known = try await bench.stat("\(day)/\(Workbench.name(2))")
-            let inode = try await bench.stat(day).inode
-            let entries = try await bench.list(inode)
-            #expect(entries.map { $0.attributes != nil } == [false, false, false, true, false, true, false])
-            #expect(entries[3].attributes == known)
-            #expect(entries[3].inode == known.inode)
-            #expect(try await bench.list(inode, plus: false).allSatisfy { $0.attributes == nil })
-            #expect(bench.host.asked == ["HEAD 1002"])
-        }
+        let bench = try Workbench(.init(listsWithheld: true))
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5, withheld: [4]))
+        let known = try await bench.stat("\(day)/\(Workbench.name(2))")
+        let inode = try await bench.stat(day).inode
+        let entries = try await bench.list(inode)
+        #expect(entries.map { $0.attributes != nil } == [false, false, false, true, false, true, false])
+        #expect(entries[3].attributes == known)
+        #expect(entries[3].inode == known.inode)
+        #expect(try await bench.list(inode, plus: false).allSatisfy { $0.attributes == nil })
+        #expect(bench.host.asked == ["HEAD 1002"])
     }
 
     @Test func topLimitsByRank() async throws {
-        try await Workbench.with(top: 3) { bench in
-            var entries = Workbench.entries(120)
-            entries.remove(at: 1)
-            bench.source.setRanking(.daily, Workbench.day, entries)
-            let names = try await bench.names(day)
-            #expect(names == [".", "..", Workbench.name(1), Workbench.name(3)])
-            #expect(await bench.walk("\(day)/\(Workbench.name(4))").isAbsent)
-            #expect(try await bench.stat("\(day)/\(Workbench.name(3))").size > 0)
-            #expect(bench.source.asked.count == 1, "no page beyond the top")
-        }
+        let bench = try Workbench(.init(view: ListingView(rendition: .regular, top: 3)))
+        var entries = Workbench.entries(120)
+        entries.remove(at: 1)
+        bench.source.setRanking(.daily, Workbench.day, entries)
+        let names = try await bench.names(day)
+        #expect(names == [".", "..", Workbench.name(1), Workbench.name(3)])
+        #expect(await bench.walk("\(day)/\(Workbench.name(4))").isAbsent)
+        #expect(try await bench.stat("\(day)/\(Workbench.name(3))").size > 0)
+        #expect(bench.source.asked.count == 1, "no page beyond the top")
     }
 
     @Test func forgettingEverythingReturnsToTheRoot() async throws {
-        try await Workbench.with(Workbench.Wishes(listsWithheld: true)) { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(20, withheld: Set(1...20)))
-            var counts: [UInt64: UInt64] = [:]
-            func count(_ path: String) async {
-                var parent = InodeTable.root
-                for name in path.split(separator: "/") {
-                    guard case .entry(let found, _, _) = await bench.lookup(parent, Array(name.utf8)) else { return }
-                    counts[found.inode, default: 0] += 1
-                    parent = found.inode
-                }
+        let bench = try Workbench(.init(listsWithheld: true))
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(20, withheld: Set(1...20)))
+        var counts: [UInt64: UInt64] = [:]
+        func count(_ path: String) async {
+            var parent = InodeTable.root
+            for name in path.split(separator: "/") {
+                guard case .entry(let found, _, _) = await bench.lookup(parent, Array(name.utf8)) else { return }
+                counts[found.inode, default: 0] += 1
+                parent = found.inode
             }
-            await count("\(day)/\(Workbench.name(7))")
-            let inode = try #require(counts.keys.first { Node.day(.daily, Workbench.day).inodeNumber == $0 })
-            for size in [300, 4096] {
-                for entry in try await bench.list(inode, size: size) where entry.attributes != nil {
-                    counts[entry.inode, default: 0] += 1
-                }
-            }
-            #expect(bench.fileSystem.figures.inodes == counts.count + 1)
-            for (inode, lookups) in counts { bench.fileSystem.forget(inode, lookups: lookups) }
-            #expect(bench.fileSystem.figures.inodes == 1)
-            #expect(bench.fileSystem.figures.handles == 0)
-            #expect(await bench.attributes(inode) == .failure(.ESTALE))
         }
+        await count("\(day)/\(Workbench.name(7))")
+        let inode = try #require(counts.keys.first { Node.day(.daily, Workbench.day).inodeNumber == $0 })
+        for size in [300, 4096] {
+            for entry in try await bench.list(inode, size: size) where entry.attributes != nil {
+                counts[entry.inode, default: 0] += 1
+            }
+        }
+        #expect(bench.fileSystem.figures.inodes == counts.count + 1)
+        for (inode, lookups) in counts { bench.fileSystem.forget(inode, lookups: lookups) }
+        #expect(bench.fileSystem.figures.inodes == 1)
+        #expect(bench.fileSystem.figures.handles == 0)
+        #expect(await bench.attributes(inode) == .failure(.ESTALE))
     }
 }

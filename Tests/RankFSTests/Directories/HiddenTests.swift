@@ -27,66 +27,53 @@ import Testing
     /// Rooms of one entry, of three, and of all: hidden ones lie at the beginning, in between and at the end.
     @Test(arguments: [(176, true), (560, true), (560, false), (4096, true), (131_072, false)])
     func offsetsStayRightAcrossHiddenEntries(size: Int, plus: Bool) async throws {
-        try await Workbench.with(wishes) { bench in
-            let isShown: (Int) -> Bool = { $0 % 7 == 3 || (20...24).contains($0) }
-            bench.source.setRanking(.daily, Workbench.day, entries(120, shown: isShown))
-            let inode = try await bench.stat(day).inode
-            let listed = try await bench.list(inode, size: size, plus: plus)
-            let shown = (1...120).filter(isShown)
-            #expect(
-                listed.map { String(decoding: $0.name, as: UTF8.self) } == [".", ".."]
-                    + shown.map { Workbench.name($0) })
-            #expect(listed.map(\.nextOffset) == [1, 2] + shown.map { Int64($0 + 2) })
-        }
+        let bench = try Workbench(wishes)
+        let isShown: (Int) -> Bool = { $0 % 7 == 3 || (20...24).contains($0) }
+        bench.source.setRanking(.daily, Workbench.day, entries(120, shown: isShown))
+        let inode = try await bench.stat(day).inode
+        let listed = try await bench.list(inode, size: size, plus: plus)
+        let shown = (1...120).filter(isShown)
+        #expect(
+            listed.map { String(decoding: $0.name, as: UTF8.self) } == [".", ".."]
+                + shown.map { Workbench.name($0) })
+        #expect(listed.map(\.nextOffset) == [1, 2] + shown.map { Int64($0 + 2) })
     }
 
-    @Test(arguments: [176, 4096])
-    func pagesOfWhichEverythingIsHiddenAreNotTheEnd(size: Int) async throws {
-        try await Workbench.with(wishes) { bench in
-            bench.source.setRanking(.daily, Workbench.day, entries(210) { $0 == 2 || $0 == 190 })
-            let names = try await bench.list(try await bench.stat(day).inode, size: size)
-                .map { String(decoding: $0.name, as: UTF8.self) }
-            #expect(names == [".", "..", Workbench.name(2), Workbench.name(190)])
-        }
-    }
-
-    @Test func aDirectoryOfWhichAllIsHiddenEnds() async throws {
-        try await Workbench.with(wishes) { bench in
-            bench.source.setRanking(.daily, Workbench.day, entries(130) { _ in false })
-            let names = try await bench.names(day)
-            #expect(names == [".", ".."])
-        }
+    @Test(arguments: [(176, [2, 190]), (4096, [2, 190]), (4096, [])])
+    func pagesOfWhichEverythingIsHiddenAreNotTheEnd(size: Int, shown: [Int]) async throws {
+        let bench = try Workbench(wishes)
+        bench.source.setRanking(.daily, Workbench.day, entries(210, shown: shown.contains))
+        let names = try await bench.list(try await bench.stat(day).inode, size: size)
+            .map { String(decoding: $0.name, as: UTF8.self) }
+        #expect(names == [".", ".."] + shown.map { Workbench.name($0) })
     }
 
     @Test func hiddenNamesAreAbsent() async throws {
-        try await Workbench.with(wishes) { bench in
-            bench.source.setRanking(.daily, Workbench.day, entries(5) { $0 == 3 })
-            #expect(await bench.walk("\(day)/\(Workbench.name(2))").isAbsent)
-            _ = try await bench.stat("\(day)/\(Workbench.name(3))")
-            #expect(bench.host.asked == ["HEAD 1003"])
-        }
+        let bench = try Workbench(wishes)
+        bench.source.setRanking(.daily, Workbench.day, entries(5) { $0 == 3 })
+        #expect(await bench.walk("\(day)/\(Workbench.name(2))").isAbsent)
+        _ = try await bench.stat("\(day)/\(Workbench.name(3))")
+        #expect(bench.host.asked == ["HEAD 1003"])
     }
 
     @Test func neighboursPassOverWhatIsHidden() async throws {
-        try await Workbench.with(wishes) { bench in
-            bench.source.setRanking(.daily, Workbench.day, entries(8) { $0 % 2 == 1 })
-            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-            for (place, index) in [0, 2, 4, 6].enumerated() {
-                let neighbours = bench.fileSystem.neighbours(listing, index)
-                #expect(neighbours.index == place)
-                #expect(
-                    (-1...4).map { neighbours.picture($0)?.id.work.rawValue } == [nil, 1001, 1003, 1005, 1007, nil])
-            }
+        let bench = try Workbench(wishes)
+        bench.source.setRanking(.daily, Workbench.day, entries(8) { $0 % 2 == 1 })
+        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+        for (place, index) in [0, 2, 4, 6].enumerated() {
+            let neighbours = bench.fileSystem.neighbours(listing, index)
+            #expect(neighbours.index == place)
+            #expect(
+                (-1...4).map { neighbours.picture($0)?.id.work.rawValue } == [nil, 1001, 1003, 1005, 1007, nil])
         }
     }
 
     @Test func hidingGeneratedWorksHidesTheirRanking() async throws {
         var wishes = Workbench.Wishes()
         wishes.view.filter.generated = .hide
-        try await Workbench.with(wishes) { bench in
-            #expect(try await bench.names("ranking").contains("daily_ai") == false)
-            #expect(await bench.walk("ranking/daily_ai").isAbsent)
-            _ = try await bench.stat("ranking/daily")
-        }
+        let bench = try Workbench(wishes)
+        #expect(try await bench.names("ranking").contains("daily_ai") == false)
+        #expect(await bench.walk("ranking/daily_ai").isAbsent)
+        _ = try await bench.stat("ranking/daily")
     }
 }

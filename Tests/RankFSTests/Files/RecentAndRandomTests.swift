@@ -13,121 +13,94 @@ import Testing
 
     private func read(_ bench: Workbench, _ path: String, _ offset: Int64, _ count: Int) async throws {
         let inode = try await bench.stat(path).inode
-        guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
+        let handle = try #require(await bench.open(inode).handle)
         _ = await bench.read(inode, handle, offset, count)
-        bench.fileSystem.release(inode, handle: handle)
     }
 
     @Test func onlyWhatIsReadCounts() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5))
-            let start = 128 << 10
-            try await read(bench, path(1), 0, start)
-            #expect(bench.catalog.recents.pictures.isEmpty, "a look at the beginning")
-            try await read(bench, path(2), 0, start + 1)
-            try await read(bench, path(3), Int64(start), 1)
-            #expect(bench.catalog.recents.pictures.map(\.path) == [path(3), path(2)])
-            _ = try await bench.contents(try await bench.stat(path(2)).inode)
-            #expect(bench.catalog.recents.pictures.map(\.path) == [path(2), path(3)])
-            // The kernel may have all of a picture that was read before; of others it has nothing.
-            for rank in [3, 4] {
-                let inode = try await bench.stat(path(rank)).inode
-                guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
-                bench.fileSystem.release(inode, handle: handle)
-            }
-            #expect(bench.catalog.recents.pictures.map(\.path) == [path(3), path(2)])
-        }
-    }
-
-    @Test func whatCouldNotBeReadDoesNotCount() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
-            let inode = try await bench.stat(path(1)).inode
-            bench.host.setManner(.status(404))
-            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
-            guard case .failure = await bench.read(inode, handle, 0, 200_000) else {
-                Issue.record("it was read")
-                return
-            }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5))
+        let start = 128 << 10
+        try await read(bench, path(1), 0, start)
+        #expect(bench.catalog.recents.pictures.isEmpty, "a look at the beginning")
+        try await read(bench, path(2), 0, start + 1)
+        try await read(bench, path(3), Int64(start), 1)
+        #expect(bench.catalog.recents.pictures.map(\.path) == [path(3), path(2)])
+        _ = try await bench.contents(try await bench.stat(path(2)).inode)
+        #expect(bench.catalog.recents.pictures.map(\.path) == [path(2), path(3)])
+        // The kernel may have all of a picture that was read before; of others it has nothing.
+        for rank in [3, 4] {
+            let inode = try await bench.stat(path(rank)).inode
+            let handle = try #require(await bench.open(inode).handle)
             bench.fileSystem.release(inode, handle: handle)
-            #expect(bench.catalog.recents.pictures.isEmpty)
         }
+        #expect(bench.catalog.recents.pictures.map(\.path) == [path(3), path(2)])
     }
 
     @Test func archivesAreNoPictures() async throws {
         let film = try Film(count: 2)
-        try await Workbench.with { bench in
-            bench.add(film)
-            _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
-            #expect(bench.catalog.recents.pictures.isEmpty)
-            _ = try await bench.contents(try await bench.stat("works/77/p0.png").inode)
-            #expect(try await bench.names("recent") == [".", "..", "77_p0.png"])
-        }
+        let bench = try Workbench()
+        bench.add(film)
+        _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
+        #expect(bench.catalog.recents.pictures.isEmpty)
+        _ = try await bench.contents(try await bench.stat("works/77/p0.png").inode)
+        #expect(try await bench.names("recent") == [".", "..", "77_p0.png"])
     }
 
     /// Semantics: "Authors, searches and what was seen": the same inodes, newest first, asked of nobody.
     @Test func recentNamesAreFurtherNamesOfThePictures() async throws {
-        try await Workbench.with { bench async throws in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            for rank in 1...3 { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
-            let names = [".", ".."] + [3, 2, 1].map(recentName)
-            #expect(try await bench.names("recent") == names)
-            let picture = try await bench.stat(path(2))
-            #expect(try await bench.stat("recent/\(recentName(2))") == picture)
-            #expect(picture.kind == .file && picture.modified < Workbench.now, "the time of upload")
-            guard case .entry(let directory, _, _) = await bench.lookup(InodeTable.root, Array("recent".utf8)),
-                case .entry(_, let lifetime, _) = await bench.lookup(directory.inode, Array(recentName(2).utf8))
-            else { throw Errno.ENOENT }
-            #expect(lifetime == .zero, "the kernel asks at each open")
-            #expect(await bench.walk("recent/\(recentName(4))").isAbsent)
-            let asked = bench.source.asked
-            bench.catalog.listings.drop()
-            #expect(try await bench.names("recent") == names)
-            #expect(try await bench.names("works") == [".", "..", "1001", "1002", "1003"])
-            #expect(bench.source.asked == asked)
-            // What no listing has any more is no longer there.
-            bench.catalog.listings.forget(.ranking(.daily, Workbench.day))
-            #expect(try await bench.names("recent") == [".", ".."])
-            #expect(await bench.walk("recent/\(recentName(2))").isAbsent)
-            #expect(bench.source.asked == asked)
-        }
-        var quiet = Workbench.Wishes()
-        quiet.notesRecent = false
-        try await Workbench.with(quiet) { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
-            _ = try await bench.contents(try await bench.stat(path(1)).inode)
-            #expect(bench.catalog.recents.pictures.isEmpty)
-        }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        for rank in 1...3 { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
+        let names = [".", ".."] + [3, 2, 1].map(recentName)
+        #expect(try await bench.names("recent") == names)
+        let picture = try await bench.stat(path(2))
+        #expect(try await bench.stat("recent/\(recentName(2))") == picture)
+        #expect(picture.kind == .file && picture.modified < Workbench.now, "the time of upload")
+        guard case .entry(let directory, _, _) = await bench.lookup(InodeTable.root, Array("recent".utf8)),
+            case .entry(_, let lifetime, _) = await bench.lookup(directory.inode, Array(recentName(2).utf8))
+        else { throw Errno.ENOENT }
+        #expect(lifetime == .zero, "the kernel asks at each open")
+        #expect(await bench.walk("recent/\(recentName(4))").isAbsent)
+        let asked = bench.source.asked
+        bench.catalog.listings.drop()
+        #expect(try await bench.names("recent") == names)
+        #expect(try await bench.names("works") == [".", "..", "1001", "1002", "1003"])
+        #expect(bench.source.asked == asked)
+        // What no listing has any more is no longer there.
+        bench.catalog.listings.forget(.ranking(.daily, Workbench.day))
+        #expect(try await bench.names("recent") == [".", ".."])
+        #expect(await bench.walk("recent/\(recentName(2))").isAbsent)
+        #expect(bench.source.asked == asked)
     }
 
     private func recentName(_ rank: Int) -> String { "2024-05-01_daily_\(Workbench.name(rank))" }
 
     /// Semantics: "Preload", of which there is none here, and that what is read here is not read anew.
     @Test func lookingThroughWhatWasReadMovesNothing() async throws {
-        try await Workbench.with(preload: 2) { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(9))
-            for rank in [1, 4, 9] { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
-            // With the two behind each.
-            await bench.waitUntilStored(1001, 1002, 1003, 1004, 1005, 1006, 1009)
-            let names = try await bench.names("recent")
-            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-            for entry in listing.entries { _ = bench.cache.evict(entry.picture, openers: 0) }
-            func downloads() -> Int { bench.host.asked.count { !$0.hasPrefix("HEAD") } }
-            let before = downloads()
-            for rank in [1, 4, 1] {
-                _ = try await bench.contents(try await bench.stat("recent/\(recentName(rank))").inode)
-            }
-            #expect(try await bench.names("recent") == names)
-            _ = try await bench.contents(try await bench.stat("random.jpg").inode)
-            #expect(downloads() == before + 2, "nothing is downloaded ahead")
-            // It is read where it is, by the same program or another one.
-            for program in [1, 9_000_001] as [Int32] {
-                try await Workbench.$caller.withValue(Caller(user: 1000, group: 1000, process: program)) {
-                    _ = try await bench.contents(try await bench.stat(path(program == 1 ? 4 : 1)).inode)
-                }
-            }
-            #expect(try await bench.names("recent") == [".", ".."] + [1, 4, 9].map(recentName))
+        let bench = try Workbench(.init(preload: 2))
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(9))
+        for rank in [1, 4, 9] { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
+        // With the two behind each.
+        await bench.waitUntilStored(1001, 1002, 1003, 1004, 1005, 1006, 1009)
+        let names = try await bench.names("recent")
+        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+        for entry in listing.entries { _ = bench.cache.evict(entry.picture, openers: 0) }
+        func downloads() -> Int { bench.host.asked.count { !$0.hasPrefix("HEAD") } }
+        let before = downloads()
+        for rank in [1, 4, 1] {
+            _ = try await bench.contents(try await bench.stat("recent/\(recentName(rank))").inode)
         }
+        #expect(try await bench.names("recent") == names)
+        _ = try await bench.contents(try await bench.stat("random.jpg").inode)
+        #expect(downloads() == before + 2, "nothing is downloaded ahead")
+        // It is read where it is, by the same program or another one.
+        for program in [1, 9_000_001] as [Int32] {
+            try await Workbench.$caller.withValue(Caller(user: 1000, group: 1000, process: program)) {
+                _ = try await bench.contents(try await bench.stat(path(program == 1 ? 4 : 1)).inode)
+            }
+        }
+        #expect(try await bench.names("recent") == [".", ".."] + [1, 4, 9].map(recentName))
     }
 
     // MARK: - random.jpg
@@ -145,39 +118,38 @@ import Testing
         let film = try Film(count: 2)
         // A program's choice lasts some seconds, which pass on a busy machine.
         let start = ContinuousClock.now
-        try await Workbench.with(Workbench.Wishes(monotonicNow: { start })) { bench in
-            let standIn = try await inode(bench, ".rankfs/nothing-stored.jpg")
-            #expect(try await random(bench, for: 0) == standIn)
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(4))
-            bench.add(film)
-            _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
-            _ = try await bench.contents(try await bench.stat("works/77/ugoira.webp").inode)
-            #expect(try await random(bench, for: 0) == standIn, "archives are no pictures")
-            func store(_ rank: Int) async throws {
-                _ = try await bench.contents(try await bench.stat(path(rank)).inode)
-                let work = Workbench.work(1000 + Int64(rank))
-                let picture = PictureID(work: work.id, page: 0, rendition: .regular, uploaded: work.uploaded)
-                // The file is put into the store after its last byte was answered.
-                while bench.cache.storedSize(of: picture) == nil { await Task.yield() }
-            }
-            try await store(2)
-            for program in 0..<3 as Range<Int32> {
-                #expect(try await random(bench, for: program) == inode(bench, path(2)), "the only one")
-            }
-            try await store(3)
-            try await store(4)
-            var last = try await inode(bench, path(2))
-            var seen: Set<UInt64> = []
-            for program in 10..<70 as Range<Int32> {
-                let next = try await random(bench, for: program)
-                #expect(next != last)
-                #expect(try await random(bench, for: program) == next, "a program sees one")
-                seen.insert(next)
-                last = next
-            }
-            #expect(try await seen == [inode(bench, path(2)), inode(bench, path(3)), inode(bench, path(4))])
-            #expect(bench.source.asked.filter { $0.hasPrefix("daily") }.count == 1)
+        let bench = try Workbench(.init(monotonicNow: { start }))
+        let standIn = try await inode(bench, ".rankfs/nothing-stored.jpg")
+        #expect(try await random(bench, for: 0) == standIn)
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(4))
+        bench.add(film)
+        _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
+        _ = try await bench.contents(try await bench.stat("works/77/ugoira.webp").inode)
+        #expect(try await random(bench, for: 0) == standIn, "archives are no pictures")
+        func store(_ rank: Int) async throws {
+            _ = try await bench.contents(try await bench.stat(path(rank)).inode)
+            let work = Workbench.work(1000 + Int64(rank))
+            let picture = PictureID(work: work.id, page: 0, rendition: .regular, uploaded: work.uploaded)
+            // The file is put into the store after its last byte was answered.
+            while bench.cache.storedSize(of: picture) == nil { await Task.yield() }
         }
+        try await store(2)
+        for program in 0..<3 as Range<Int32> {
+            #expect(try await random(bench, for: program) == inode(bench, path(2)), "the only one")
+        }
+        try await store(3)
+        try await store(4)
+        var last = try await inode(bench, path(2))
+        var seen: Set<UInt64> = []
+        for program in 10..<70 as Range<Int32> {
+            let next = try await random(bench, for: program)
+            #expect(next != last)
+            #expect(try await random(bench, for: program) == next, "a program sees one")
+            seen.insert(next)
+            last = next
+        }
+        #expect(try await seen == [inode(bench, path(2)), inode(bench, path(3)), inode(bench, path(4))])
+        #expect(bench.source.asked.filter { $0.hasPrefix("daily") }.count == 1)
     }
 
     /// Stored, and in no directory that is shown: hidden, beyond `top`, or forgotten.
@@ -185,97 +157,92 @@ import Testing
         var wishes = Workbench.Wishes()
         wishes.view.top = 3
         wishes.view.filter.minimumWidth = 1000
-        try await Workbench.with(wishes) { bench in
-            var entries = Workbench.entries(5)
-            entries[1].work.width = 10
-            bench.source.setRanking(.daily, Workbench.day, entries)
-            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-            bench.source.set { $0.hits["x"] = [Workbench.work(50)] }
-            let search = try await bench.catalog.listings.open(.search("x"))
-            for entry in listing.entries + search.entries {
-                try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture)
-            }
-            bench.catalog.listings.forget(.search("x"))
-            var seen: Set<UInt64> = []
-            for program in 0..<40 as Range<Int32> { seen.insert(try await random(bench, for: program)) }
-            #expect(try await seen == [inode(bench, path(1)), inode(bench, path(3))])
+        let bench = try Workbench(wishes)
+        var entries = Workbench.entries(5)
+        entries[1].work.width = 10
+        bench.source.setRanking(.daily, Workbench.day, entries)
+        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+        bench.source.set { $0.hits["x"] = [Workbench.work(50)] }
+        let search = try await bench.catalog.listings.open(.search("x"))
+        for entry in listing.entries + search.entries {
+            try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture)
         }
+        bench.catalog.listings.forget(.search("x"))
+        var seen: Set<UInt64> = []
+        for program in 0..<40 as Range<Int32> { seen.insert(try await random(bench, for: program)) }
+        #expect(try await seen == [inode(bench, path(1)), inode(bench, path(3))])
     }
 
     /// Wallpapers and screens show it, and `recent/` has none of them either.
     @Test func randomIsNoSecret() async throws {
-        try await Workbench.with { bench in
-            bench.source.set { state in
-                state.signIn = .signedIn(UserID(rawValue: 5))
-                state.bookmarks = [Workbench.work(30), Workbench.work(1001)]
-            }
-            let own = try await bench.catalog.listings.open(ListingKey(.bookmarksPrivate, 5))
-            for entry in own.entries { try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture) }
-            #expect(try await random(bench, for: 0) == inode(bench, ".rankfs/nothing-stored.jpg"))
-            // One of them is in a ranking too.
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
-            _ = try await bench.names(day)
-            for program in 1..<9 as Range<Int32> {
-                #expect(try await random(bench, for: program) == inode(bench, path(1)))
-            }
+        let bench = try Workbench()
+        bench.source.set { state in
+            state.signIn = .signedIn(UserID(rawValue: 5))
+            state.bookmarks = [Workbench.work(30), Workbench.work(1001)]
+        }
+        let own = try await bench.catalog.listings.open(ListingKey(.bookmarksPrivate, 5))
+        for entry in own.entries { try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture) }
+        #expect(try await random(bench, for: 0) == inode(bench, ".rankfs/nothing-stored.jpg"))
+        // One of them is in a ranking too.
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
+        _ = try await bench.names(day)
+        for program in 1..<9 as Range<Int32> {
+            #expect(try await random(bench, for: program) == inode(bench, path(1)))
         }
     }
 
     @Test func theOnlyOneThatIsShownStaysReachable() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
-            bench.source.set { $0.hits["x"] = [Workbench.work(50)] }
-            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-            let search = try await bench.catalog.listings.open(.search("x"))
-            for entry in listing.entries + search.entries {
-                try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture)
-            }
-            bench.catalog.listings.forget(.search("x"))
-            for program in 0..<5 as Range<Int32> {
-                #expect(try await random(bench, for: program) == inode(bench, path(1)))
-            }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
+        bench.source.set { $0.hits["x"] = [Workbench.work(50)] }
+        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+        let search = try await bench.catalog.listings.open(.search("x"))
+        for entry in listing.entries + search.entries {
+            try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture)
+        }
+        bench.catalog.listings.forget(.search("x"))
+        for program in 0..<5 as Range<Int32> {
+            #expect(try await random(bench, for: program) == inode(bench, path(1)))
         }
     }
 
     // MARK: - Searches and authors
 
     @Test func aSearchIsAskedForWhenItIsRead() async throws {
-        try await Workbench.with { bench in
-            bench.source.set { $0.hits["風景"] = [Workbench.work(60), Workbench.work(50)] }
-            let search = try await bench.stat("search/風景")
-            #expect(search.kind == .directory && bench.source.asked.isEmpty, "naming it asks nothing")
-            #expect(try await bench.names("search") == [".", ".."])
-            #expect(try await bench.names("search/風景") == [".", "..", "60-Title 60.jpg", "50-Title 50.jpg"])
-            #expect(try await bench.names("search") == [".", "..", "風景"])
-            for name in ["desktop.ini", ".hidden", "Thumbs.db", ".Trash"] {
-                #expect(await bench.walk("search/\(name)").isAbsent, "\(name)")
-            }
-            #expect(bench.source.asked == ["search 風景 1"])
+        let bench = try Workbench()
+        bench.source.set { $0.hits["風景"] = [Workbench.work(60), Workbench.work(50)] }
+        let search = try await bench.stat("search/風景")
+        #expect(search.kind == .directory && bench.source.asked.isEmpty, "naming it asks nothing")
+        #expect(try await bench.names("search") == [".", ".."])
+        #expect(try await bench.names("search/風景") == [".", "..", "60-Title 60.jpg", "50-Title 50.jpg"])
+        #expect(try await bench.names("search") == [".", "..", "風景"])
+        for name in ["desktop.ini", ".hidden", "Thumbs.db", ".Trash"] {
+            #expect(await bench.walk("search/\(name)").isAbsent, "\(name)")
         }
+        #expect(bench.source.asked == ["search 風景 1"])
     }
 
     @Test func anAuthorIsFoundByNameAndDescribed() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
-            #expect(await bench.walk("users/@Author").isAbsent)
-            _ = try await bench.names(day)
-            let link = try await bench.stat("users/@Author")
-            #expect(await bench.readLink(link.inode) == .link("11"))
-            #expect(await bench.walk("users/@Nobody").isAbsent)
-            bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
-            bench.source.set { $0.avatar = "11.jpg" }
-            #expect(
-                try await bench.names("users/11") == [
-                    ".", "..", "profile.json", "avatar.jpg", "1001-Title 1001.jpg",
-                ])
-            let profile = try await bench.stat("users/11/profile.json")
-            #expect(try await bench.contents(profile.inode).count == Int(profile.size))
-            let avatar = try await bench.stat("users/11/avatar.jpg")
-            #expect(try await bench.contents(avatar.inode) == PictureHost.picture(11))
-            #expect(avatar.modified == 1_600_000_000)
-            #expect(bench.source.asked.filter { $0 == "profile 11" }.count == 1)
-            #expect(bench.host.heads == ["HEAD 11"])
-            #expect(bench.catalog.recents.pictures.isEmpty)
-        }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
+        #expect(await bench.walk("users/@Author").isAbsent)
+        _ = try await bench.names(day)
+        let link = try await bench.stat("users/@Author")
+        #expect(await bench.readLink(link.inode) == .link("11"))
+        #expect(await bench.walk("users/@Nobody").isAbsent)
+        bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
+        bench.source.set { $0.avatar = "11.jpg" }
+        #expect(
+            try await bench.names("users/11") == [
+                ".", "..", "profile.json", "avatar.jpg", "1001-Title 1001.jpg",
+            ])
+        let profile = try await bench.stat("users/11/profile.json")
+        #expect(try await bench.contents(profile.inode).count == Int(profile.size))
+        let avatar = try await bench.stat("users/11/avatar.jpg")
+        #expect(try await bench.contents(avatar.inode) == PictureHost.picture(11))
+        #expect(avatar.modified == 1_600_000_000)
+        #expect(bench.source.asked.filter { $0 == "profile 11" }.count == 1)
+        #expect(bench.host.heads == ["HEAD 11"])
+        #expect(bench.catalog.recents.pictures.isEmpty)
     }
 }

@@ -10,12 +10,11 @@ import Testing
     private static let id = PictureID(work: WorkID(rawValue: 1), page: 0, rendition: .regular, uploaded: 0)
     private let path = "ranking/daily/2024-05-01/\(Workbench.name(1))"
 
-    private func withPicture(_ body: (Workbench, UInt64) async throws -> Void) async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            bench.host.setVersion(nil)
-            try await body(bench, try await bench.stat(path).inode)
-        }
+    private func benchOfPicture() async throws -> (Workbench, UInt64) {
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        bench.host.setVersion(nil)
+        return (bench, try await bench.stat(path).inode)
     }
 
     private func request(_ work: Int64, _ bench: Workbench) -> PictureRequest {
@@ -28,8 +27,9 @@ import Testing
 
     /// Opens, reads a part and closes; the answer's bytes.
     private func readPart(_ bench: Workbench, _ inode: UInt64) async -> [UInt8] {
-        guard case .opened(let handle, let keepsCache, _, _) = await bench.open(inode) else { return [] }
-        #expect(keepsCache)
+        guard let opened = await bench.open(inode).opened else { return [] }
+        #expect(opened.keepsCache)
+        let handle = opened.handle
         defer { bench.fileSystem.release(inode, handle: handle) }
         guard case .bytes(let bytes) = await bench.read(inode, handle, 0, 4096) else { return [] }
         return bytes
@@ -43,14 +43,13 @@ import Testing
     }
 
     @Test func whatIsStoredIsOpenedWithTheKernelsPages() async throws {
-        try await withPicture { (bench, inode) async throws in
-            let bytes = PictureHost.picture(1001)
-            for _ in 0..<3 { #expect(try await bench.contents(inode) == bytes) }
-            #expect(bench.invalidated.isEmpty)
-            #expect(bench.fileSystem.pages.count == 1)
-            bench.fileSystem.forget(inode, lookups: 1000)
-            #expect(bench.fileSystem.pages.count == 0, "nothing is remembered of what the kernel forgot")
-        }
+        let (bench, inode) = try await benchOfPicture()
+        let bytes = PictureHost.picture(1001)
+        for _ in 0..<3 { #expect(try await bench.contents(inode) == bytes) }
+        #expect(bench.invalidated.isEmpty)
+        #expect(bench.fileSystem.pages.count == 1)
+        bench.fileSystem.forget(inode, lookups: 1000)
+        #expect(bench.fileSystem.pages.count == 0, "nothing is remembered of what the kernel forgot")
     }
 
     @Test func admissionEndsWithItsEra() {
@@ -76,116 +75,99 @@ import Testing
     }
 
     @Test func aSettledPictureIsGivenWithoutAsking() async throws {
-        try await withPicture { (bench, inode) async throws in
-            let bytes = PictureHost.picture(1001)
-            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
-            let part = { (offset: Int64, size: Int) in
-                bench.fileSystem.part(
-                    of: ReadRequest(
-                        inode: inode, handle: handle, offset: offset, size: size, caller: Workbench.caller))
-            }
-            #expect(part(0, 4096) == nil, "nothing is there")
-            #expect(await bench.read(inode, handle, 0, bytes.count) == .bytes(bytes))
-            await bench.waitUntilStored(1001)
-            #expect(await bench.read(inode, handle, 0, bytes.count) == .bytes(bytes))
-            #expect(part(100, 4096)?.count == 4096)
-            #expect(part(Int64(bytes.count) - 10, 4096) == nil, "the end decides")
-            #expect(part(Int64(bytes.count), 1) == nil && part(-1, 4096) == nil && part(0, 0) == nil)
-            bench.fileSystem.pages.spoil(inode)
-            #expect(part(100, 4096) == nil, "spoilt pages are not added to")
-            bench.fileSystem.release(inode, handle: handle)
-            #expect(part(100, 4096) == nil, "closed")
+        let (bench, inode) = try await benchOfPicture()
+        let bytes = PictureHost.picture(1001)
+        let handle = try #require(await bench.open(inode).handle)
+        let part = { (offset: Int64, size: Int) in
+            bench.fileSystem.part(
+                of: ReadRequest(
+                    inode: inode, handle: handle, offset: offset, size: size, caller: Workbench.caller))
         }
+        #expect(part(0, 4096) == nil, "nothing is there")
+        #expect(await bench.read(inode, handle, 0, bytes.count) == .bytes(bytes))
+        await bench.waitUntilStored(1001)
+        #expect(await bench.read(inode, handle, 0, bytes.count) == .bytes(bytes))
+        #expect(part(100, 4096)?.count == 4096)
+        #expect(part(Int64(bytes.count) - 10, 4096) == nil, "the end decides")
+        #expect(part(Int64(bytes.count), 1) == nil && part(-1, 4096) == nil && part(0, 0) == nil)
+        bench.fileSystem.pages.spoil(inode)
+        #expect(part(100, 4096) == nil, "spoilt pages are not added to")
+        bench.fileSystem.release(inode, handle: handle)
+        #expect(part(100, 4096) == nil, "closed")
     }
 
     @Test func pagesGoBeforeAnotherVersionCanCome() async throws {
-        try await withPicture { (bench, inode) async throws in
-            #expect(await readPart(bench, inode) == Array(PictureHost.picture(1001)[..<4096]))
-            await bench.waitUntilStored(1001)
-            #expect(try await bench.contents(inode) == PictureHost.picture(1001))
-            let other = replace(bench)
-            while !bench.cache.evict(request(1001, bench).id, openers: 0) { await Task.yield() }
-            #expect(bench.invalidated.isEmpty)
-            #expect(try await bench.contents(inode) == other)
-            #expect(bench.invalidated == [inode])
-        }
+        let (bench, inode) = try await benchOfPicture()
+        #expect(await readPart(bench, inode) == Array(PictureHost.picture(1001)[..<4096]))
+        await bench.waitUntilStored(1001)
+        #expect(try await bench.contents(inode) == PictureHost.picture(1001))
+        let other = replace(bench)
+        while !bench.cache.evict(request(1001, bench).id, openers: 0) { await Task.yield() }
+        #expect(bench.invalidated.isEmpty)
+        #expect(try await bench.contents(inode) == other)
+        #expect(bench.invalidated == [inode])
     }
 
     @Test func aReaderOfTheOldVersionIsNotGivenTheNewOne() async throws {
-        try await withPicture { (bench, inode) async throws in
-            guard case .opened(let first, _, _, _) = await bench.open(inode) else { return }
-            bench.host.setManner(.cutting)
-            guard case .bytes = await bench.read(inode, first, 0, 4096) else {
-                Issue.record("nothing came")
-                return
-            }
-            let other = replace(bench)
-            bench.host.setManner(.serving)
-            // Another one has it open in another version: the second reader must not put this one's bytes into its pages.
-            guard case .opened(let second, _, let isDirect, _) = await bench.open(inode) else { return }
-            #expect(!isDirect)
-            // All of it comes once more and is not the same, with which the download ends.
-            #expect(await bench.read(inode, first, Int64(other.count - 5000), 4096) == .failure(.EIO))
-            #expect(await bench.read(inode, second, 8192, 4096) == .failure(.EIO))
-            #expect(await bench.read(inode, first, 8192, 4096) == .failure(.EIO))
-            // The next one goes past the pages.
-            guard case .opened(let third, _, true, _) = await bench.open(inode) else {
-                Issue.record("opened with the pages of another version")
-                return
-            }
-            #expect(await bench.read(inode, third, 8192, 4096) == .bytes(Array(other[8192..<12_288])))
-            for handle in [first, second, third] {
-                bench.fileSystem.release(inode, handle: handle)
-            }
-            // Nobody has it open any more: from here on with pages again.
-            #expect(try await bench.contents(inode) == other)
+        let (bench, inode) = try await benchOfPicture()
+        let first = try #require(await bench.open(inode).handle)
+        bench.host.setManner(.cutting)
+        guard case .bytes = await bench.read(inode, first, 0, 4096) else {
+            Issue.record("nothing came")
+            return
         }
+        let other = replace(bench)
+        bench.host.setManner(.serving)
+        // Another one has it open in another version: the second reader must not put this one's bytes into its pages.
+        let second = try #require(await bench.open(inode).opened)
+        #expect(!second.isDirect)
+        // All of it comes once more and is not the same, with which the download ends.
+        #expect(await bench.read(inode, first, Int64(other.count - 5000), 4096) == .failure(.EIO))
+        #expect(await bench.read(inode, second.handle, 8192, 4096) == .failure(.EIO))
+        #expect(await bench.read(inode, first, 8192, 4096) == .failure(.EIO))
+        // The next one goes past the pages.
+        let third = try #require(await bench.open(inode).opened)
+        #expect(third.isDirect, "not with the pages of another version")
+        #expect(await bench.read(inode, third.handle, 8192, 4096) == .bytes(Array(other[8192..<12_288])))
+        for handle in [first, second.handle, third.handle] { bench.fileSystem.release(inode, handle: handle) }
+        // Nobody has it open any more: from here on with pages again.
+        #expect(try await bench.contents(inode) == other)
     }
 
     /// Nothing shows later whether an answer is of the version that the kernel has pages of.
     @Test func whoOpensWhatWasEvictedWhileAnotherHasItOpenReadsPastThePages() async throws {
-        try await withPicture { (bench, inode) async throws in
-            let bytes = PictureHost.picture(1001)
-            #expect(try await bench.contents(inode) == bytes)
-            await bench.waitUntilStored(1001)
-            guard case .opened(let evicting, _, false, _) = await bench.open(inode) else {
-                Issue.record("what is stored is opened past the pages")
-                return
-            }
-            #expect(bench.cache.evict(request(1001, bench).id, openers: 1))
-            guard case .opened(let next, _, let isDirect, _) = await bench.open(inode) else { return }
-            #expect(isDirect)
-            for _ in 0..<2 { #expect(await bench.read(inode, next, 8192, 4096) == .bytes(Array(bytes[8192..<12_288]))) }
-            bench.fileSystem.release(inode, handle: evicting)
-            #expect(await bench.read(inode, next, 4096, 4096) == .bytes(Array(bytes[4096..<8192])))
-            bench.fileSystem.release(inode, handle: next)
-            #expect(try await bench.contents(inode) == bytes)
+        let (bench, inode) = try await benchOfPicture()
+        let bytes = PictureHost.picture(1001)
+        #expect(try await bench.contents(inode) == bytes)
+        await bench.waitUntilStored(1001)
+        let evicting = try #require(await bench.open(inode).opened)
+        #expect(!evicting.isDirect, "what is stored is opened with them")
+        #expect(bench.cache.evict(request(1001, bench).id, openers: 1))
+        let next = try #require(await bench.open(inode).opened)
+        #expect(next.isDirect)
+        for _ in 0..<2 {
+            #expect(await bench.read(inode, next.handle, 8192, 4096) == .bytes(Array(bytes[8192..<12_288])))
         }
+        bench.fileSystem.release(inode, handle: evicting.handle)
+        #expect(await bench.read(inode, next.handle, 4096, 4096) == .bytes(Array(bytes[4096..<8192])))
+        bench.fileSystem.release(inode, handle: next.handle)
+        #expect(try await bench.contents(inode) == bytes)
     }
 
     /// The same version comes again, while the pages may be those of a file that was changed on the disk.
     @Test(arguments: [false, true]) func pagesOfWhatIsEvictedAreDropped(byItself: Bool) async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            let inode = try await bench.stat(path).inode
-            let bytes = PictureHost.picture(1001)
-            #expect(try await bench.contents(inode) == bytes)
-            await bench.waitUntilStored(1001)
-            #expect(try await bench.contents(inode) == bytes && bench.invalidated.isEmpty)
-            let evicted = byItself ? inode : try await bench.stat("ranking/daily/\(Workbench.day)").inode
-            guard byItself else {
-                #expect(await bench.ioctl(evicted, .evict) == .ioctl(result: 1, output: []))
-                return try await readAgain(bench, inode, bytes)
-            }
-            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
-            #expect(await bench.ioctl(inode, .evict) == .ioctl(result: 1, output: []))
-            bench.fileSystem.release(inode, handle: handle)
-            try await readAgain(bench, inode, bytes)
-        }
-    }
-
-    /// A download without the kernel, as a preload is, and an open after it.
-    private func readAgain(_ bench: Workbench, _ inode: UInt64, _ bytes: [UInt8]) async throws {
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let inode = try await bench.stat(path).inode
+        let bytes = PictureHost.picture(1001)
+        #expect(try await bench.contents(inode) == bytes)
+        await bench.waitUntilStored(1001)
+        #expect(try await bench.contents(inode) == bytes && bench.invalidated.isEmpty)
+        let evicted = byItself ? inode : try await bench.stat("ranking/daily/\(Workbench.day)").inode
+        let handle = byItself ? await bench.open(inode).handle : nil
+        #expect(await bench.ioctl(evicted, .evict) == .ioctl(result: 1, output: []))
+        if let handle { bench.fileSystem.release(inode, handle: handle) }
+        // A download without the kernel, as a preload is, and an open after it.
         let preload = try bench.cache.open(request(1001, bench), neighbours: nil)
         _ = try await preload.bytes(offset: 0, count: bytes.count)
         preload.close()
@@ -220,29 +202,28 @@ import Testing
     }
 
     @Test func anAnnouncedSizeIsNotKept() async throws {
-        try await withPicture { (bench, inode) async throws in
-            let size = Int64(PictureHost.picture(1002).count)
-            bench.host.setManner(.announcing(less: 1000))
-            let picture = request(1002, bench)
-            let reading = Task { try await bench.cache.learnSize(of: picture) }
-            while bench.cache.state(of: picture.id) != .downloading(received: 0, total: size - 1000) {
-                await Task.yield()
-            }
-            let second = "ranking/daily/2024-05-01/\(Workbench.name(2))"
-            guard case .entry(let shown, .zero, .zero) = await bench.walk(second) else {
-                Issue.record("an announced size is kept")
-                return
-            }
-            #expect(shown.size == size - 1000)
-            #expect(await bench.attributes(shown.inode) == .attributes(shown, timeout: .zero))
-            #expect(await bench.attributes(inode).timeout == TreeLimits.frozen)
-            bench.host.setManner(.serving)
-            bench.host.answerHeld()
-            _ = try? await reading.value
-            while !bench.invalidated.contains(shown.inode) { await Task.yield() }
-            #expect(try await bench.stat(second).size == size)
-            #expect(try await bench.contents(shown.inode) == PictureHost.picture(1002))
+        let (bench, inode) = try await benchOfPicture()
+        let size = Int64(PictureHost.picture(1002).count)
+        bench.host.setManner(.announcing(less: 1000))
+        let picture = request(1002, bench)
+        let reading = Task { try await bench.cache.learnSize(of: picture) }
+        while bench.cache.state(of: picture.id) != .downloading(received: 0, total: size - 1000) {
+            await Task.yield()
         }
+        let second = "ranking/daily/2024-05-01/\(Workbench.name(2))"
+        guard case .entry(let shown, .zero, .zero) = await bench.walk(second) else {
+            Issue.record("an announced size is kept")
+            return
+        }
+        #expect(shown.size == size - 1000)
+        #expect(await bench.attributes(shown.inode) == .attributes(shown, timeout: .zero))
+        #expect(await bench.attributes(inode).timeout == TreeLimits.frozen)
+        bench.host.setManner(.serving)
+        bench.host.answerHeld()
+        _ = try? await reading.value
+        while !bench.invalidated.contains(shown.inode) { await Task.yield() }
+        #expect(try await bench.stat(second).size == size)
+        #expect(try await bench.contents(shown.inode) == PictureHost.picture(1002))
     }
 
     /// The kernel keeps the entries of a directory for a day: not beyond a sign-in or a logout.

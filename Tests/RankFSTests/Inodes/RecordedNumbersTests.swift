@@ -26,38 +26,35 @@ import Testing
     }
 
     @Test func everyPathHasTheNumberThatItHad() async throws {
-        try await Workbench.with { bench in
-            try fill(bench)
-            for (path, number) in Self.recorded {
-                let found = try await bench.stat(path).inode
-                #expect(found == number, "\(path)")
-            }
+        let bench = try Workbench()
+        try fill(bench)
+        for (path, number) in Self.recorded {
+            let found = try await bench.stat(path).inode
+            #expect(found == number, "\(path)")
         }
     }
 
     @Test func furtherNamesAreThoseOfTheSameInodes() async throws {
-        try await Workbench.with { bench in
-            try fill(bench)
-            let path = "ranking/daily/2024-05-01/002-Title 1002.jpg"
-            let picture = try await bench.stat(path)
-            _ = try await bench.contents(picture.inode)
-            await bench.waitUntilStored(1002)
-            #expect(try await bench.stat("recent/2024-05-01_daily_002-Title 1002.jpg") == picture)
-            #expect(try await bench.stat("random.jpg") == picture)
-            let bookmarked = try await bench.stat("users/5/bookmarks/61-Title 61.jpg")
-            #expect(try await bench.stat("bookmarks/61-Title 61.jpg") == bookmarked)
-            // As the root lists it, since the choice is made when it is looked up.
-            #expect(Node.file(RandomPicture()).inodeNumber == 9_481_299_322_009_012_598)
-        }
+        let bench = try Workbench()
+        try fill(bench)
+        let path = "ranking/daily/2024-05-01/002-Title 1002.jpg"
+        let picture = try await bench.stat(path)
+        _ = try await bench.contents(picture.inode)
+        await bench.waitUntilStored(1002)
+        #expect(try await bench.stat("recent/2024-05-01_daily_002-Title 1002.jpg") == picture)
+        #expect(try await bench.stat("random.jpg") == picture)
+        let bookmarked = try await bench.stat("users/5/bookmarks/61-Title 61.jpg")
+        #expect(try await bench.stat("bookmarks/61-Title 61.jpg") == bookmarked)
+        // As the root lists it, since the choice is made when it is looked up.
+        #expect(Node.file(RandomPicture()).inodeNumber == 9_481_299_322_009_012_598)
     }
 
     @Test func originalsHaveTheNumberThatTheyHad() async throws {
-        try await Workbench.with(Workbench.Wishes(view: ListingView(rendition: .original))) { bench in
-            try fill(bench)
-            for (path, number) in Self.originals {
-                let found = try await bench.stat(path).inode
-                #expect(found == number, "\(path)")
-            }
+        let bench = try Workbench(.init(view: ListingView(rendition: .original)))
+        try fill(bench)
+        for (path, number) in Self.originals {
+            let found = try await bench.stat(path).inode
+            #expect(found == number, "\(path)")
         }
     }
 

@@ -7,80 +7,74 @@ import Testing
 /// Semantics: "Commands", those that need no network.
 @Suite(.timeLimit(.minutes(1))) struct DroppingTests {
     @Test func whatIsKnownIsDroppedWithoutARequest() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, withheld: [2]))
-            let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
-            #expect(await bench.ioctl(day, .pin) == .ioctl(result: 2, output: []))
-            #expect(await bench.ioctl(day, .lacking) == .ioctl(result: 2, output: []))
-            _ = try await bench.contents(bench.stat("ranking/daily/\(Workbench.day)/\(Workbench.name(1))").inode)
-            #expect(await bench.ioctl(day, .lacking) == .ioctl(result: 1, output: []), "in its place, without a wait")
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, withheld: [2]))
+        let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
+        #expect(await bench.ioctl(day, .pin) == .ioctl(result: 2, output: []))
+        #expect(await bench.ioctl(day, .lacking) == .ioctl(result: 2, output: []))
+        _ = try await bench.contents(bench.stat("ranking/daily/\(Workbench.day)/\(Workbench.name(1))").inode)
+        #expect(await bench.ioctl(day, .lacking) == .ioctl(result: 1, output: []), "in its place, without a wait")
 
-            let other = try await bench.stat("ranking/daily/2024-04-30").inode
-            let modes = try await bench.stat("ranking").inode
-            let asked = bench.source.asked
-            bench.source.setFailure(.offline)
-            for command in [MountCommand.unpin, .evict, .forget] {
-                #expect(await bench.ioctl(other, command) == .ioctl(result: 0, output: []))
-            }
-            #expect(await bench.ioctl(InodeTable.root, .unpin) == .ioctl(result: 2, output: []))
-            #expect(await bench.ioctl(modes, .unpin) == .ioctl(result: 0, output: []))
-            #expect(await bench.ioctl(modes, .evict) == .ioctl(result: 1, output: []))
-            #expect(await bench.ioctl(InodeTable.root, .evict, of: day) == .ioctl(result: 0, output: []))
-            #expect(await bench.ioctl(InodeTable.root, .forget) == .ioctl(result: 1, output: []))
-            #expect(bench.invalidated.contains(day))
-            #expect(bench.source.asked == asked)
+        let other = try await bench.stat("ranking/daily/2024-04-30").inode
+        let modes = try await bench.stat("ranking").inode
+        let asked = bench.source.asked
+        bench.source.setFailure(.offline)
+        for command in [MountCommand.unpin, .evict, .forget] {
+            #expect(await bench.ioctl(other, command) == .ioctl(result: 0, output: []))
         }
+        #expect(await bench.ioctl(InodeTable.root, .unpin) == .ioctl(result: 2, output: []))
+        #expect(await bench.ioctl(modes, .unpin) == .ioctl(result: 0, output: []))
+        #expect(await bench.ioctl(modes, .evict) == .ioctl(result: 1, output: []))
+        #expect(await bench.ioctl(InodeTable.root, .evict, of: day) == .ioctl(result: 0, output: []))
+        #expect(await bench.ioctl(InodeTable.root, .forget) == .ioctl(result: 1, output: []))
+        #expect(bench.invalidated.contains(day))
+        #expect(bench.source.asked == asked)
     }
 
     /// What lacks is an error of the command that counts it, as for `rankfs fetch`.
     @Test func offlineWhatIsKnownOfAListIsPinned() async throws {
-        var wishes = Workbench.Wishes()
-        wishes.isOffline = true
-        try await Workbench.with(wishes) { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
-            let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
-            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-            bench.source.setFailure(.offline)
-            let known = listing.count
-            #expect((1..<120).contains(known))
-            #expect(await bench.ioctl(day, .pin) == .ioctl(result: Int32(known), output: []))
-            #expect(await bench.ioctl(day, .lacking) == .failure(.EHOSTUNREACH))
-        }
+        let bench = try Workbench(.init(isOffline: true))
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
+        let day = try await bench.stat("ranking/daily/\(Workbench.day)").inode
+        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+        bench.source.setFailure(.offline)
+        let known = listing.count
+        #expect((1..<120).contains(known))
+        #expect(await bench.ioctl(day, .pin) == .ioctl(result: Int32(known), output: []))
+        #expect(await bench.ioctl(day, .lacking) == .failure(.EHOSTUNREACH))
     }
 
     /// The bookmarks of an author stand in the author's directory.
     @Test func bookmarksAreForgottenWithTheirAuthor() async throws {
-        try await Workbench.with { bench in
-            let user = UserID(rawValue: 5)
-            bench.source.set { state in
-                state.signIn = .signedIn(user)
-                state.bookmarks = [Workbench.work(30)]
-            }
-            bench.source.setAuthor(user, [])
-            let author = try await bench.stat("users/5").inode
-            _ = try await bench.names("users/5")
-            #expect(try await bench.names("users/5/bookmarks").count == 3)
-            #expect(await bench.ioctl(author, .forget) == .ioctl(result: 2, output: []))
-            while !bench.catalog.listings.keys.isEmpty { await Task.yield() }
+        let bench = try Workbench()
+        let user = UserID(rawValue: 5)
+        bench.source.set { state in
+            state.signIn = .signedIn(user)
+            state.bookmarks = [Workbench.work(30)]
         }
+        bench.source.setAuthor(user, [])
+        let author = try await bench.stat("users/5").inode
+        _ = try await bench.names("users/5")
+        #expect(try await bench.names("users/5/bookmarks").count == 3)
+        #expect(await bench.ioctl(author, .forget) == .ioctl(result: 2, output: []))
+        while !bench.catalog.listings.keys.isEmpty { await Task.yield() }
     }
 
     @Test func animationsAreDroppedWithTheirWork() async throws {
-        try await Workbench.with { bench in
-            let film = try Film(count: 3)
-            bench.add(film)
-            let work = try await bench.stat("works/77").inode
-            _ = try await bench.names("works/77")
-            let listing = try #require(await bench.catalog.listings.stored(.work(film.work)))
-            let made = AnimationFiles.encoded.compactMap { AnimationFiles.picture($0, in: listing) }
-            for picture in made {
-                try await bench.cache.keep([1, 2, 3], as: picture)
-                bench.catalog.sizes.set(3, of: picture)
-            }
-            let gif = try await bench.stat("works/77/ugoira.gif").inode
-            #expect(await bench.ioctl(InodeTable.root, .evict, of: gif) == .ioctl(result: 1, output: []))
-            #expect(await bench.ioctl(work, .evict) == .ioctl(result: 1, output: []))
-            #expect(made.allSatisfy { bench.cache.storedSize(of: $0) == nil })
+        let bench = try Workbench()
+        let film = try Film(count: 3)
+        bench.add(film)
+        let work = try await bench.stat("works/77").inode
+        _ = try await bench.names("works/77")
+        let listing = try #require(await bench.catalog.listings.stored(.work(film.work)))
+        let made = AnimationFiles.encoded.compactMap { AnimationFiles.picture($0, in: listing) }
+        for picture in made {
+            try await bench.cache.keep([1, 2, 3], as: picture)
+            bench.catalog.sizes.set(3, of: picture)
         }
+        let gif = try await bench.stat("works/77/ugoira.gif").inode
+        #expect(await bench.ioctl(InodeTable.root, .evict, of: gif) == .ioctl(result: 1, output: []))
+        #expect(await bench.ioctl(work, .evict) == .ioctl(result: 1, output: []))
+        #expect(made.allSatisfy { bench.cache.storedSize(of: $0) == nil })
     }
 }

@@ -16,51 +16,51 @@ import Testing
 
     @Test func everyNodeIsFoundByItsNumberAfterTheKernelForgotIt() async throws {
         let film = try Film(count: 2)
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            bench.add(film)
-            bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
-            bench.source.set { $0.hits["風景"] = [Workbench.work(60)] }
-            for path in [day, "works/77", "users/11", "search/風景"] { _ = try await bench.names(path) }
-            let picture = "\(day)/\(Workbench.name(2))"
-            _ = try await bench.contents(try await bench.stat(picture).inode)
-            let paths = [
-                "ranking", "ranking/daily", "ranking/daily/latest", day, picture, "users", "users/11",
-                "users/11/profile.json", "works", "works/77", "works/77/info.json", "search", "search/風景", "recent",
-                ".rankfs/status.json",
-            ]
-            for path in paths {
-                let number = try await bench.stat(path).inode
-                let above = path.split(separator: "/").dropLast().joined(separator: "/")
-                let parent = above.isEmpty ? InodeTable.root : try await bench.stat(above).inode
-                bench.fileSystem.inodes.forget(number, lookups: 1000)
-                #expect(bench.fileSystem.inodes.node(number) == nil)
-                #expect(await lookup(bench, number, ".") == number, "\(path)")
-                bench.fileSystem.inodes.forget(number, lookups: 1000)
-                #expect(await lookup(bench, number, "..") == parent, "\(path)")
-                #expect(await lookup(bench, InodeTable.root, "..") == InodeTable.root)
-            }
-            // By its further names it is itself.
-            let own = try await bench.stat(picture).inode
-            #expect(try await bench.stat("recent/\(try await bench.names("recent").last ?? "")").inode == own)
-            let questions = bench.source.asked
-            #expect(await bench.lookup(987_654_321, Array(".".utf8)).isAbsent)
-            #expect(bench.source.asked == questions)
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        bench.add(film)
+        bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
+        bench.source.set { $0.hits["風景"] = [Workbench.work(60)] }
+        bench.source.set { $0.tags[UserID(rawValue: 11)] = [("風景", [Workbench.work(60)])] }
+        for path in [day, "works/77", "users/11", "search/風景", "author-tags/11"] { _ = try await bench.names(path) }
+        let picture = "\(day)/\(Workbench.name(2))"
+        _ = try await bench.contents(try await bench.stat(picture).inode)
+        let paths = [
+            "ranking", "ranking/daily", "ranking/daily/latest", day, picture, "users", "users/11",
+            "users/11/profile.json", "works", "works/77", "works/77/info.json", "works/1002", "search", "search/風景",
+            "recent", ".rankfs/status.json", "author-tags/11/風景", "by-date", "by-date/daily_ai", "by-date/daily/2010",
+            "by-date/daily/2010/03", "by-date/weekly/2010/03/2010-03-31", "by-date/daily_ai/2022/10/2022-10-31",
+        ]
+        for path in paths {
+            let number = try await bench.stat(path).inode
+            let above = path.split(separator: "/").dropLast().joined(separator: "/")
+            let parent = above.isEmpty ? InodeTable.root : try await bench.stat(above).inode
+            bench.fileSystem.inodes.forget(number, lookups: 1000)
+            #expect(bench.fileSystem.inodes.node(number) == nil)
+            #expect(await lookup(bench, number, ".") == number, "\(path)")
+            bench.fileSystem.inodes.forget(number, lookups: 1000)
+            #expect(await lookup(bench, number, "..") == parent, "\(path)")
+            #expect(await lookup(bench, InodeTable.root, "..") == InodeTable.root)
         }
+        // By its further names it is itself.
+        let own = try await bench.stat(picture).inode
+        #expect(try await bench.stat("recent/\(try await bench.names("recent").last ?? "")").inode == own)
+        let questions = bench.source.asked
+        #expect(await bench.lookup(987_654_321, Array(".".utf8)).isAbsent)
+        #expect(bench.source.asked == questions)
     }
 
     @Test func whatIsOnlyInTheDatabaseIsFoundToo() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            let picture = try await bench.stat("\(day)/\(Workbench.name(3))").inode
-            let directory = try await bench.stat(day).inode
-            _ = try await bench.names(day)
-            for number in [picture, directory] { bench.fileSystem.inodes.forget(number, lookups: 1000) }
-            _ = await bench.catalog.records.author(named: "nobody")
-            bench.catalog.listings.drop()
-            #expect(await lookup(bench, picture, ".") == picture)
-            #expect(await lookup(bench, picture, "..") == directory)
-            #expect(bench.source.asked.count == 1)
-        }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let picture = try await bench.stat("\(day)/\(Workbench.name(3))").inode
+        let directory = try await bench.stat(day).inode
+        _ = try await bench.names(day)
+        for number in [picture, directory] { bench.fileSystem.inodes.forget(number, lookups: 1000) }
+        _ = await bench.catalog.records.author(named: "nobody")
+        bench.catalog.listings.drop()
+        #expect(await lookup(bench, picture, ".") == picture)
+        #expect(await lookup(bench, picture, "..") == directory)
+        #expect(bench.source.asked.count == 1)
     }
 }

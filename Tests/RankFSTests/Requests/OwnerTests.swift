@@ -10,18 +10,15 @@ import Testing
     private static let root = Caller(user: 0, group: 0, process: 1)
     private static let stranger = Caller(user: 1001, group: 1000, process: 1)
 
-    private static func withSignedIn(keepsOwners: Bool = true, _ body: (Workbench) async throws -> Void) async throws {
-        var wishes = Workbench.Wishes()
-        wishes.keepsOwners = keepsOwners
-        try await Workbench.with(wishes) { bench in
-            bench.source.set { state in
-                state.signIn = .signedIn(Self.user)
-                state.bookmarks = [Workbench.work(30)]
-            }
-            bench.source.setAuthor(Self.user, [])
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
-            try await body(bench)
+    private static func signedIn(keepsOwners: Bool = true) throws -> Workbench {
+        let bench = try Workbench(.init(keepsOwners: keepsOwners))
+        bench.source.set { state in
+            state.signIn = .signedIn(Self.user)
+            state.bookmarks = [Workbench.work(30)]
         }
+        bench.source.setAuthor(Self.user, [])
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
+        return bench
     }
 
     private static let kept = [
@@ -35,92 +32,77 @@ import Testing
     }
 
     @Test func theKernelIsToldByTheModeBits() async throws {
-        try await Self.withSignedIn { bench async throws in
-            for path in Self.kept { #expect(try await bench.stat(path).permissions == 0o700, "\(path)") }
-            for path in Self.open.dropFirst() { #expect(try await bench.stat(path).permissions == 0o755, "\(path)") }
-            #expect(try await bench.stat("users/5/bookmarks/30-Title 30.jpg").permissions == 0o600)
-            #expect(try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(1))").permissions == 0o644)
-            #expect(try await bench.stat(".rankfs/status.json").permissions == 0o644)
-        }
-        try await Self.withSignedIn(keepsOwners: false) { bench async throws in
-            for path in Self.kept { #expect(try await bench.stat(path).permissions == 0o755, "\(path)") }
-        }
+        let bench = try Self.signedIn()
+        for path in Self.kept { #expect(try await bench.stat(path).permissions == 0o700, "\(path)") }
+        for path in Self.open.dropFirst() { #expect(try await bench.stat(path).permissions == 0o755, "\(path)") }
+        #expect(try await bench.stat("users/5/bookmarks/30-Title 30.jpg").permissions == 0o600)
+        #expect(try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(1))").permissions == 0o644)
+        #expect(try await bench.stat(".rankfs/status.json").permissions == 0o644)
+        let shared = try Self.signedIn(keepsOwners: false)
+        for path in Self.kept { #expect(try await shared.stat(path).permissions == 0o755, "\(path)") }
     }
 
     @Test func whatReachesTheFileSystemIsLookedAtAgain() async throws {
-        try await Self.withSignedIn { bench async throws in
-            for (caller, answers) in [(Workbench.caller, true), (Self.root, true), (Self.stranger, false)] {
-                for path in Self.kept where !path.contains("daily_r18") {
-                    let inode = try await Self.inode(path, bench)
-                    try await Workbench.$caller.withValue(caller) { () async throws in
-                        if answers {
-                            _ = try await bench.list(inode)
-                        } else {
-                            #expect(await bench.openDirectory(inode) == .failure(.EACCES), "\(path)")
-                            #expect(await bench.lookup(inode, Array("x".utf8)) == .failure(.EACCES), "\(path)")
-                        }
+        let bench = try Self.signedIn()
+        for (caller, answers) in [(Workbench.caller, true), (Self.root, true), (Self.stranger, false)] {
+            for path in Self.kept where !path.contains("daily_r18") {
+                let inode = try await Self.inode(path, bench)
+                try await Workbench.$caller.withValue(caller) { () async throws in
+                    if answers {
+                        _ = try await bench.list(inode)
+                    } else {
+                        #expect(await bench.openDirectory(inode) == .failure(.EACCES), "\(path)")
+                        #expect(await bench.lookup(inode, Array("x".utf8)) == .failure(.EACCES), "\(path)")
                     }
                 }
-                for path in Self.open {
-                    let inode = try await Self.inode(path, bench)
-                    try await Workbench.$caller.withValue(caller) { _ = try await bench.list(inode) }
-                }
-                let picture = try await Self.inode("users/5/bookmarks/30-Title 30.jpg", bench)
-                let status = try await Self.inode(".rankfs/status.json", bench)
-                try await Workbench.$caller.withValue(caller) { () async throws in
-                    #expect((await bench.open(picture) == .failure(.EACCES)) != answers)
-                    #expect(try await bench.contents(status).count == (answers ? 15 : 3))
-                }
+            }
+            for path in Self.open {
+                let inode = try await Self.inode(path, bench)
+                try await Workbench.$caller.withValue(caller) { _ = try await bench.list(inode) }
+            }
+            let picture = try await Self.inode("users/5/bookmarks/30-Title 30.jpg", bench)
+            let status = try await Self.inode(".rankfs/status.json", bench)
+            try await Workbench.$caller.withValue(caller) { () async throws in
+                #expect((await bench.open(picture) == .failure(.EACCES)) != answers)
+                #expect(try await bench.contents(status).count == (answers ? 15 : 3))
             }
         }
     }
 
     @Test func whatTheSessionAddsIsNotListedForOthers() async throws {
         let everyone = Workbench.root
-        try await Self.withSignedIn { bench async throws in
-            #expect(try await bench.names("") == everyone + Workbench.ofSession)
-            #expect(try await bench.names("ranking").contains("daily_r18"))
-            #expect(try await bench.names("users/5").contains("bookmarks"))
-            try await Workbench.$caller.withValue(Self.stranger) { () async throws in
-                #expect(try await bench.names("") == everyone)
-                #expect(try await !bench.names("ranking").contains { $0.contains("r18") })
-                #expect(try await !bench.names("users/5").contains("bookmarks"))
-            }
+        let bench = try Self.signedIn()
+        #expect(try await bench.names("") == everyone + Workbench.ofSession)
+        #expect(try await bench.names("ranking").contains("daily_r18"))
+        #expect(try await bench.names("users/5").contains("bookmarks"))
+        try await Workbench.$caller.withValue(Self.stranger) { () async throws in
+            #expect(try await bench.names("") == everyone)
+            #expect(try await !bench.names("ranking").contains { $0.contains("r18") })
+            #expect(try await !bench.names("users/5").contains("bookmarks"))
         }
-        try await Self.withSignedIn(keepsOwners: false) { bench async throws in
-            try await Workbench.$caller.withValue(Self.stranger) { () async throws in
-                #expect(try await bench.names("") == everyone + Workbench.ofSession)
-            }
+        let shared = try Self.signedIn(keepsOwners: false)
+        try await Workbench.$caller.withValue(Self.stranger) { () async throws in
+            #expect(try await shared.names("") == everyone + Workbench.ofSession)
         }
     }
 
     @Test(arguments: MountCommand.allCases)
     func commandsAreTheOwners(_ command: MountCommand) async throws {
-        try await Self.withSignedIn { bench async throws in
-            let day = try await Self.inode("ranking/daily/2024-05-01", bench)
-            let file = try await Self.inode(HelperFile.standIn.path.text, bench)
-            await Workbench.$caller.withValue(Self.stranger) {
-                #expect(await bench.ioctl(day, command) == .failure(.EPERM))
-                // Programs probe files with commands of terminals.
-                #expect(await bench.ioctl(file, command) == .failure(.ENOTTY))
-            }
-            for caller in [Workbench.caller, Self.root] {
-                let answer = await Workbench.$caller.withValue(caller) { await bench.ioctl(day, command) }
-                guard case .ioctl = answer else {
-                    Issue.record("user \(caller.user): \(answer)")
-                    return
-                }
-            }
-            #expect(bench.reported.contains { $0.contains("share=all") })
+        let bench = try Self.signedIn()
+        let day = try await Self.inode("ranking/daily/2024-05-01", bench)
+        let file = try await Self.inode(HelperFile.standIn.path.text, bench)
+        await Workbench.$caller.withValue(Self.stranger) {
+            #expect(await bench.ioctl(day, command) == .failure(.EPERM))
+            // Programs probe files with commands of terminals.
+            #expect(await bench.ioctl(file, command) == .failure(.ENOTTY))
         }
-    }
-
-    @Test func aRandomPictureIsOneThatEverybodySees() async throws {
-        try await Self.withSignedIn { bench async throws in
-            _ = try await bench.contents(try await Self.inode("users/5/bookmarks/30-Title 30.jpg", bench))
-            await bench.waitUntilStored(30)
-            let standIn = try await Self.inode(HelperFile.standIn.path.text, bench)
-            #expect(try await Self.inode("random.jpg", bench) == standIn)
+        for caller in [Workbench.caller, Self.root] {
+            let answer = await Workbench.$caller.withValue(caller) { await bench.ioctl(day, command) }
+            guard case .ioctl = answer else {
+                Issue.record("user \(caller.user): \(answer)")
+                return
+            }
         }
+        #expect(bench.reported.contains { $0.contains("share=all") })
     }
 }

@@ -10,16 +10,13 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PictureTests {
     private let day = "ranking/daily/2024-05-01"
 
-    private func withDay(
-        _ entries: [ListedWork] = Workbench.entries(5), top: Int? = nil, preload: Int = 0,
-        processes: Processes? = nil, _ body: (Workbench) async throws -> Void
-    ) async throws {
-        var wishes = Workbench.Wishes(preload: preload, view: ListingView(rendition: .regular, top: top))
-        wishes.processes = processes
-        try await Workbench.with(wishes) { bench in
-            bench.source.setRanking(.daily, Workbench.day, entries)
-            try await body(bench)
-        }
+    private func benchOfDay(
+        _ entries: [ListedWork] = Workbench.entries(5), top: Int? = nil, preload: Int = 0, processes: Processes? = nil
+    ) throws -> Workbench {
+        let view = ListingView(rendition: .regular, top: top)
+        let bench = try Workbench(.init(preload: preload, view: view, processes: processes))
+        bench.source.setRanking(.daily, Workbench.day, entries)
+        return bench
     }
 
     private func path(_ rank: Int) -> String {
@@ -27,157 +24,142 @@ import Testing
     }
 
     @Test func statShowsWhatIsTrue() async throws {
-        try await withDay { bench in
-            let attributes = try await bench.stat(path(2))
-            #expect(attributes.size == Int64(PictureHost.picture(1002).count))
-            #expect(attributes.modified == 1_714_489_200 + 1002)
-            #expect(attributes.permissions == 0o644 && attributes.links == 2 && attributes.kind == .file)
-            let number = InodeNumber.of(
-                "\(day)/1002_p0_\(attributes.modified)", in: day, order: .rank(2, page: 0))
-            #expect(attributes.inode == number)
-            #expect(bench.host.asked == ["HEAD 1002"], "one stat asks one size")
-            #expect(await bench.attributes(attributes.inode) == .attributes(attributes, timeout: TreeLimits.frozen))
-            #expect(bench.host.asked.count == 1)
-        }
+        let bench = try benchOfDay()
+        let attributes = try await bench.stat(path(2))
+        #expect(attributes.size == Int64(PictureHost.picture(1002).count))
+        #expect(attributes.modified == 1_714_489_200 + 1002)
+        #expect(attributes.permissions == 0o644 && attributes.links == 2 && attributes.kind == .file)
+        let number = InodeNumber.of(
+            "\(day)/1002_p0_\(attributes.modified)", in: day, order: .rank(2, page: 0))
+        #expect(attributes.inode == number)
+        #expect(bench.host.asked == ["HEAD 1002"], "one stat asks one size")
+        #expect(await bench.attributes(attributes.inode) == .attributes(attributes, timeout: TreeLimits.frozen))
+        #expect(bench.host.asked.count == 1)
     }
 
     @Test func theSecondStatInARowAsksForAll() async throws {
-        try await withDay { bench in
-            _ = try await bench.stat(path(1))
-            _ = try await bench.stat(path(2))
-            await bench.host.waitForRequests(5)
-            #expect(Set(bench.host.asked) == Set((1001...1005).map { "HEAD \($0)" }))
-            #expect(bench.host.asked.count == 5)
-        }
+        let bench = try benchOfDay()
+        _ = try await bench.stat(path(1))
+        _ = try await bench.stat(path(2))
+        await bench.host.waitForRequests(5)
+        #expect(Set(bench.host.asked) == Set((1001...1005).map { "HEAD \($0)" }))
+        #expect(bench.host.asked.count == 5)
     }
 
     @Test func aStatWhileTheDirectoryIsReadAsksForAll() async throws {
-        try await withDay { bench in
-            let inode = try await bench.stat(day).inode
-            guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else { return }
-            _ = await bench.readDirectory(inode, handle, 0)
-            #expect(bench.host.asked.isEmpty, "names cost no request to the image host")
-            _ = try await bench.stat(path(1))
-            await bench.host.waitForRequests(4)
-            // A copy would open the first picture now.
-            _ = try await bench.stat(path(5))
-            await bench.host.waitForRequests(5)
-            bench.fileSystem.release(inode, handle: handle)
-        }
+        let bench = try benchOfDay()
+        let inode = try await bench.stat(day).inode
+        let handle = try #require(await bench.openDirectory(inode).handle)
+        _ = await bench.readDirectory(inode, handle, 0)
+        #expect(bench.host.asked.isEmpty, "names cost no request to the image host")
+        _ = try await bench.stat(path(1))
+        await bench.host.waitForRequests(4)
+        // A copy would open the first picture now.
+        _ = try await bench.stat(path(5))
+        await bench.host.waitForRequests(5)
     }
 
     @Test func aPictureThatIsStoredNeedsNoQuestion() async throws {
-        try await withDay { bench in
-            bench.host.setManner(.withoutLengths)
-            let attributes = try await bench.stat(path(1))
-            #expect(attributes.size == Int64(PictureHost.picture(1001).count), "learnt by downloading")
-            let gets = bench.host.gets.count
-            #expect(try await bench.contents(attributes.inode) == PictureHost.picture(1001))
-            #expect(try await bench.stat(path(1)) == attributes)
-            #expect(bench.host.gets.count == gets)
-        }
+        let bench = try benchOfDay()
+        bench.host.setManner(.withoutLengths)
+        let attributes = try await bench.stat(path(1))
+        #expect(attributes.size == Int64(PictureHost.picture(1001).count), "learnt by downloading")
+        let gets = bench.host.gets.count
+        #expect(try await bench.contents(attributes.inode) == PictureHost.picture(1001))
+        #expect(try await bench.stat(path(1)) == attributes)
+        #expect(bench.host.gets.count == gets)
     }
 
     @Test(arguments: [4096, 100_000, 131_072, 1_000_000])
     func bytesAreThoseOfTheHost(piece: Int) async throws {
-        try await withDay { bench in
-            let inode = try await bench.stat(path(3)).inode
-            #expect(try await bench.contents(inode, piece: piece) == PictureHost.picture(1003))
-            #expect(try await bench.contents(inode, piece: piece) == PictureHost.picture(1003))
-            // Small reads from the beginning may be a look, which costs no more than it needs; the rest comes at once, with 64 bytes of the seam.
-            #expect(bench.host.gets == (piece < 65_536 ? ["GET 1003 0-65535", "GET 1003 65472-332999"] : ["GET 1003"]))
-            #expect(bench.fileSystem.figures.handles == 0)
-        }
+        let bench = try benchOfDay()
+        let inode = try await bench.stat(path(3)).inode
+        #expect(try await bench.contents(inode, piece: piece) == PictureHost.picture(1003))
+        #expect(try await bench.contents(inode, piece: piece) == PictureHost.picture(1003))
+        // Small reads from the beginning may be a look, which costs no more than it needs; the rest comes at once, with 64 bytes of the seam.
+        #expect(bench.host.gets == (piece < 65_536 ? ["GET 1003 0-65535", "GET 1003 65472-332999"] : ["GET 1003"]))
+        #expect(bench.fileSystem.figures.handles == 0)
     }
 
     @Test func readsEndWhereTheFileEnds() async throws {
-        try await withDay { bench in
-            let picture = PictureHost.picture(1001)
-            let inode = try await bench.stat(path(1)).inode
-            guard case .opened(let handle, let keepCache, let directIO, _) = await bench.open(inode) else { return }
-            #expect(keepCache && !directIO)
-            let size = Int64(picture.count)
-            #expect(await bench.read(inode, handle, size, 4096) == .bytes([]))
-            #expect(await bench.read(inode, handle, size + 1_000_000, 4096) == .bytes([]))
-            #expect(await bench.read(inode, handle, size - 10, 4096) == .bytes(Array(picture.suffix(10))))
-            bench.fileSystem.release(inode, handle: handle)
-            #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EBADF))
-        }
+        let bench = try benchOfDay()
+        let picture = PictureHost.picture(1001)
+        let inode = try await bench.stat(path(1)).inode
+        let opened = try #require(await bench.open(inode).opened)
+        #expect(opened.keepsCache && !opened.isDirect)
+        let handle = opened.handle
+        let size = Int64(picture.count)
+        #expect(await bench.read(inode, handle, size, 4096) == .bytes([]))
+        #expect(await bench.read(inode, handle, size + 1_000_000, 4096) == .bytes([]))
+        #expect(await bench.read(inode, handle, size - 10, 4096) == .bytes(Array(picture.suffix(10))))
+        bench.fileSystem.release(inode, handle: handle)
+        #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EBADF))
     }
 
     @Test(arguments: [O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC])
     func writingIsRefused(flags: Int32) async throws {
-        try await withDay { bench in
-            let inode = try await bench.stat(path(1)).inode
-            #expect(await bench.open(inode, flags: flags) == .failure(.EROFS))
-            #expect(await bench.open(InodeTable.root) == .failure(.EISDIR))
-            #expect(await bench.openDirectory(inode) == .failure(.ENOTDIR))
-            #expect(await bench.lookup(inode, Array("x".utf8)) == .failure(.ENOTDIR))
-        }
+        let bench = try benchOfDay()
+        let inode = try await bench.stat(path(1)).inode
+        #expect(await bench.open(inode, flags: flags) == .failure(.EROFS))
+        #expect(await bench.open(InodeTable.root) == .failure(.EISDIR))
+        #expect(await bench.openDirectory(inode) == .failure(.ENOTDIR))
+        #expect(await bench.lookup(inode, Array("x".utf8)) == .failure(.ENOTDIR))
     }
 
     /// Semantics: "True metadata before any download": the rank of what is withheld is a gap, counted by the directory.
     @Test func withheldPicturesAreFoundByNameAndRefused() async throws {
-        try await withDay(Workbench.entries(3, withheld: [2])) { bench in
-            let directory = try await bench.stat(day).inode
-            #expect(await bench.attribute(directory, "user.rankfs.withheld") == .failure(.ENODATA), "nobody asked yet")
-            #expect(try await bench.names(day) == [".", "..", Workbench.name(1), Workbench.name(3)])
-            #expect(await bench.attribute(directory, "user.rankfs.withheld").text == "1")
-            let withheld = try await bench.stat(path(2))
-            #expect(withheld.size == 0)
-            #expect(await bench.open(withheld.inode) == .failure(.EACCES))
-            #expect(await bench.attribute(withheld.inode, "user.rankfs.withheld").text == "login_only")
-            #expect(bench.host.asked.isEmpty)
-            #expect(bench.reported.count == 1)
-            #expect(bench.reported.first?.hasPrefix("\(path(2)): ") == true)
-            let other = try await bench.stat(path(1)).inode
-            #expect(await bench.attribute(other, "user.rankfs.withheld") == .failure(.ENODATA))
-        }
-        var wishes = Workbench.Wishes()
-        wishes.listsWithheld = true
-        try await Workbench.with(wishes) { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, withheld: [2]))
-            #expect(try await bench.names(day) == [".", ".."] + (1...3).map { Workbench.name($0) })
-            let directory = try await bench.stat(day).inode
-            #expect(await bench.attribute(directory, "user.rankfs.withheld").text == "0")
-        }
+        let bench = try benchOfDay(Workbench.entries(3, withheld: [2]))
+        let directory = try await bench.stat(day).inode
+        #expect(await bench.attribute(directory, "user.rankfs.withheld") == .failure(.ENODATA), "nobody asked yet")
+        #expect(try await bench.names(day) == [".", "..", Workbench.name(1), Workbench.name(3)])
+        #expect(await bench.attribute(directory, "user.rankfs.withheld").text == "1")
+        let withheld = try await bench.stat(path(2))
+        #expect(withheld.size == 0)
+        #expect(await bench.open(withheld.inode) == .failure(.EACCES))
+        #expect(await bench.attribute(withheld.inode, "user.rankfs.withheld").text == "login_only")
+        #expect(bench.host.asked.isEmpty)
+        #expect(bench.reported.count == 1)
+        #expect(bench.reported.first?.hasPrefix("\(path(2)): ") == true)
+        let other = try await bench.stat(path(1)).inode
+        #expect(await bench.attribute(other, "user.rankfs.withheld") == .failure(.ENODATA))
+        let listing = try Workbench(.init(listsWithheld: true))
+        listing.source.setRanking(.daily, Workbench.day, Workbench.entries(3, withheld: [2]))
+        #expect(try await listing.names(day) == [".", ".."] + (1...3).map { Workbench.name($0) })
+        #expect(await listing.attribute(try await listing.stat(day).inode, "user.rankfs.withheld").text == "0")
     }
 
     @Test func aReaderGetsThePicturesAfterIt() async throws {
-        try await withDay(Workbench.entries(6, withheld: [2]), top: 4, preload: 2) { bench in
-            let inode = try await bench.stat(path(1)).inode
-            #expect(try await bench.contents(inode) == PictureHost.picture(1001))
-            await bench.waitUntilStored(1003, 1004)
-            let expected = ["GET 1001", "GET 1003", "GET 1004"]
-            #expect(bench.host.downloads == expected, "the withheld one is passed over")
-            let last = try await bench.stat(path(4)).inode
-            #expect(try await bench.contents(last) == PictureHost.picture(1004))
-            #expect(bench.host.heads == ["HEAD 1001"], "what was preloaded tells its size")
-            #expect(bench.host.downloads == expected, "nothing beyond top")
-        }
+        let bench = try benchOfDay(Workbench.entries(6, withheld: [2]), top: 4, preload: 2)
+        let inode = try await bench.stat(path(1)).inode
+        #expect(try await bench.contents(inode) == PictureHost.picture(1001))
+        await bench.waitUntilStored(1003, 1004)
+        let expected = ["GET 1001", "GET 1003", "GET 1004"]
+        #expect(bench.host.downloads == expected, "the withheld one is passed over")
+        let last = try await bench.stat(path(4)).inode
+        #expect(try await bench.contents(last) == PictureHost.picture(1004))
+        #expect(bench.host.heads == ["HEAD 1001"], "what was preloaded tells its size")
+        #expect(bench.host.downloads == expected, "nothing beyond top")
     }
 
     @Test func whoLooksAtTheKindOfAFileGetsNoPicturesAfterIt() async throws {
-        try await withDay(Workbench.entries(6), preload: 1) { bench in
-            let inode = try await bench.stat(path(1)).inode
-            #expect(try await bench.contents(inode, flags: O_RDONLY | O_NONBLOCK) == PictureHost.picture(1001))
-            let next = try await bench.stat(path(4)).inode
-            #expect(
-                try await bench.contents(next, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) == PictureHost.picture(1004))
-            await bench.waitUntilStored(1005)
-            #expect(bench.host.downloads == ["GET 1001", "GET 1004", "GET 1005"])
-        }
+        let bench = try benchOfDay(Workbench.entries(6), preload: 1)
+        let inode = try await bench.stat(path(1)).inode
+        #expect(try await bench.contents(inode, flags: O_RDONLY | O_NONBLOCK) == PictureHost.picture(1001))
+        let next = try await bench.stat(path(4)).inode
+        #expect(
+            try await bench.contents(next, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK) == PictureHost.picture(1004))
+        await bench.waitUntilStored(1005)
+        #expect(bench.host.downloads == ["GET 1001", "GET 1004", "GET 1005"])
     }
 
     @Test func aServerOfOtherMachinesThatWaitsForNoDeviceGetsThePicturesAfterIt() async throws {
         var samba = Processes.system
         samba.program = { CallingProgram(process: $0, name: "smbd[127.0.0.1]") }
-        try await withDay(Workbench.entries(3), preload: 1, processes: samba) { bench in
-            let inode = try await bench.stat(path(1)).inode
-            #expect(try await bench.contents(inode, flags: O_RDONLY | O_NONBLOCK) == PictureHost.picture(1001))
-            await bench.waitUntilStored(1002)
-            #expect(bench.host.downloads == ["GET 1001", "GET 1002"])
-        }
+        let bench = try benchOfDay(Workbench.entries(3), preload: 1, processes: samba)
+        let inode = try await bench.stat(path(1)).inode
+        #expect(try await bench.contents(inode, flags: O_RDONLY | O_NONBLOCK) == PictureHost.picture(1001))
+        await bench.waitUntilStored(1002)
+        #expect(bench.host.downloads == ["GET 1001", "GET 1002"])
     }
 
     @Test func whoeverOpensWithoutFollowingLinksCopies() {
@@ -187,18 +169,17 @@ import Testing
     }
 
     @Test func neighboursAreCountedWithoutWhatIsWithheld() async throws {
-        try await withDay(Workbench.entries(8, withheld: [2, 5]), top: 7) { bench in
-            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-            // Ranks 1 3 4 6 7 can be read, so they have the places 0 to 4 whichever of them is open.
-            let works: [Int64?] = [nil, 1001, 1003, 1004, 1006, 1007, nil, nil]
-            for (place, index) in [0, 2, 3, 5, 6].enumerated() {
-                let neighbours = bench.fileSystem.neighbours(listing, index)
-                #expect(neighbours.index == place)
-                #expect(neighbours.directory == Node.day(.daily, Workbench.day).inodeNumber)
-                #expect((-1...6).map { neighbours.picture($0)?.id.work.rawValue } == works)
-            }
-            #expect(bench.host.asked.isEmpty)
+        let bench = try benchOfDay(Workbench.entries(8, withheld: [2, 5]), top: 7)
+        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+        // Ranks 1 3 4 6 7 can be read, so they have the places 0 to 4 whichever of them is open.
+        let works: [Int64?] = [nil, 1001, 1003, 1004, 1006, 1007, nil, nil]
+        for (place, index) in [0, 2, 3, 5, 6].enumerated() {
+            let neighbours = bench.fileSystem.neighbours(listing, index)
+            #expect(neighbours.index == place)
+            #expect(neighbours.directory == Node.day(.daily, Workbench.day).inodeNumber)
+            #expect((-1...6).map { neighbours.picture($0)?.id.work.rawValue } == works)
         }
+        #expect(bench.host.asked.isEmpty)
     }
 
     @Test func neighboursByTimeAreCountedWithoutWhatIsWithheld() async throws {
@@ -207,53 +188,51 @@ import Testing
             entry.work.uploaded = 1_714_489_200 - Int64((entry.rank ?? 0) * 7 % 10)
             return entry
         }
-        try await withDay(entries) { bench in
-            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-            for index in [0, 6, 9] {
-                let neighbours = bench.fileSystem.neighbours(listing, index)
-                let order = try #require(neighbours.byTime)
-                let pictures = (0...9).map { place in order.index(at: place).flatMap { neighbours.picture($0) } }
-                let works: [Int64?] = [1007, 1004, 1001, 1005, 1002, 1009, 1006, 1003, 1010, nil]
-                #expect(pictures.map { $0?.id.work.rawValue } == works)
-                let place = order.place(of: neighbours.index)
-                #expect(place.map { works[$0] } == 1001 + Int64(index))
-            }
-            #expect(bench.host.asked.isEmpty)
+        let bench = try benchOfDay(entries)
+        let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+        for index in [0, 6, 9] {
+            let neighbours = bench.fileSystem.neighbours(listing, index)
+            let order = try #require(neighbours.byTime)
+            let pictures = (0...9).map { place in order.index(at: place).flatMap { neighbours.picture($0) } }
+            let works: [Int64?] = [1007, 1004, 1001, 1005, 1002, 1009, 1006, 1003, 1010, nil]
+            #expect(pictures.map { $0?.id.work.rawValue } == works)
+            let place = order.place(of: neighbours.index)
+            #expect(place.map { works[$0] } == 1001 + Int64(index))
         }
+        #expect(bench.host.asked.isEmpty)
     }
 
     @Test func extendedAttributesAgreeWithTheRecord() async throws {
-        try await withDay { bench in
-            let inode = try await bench.stat(path(2)).inode
-            let expected = [
-                "user.xdg.origin.url": "https://www.pixiv.net/artworks/1002",
-                "user.xdg.referrer.url": "https://fake.test/", "user.dublincore.title": "Title 1002",
-                "user.dublincore.creator": "Author", "user.xdg.tags": "a,b，c", "user.mime_type": "image/jpeg",
-                "user.rankfs.work": "1002", "user.rankfs.page": "0", "user.rankfs.type": "illustration",
-                "user.rankfs.user": "11", "user.rankfs.rank": "2",
-                "user.rankfs.previous_rank": "3", "user.rankfs.width": "1200", "user.rankfs.height": "900",
-                "user.rankfs.views": "10", "user.rankfs.ratings": "5", "user.rankfs.series": "77",
-                "user.rankfs.posted": "2024-04-30T15:16:42Z", "user.rankfs.state": "absent",
-                "user.rankfs.progress": "0/\(PictureHost.picture(1002).count)", "user.rankfs.kept": "no",
-            ]
-            let asked = bench.source.asked.count + bench.host.asked.count
-            let names = try await bench.attributeNames(inode)
-            // Who lists attributes copies them: what is live stays behind.
-            let live: Set = ["user.rankfs.state", "user.rankfs.progress", "user.rankfs.kept"]
-            #expect(Set(names) == Set(expected.keys).subtracting(live))
-            for (name, value) in expected { #expect(await bench.attribute(inode, name).text == value, "\(name)") }
-            for name in ["security.selinux", "system.posix_acl_access", "user.rankfs.nothing", "user.xdg.comment", ""] {
-                #expect(await bench.attribute(inode, name) == .failure(.ENODATA), "\(name)")
-            }
-            #expect(bench.source.asked.count + bench.host.asked.count == asked)
-            let first = try await bench.stat(path(1)).inode
-            let listed = try await bench.attributeNames(first)
-            #expect(!listed.contains("user.rankfs.previous_rank"))
-            #expect(
-                await bench.attribute(first, "user.rankfs.previous_rank") == .failure(.ENODATA))
-            #expect(try await bench.attributeNames(InodeTable.root).isEmpty)
-            #expect(await bench.attribute(InodeTable.root, "user.rankfs.rank") == .failure(.ENODATA))
+        let bench = try benchOfDay()
+        let inode = try await bench.stat(path(2)).inode
+        let expected = [
+            "user.xdg.origin.url": "https://www.pixiv.net/artworks/1002",
+            "user.xdg.referrer.url": "https://fake.test/", "user.dublincore.title": "Title 1002",
+            "user.dublincore.creator": "Author", "user.xdg.tags": "a,b，c", "user.mime_type": "image/jpeg",
+            "user.rankfs.work": "1002", "user.rankfs.page": "0", "user.rankfs.type": "illustration",
+            "user.rankfs.user": "11", "user.rankfs.rank": "2",
+            "user.rankfs.previous_rank": "3", "user.rankfs.width": "1200", "user.rankfs.height": "900",
+            "user.rankfs.views": "10", "user.rankfs.ratings": "5", "user.rankfs.series": "77",
+            "user.rankfs.posted": "2024-04-30T15:16:42Z", "user.rankfs.state": "absent",
+            "user.rankfs.progress": "0/\(PictureHost.picture(1002).count)", "user.rankfs.kept": "no",
+        ]
+        let asked = bench.source.asked.count + bench.host.asked.count
+        let names = try await bench.attributeNames(inode)
+        // Who lists attributes copies them: what is live stays behind.
+        let live: Set = ["user.rankfs.state", "user.rankfs.progress", "user.rankfs.kept"]
+        #expect(Set(names) == Set(expected.keys).subtracting(live))
+        for (name, value) in expected { #expect(await bench.attribute(inode, name).text == value, "\(name)") }
+        for name in ["security.selinux", "system.posix_acl_access", "user.rankfs.nothing", "user.xdg.comment", ""] {
+            #expect(await bench.attribute(inode, name) == .failure(.ENODATA), "\(name)")
         }
+        #expect(bench.source.asked.count + bench.host.asked.count == asked)
+        let first = try await bench.stat(path(1)).inode
+        let listed = try await bench.attributeNames(first)
+        #expect(!listed.contains("user.rankfs.previous_rank"))
+        #expect(
+            await bench.attribute(first, "user.rankfs.previous_rank") == .failure(.ENODATA))
+        #expect(try await bench.attributeNames(InodeTable.root).isEmpty)
+        #expect(await bench.attribute(InodeTable.root, "user.rankfs.rank") == .failure(.ENODATA))
     }
 
     /// A copy of it to ext4 would fail.
@@ -273,19 +252,18 @@ import Testing
     }
 
     @Test func stateAndProgressAreLive() async throws {
-        try await withDay { bench in
-            let size = PictureHost.picture(1001).count
-            let inode = try await bench.stat(path(1)).inode
-            _ = try await bench.contents(inode)
-            #expect(await bench.attribute(inode, "user.rankfs.progress").text == "\(size)/\(size)")
-            // The file is put into the store after its last byte was answered.
-            while await bench.attribute(inode, "user.rankfs.state").text != "stored", !Task.isCancelled {
-                await Task.yield()
-            }
-            guard case .statistics(let statistics) = await bench.statistics() else { return }
-            #expect(statistics.blocks == (1 << 30) / 4096)
-            #expect(statistics.blocks - statistics.freeBlocks <= UInt64(size / 4096 + 2))
-            #expect(statistics.freeBlocks < statistics.blocks)
+        let bench = try benchOfDay()
+        let size = PictureHost.picture(1001).count
+        let inode = try await bench.stat(path(1)).inode
+        _ = try await bench.contents(inode)
+        #expect(await bench.attribute(inode, "user.rankfs.progress").text == "\(size)/\(size)")
+        // The file is put into the store after its last byte was answered.
+        while await bench.attribute(inode, "user.rankfs.state").text != "stored", !Task.isCancelled {
+            await Task.yield()
         }
+        guard case .statistics(let statistics) = await bench.statistics() else { return }
+        #expect(statistics.blocks == (1 << 30) / 4096)
+        #expect(statistics.blocks - statistics.freeBlocks <= UInt64(size / 4096 + 2))
+        #expect(statistics.freeBlocks < statistics.blocks)
     }
 }

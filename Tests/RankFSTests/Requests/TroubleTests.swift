@@ -9,41 +9,36 @@ import Testing
     private let day = "ranking/daily/2024-05-01"
 
     @Test func anUnreachableServiceIsNotAnAbsentDay() async throws {
-        try await Workbench.with { bench in
-            bench.source.setFailure(.unreachable("no route"))
-            let inode = try await bench.stat(day).inode
-            #expect(await bench.openDirectory(inode) == .failure(.EHOSTUNREACH))
-            let author = try await bench.stat("users/11").inode
-            #expect(await bench.openDirectory(author) == .failure(.EHOSTUNREACH))
-            #expect(await bench.walk("\(day)/\(Workbench.name(1))") == .failure(.EHOSTUNREACH))
-            #expect(bench.reported.count == 3)
-            bench.source.setFailure(nil)
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            #expect(try await bench.names(day).count == 5)
-        }
+        let bench = try Workbench()
+        bench.source.setFailure(.unreachable("no route"))
+        let inode = try await bench.stat(day).inode
+        #expect(await bench.openDirectory(inode) == .failure(.EHOSTUNREACH))
+        let author = try await bench.stat("users/11").inode
+        #expect(await bench.openDirectory(author) == .failure(.EHOSTUNREACH))
+        #expect(await bench.walk("\(day)/\(Workbench.name(1))") == .failure(.EHOSTUNREACH))
+        #expect(bench.reported.count == 3)
+        bench.source.setFailure(nil)
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        #expect(try await bench.names(day).count == 5)
     }
 
     /// ENOENT would be the end of the directory to readdir(3), and `rsync --delete` would remove the rest.
     @Test func aLaterPageThatIsNotThereIsNoEnd() async throws {
-        try await Workbench.with { bench in
-            bench.source.setAuthor(UserID(rawValue: 11), (1...250).reversed().map { Workbench.work($0) })
-            let inode = try await bench.stat("users/11").inode
-            guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else {
-                Issue.record("the author does not open")
-                return
-            }
-            bench.source.setFailure(.notFound)
-            var (answer, offset) = (Answer.bytes([]), Int64(0))
-            repeat {
-                answer = await bench.readDirectory(inode, handle, offset, size: 65_536)
-                if let entries = answer.entries() { offset = entries.last?.nextOffset ?? .max }
-            } while answer != .failure(.EIO) && offset < .max
-            #expect(answer == .failure(.EIO) && offset > 100)
-            #expect(bench.reported.count == 1 && bench.reported[0].contains("although the list goes on"))
-            bench.fileSystem.release(inode, handle: handle)
-            bench.source.setFailure(nil)
-            #expect(try await bench.names("users/11").count { $0.hasSuffix(".jpg") } == 251)
-        }
+        let bench = try Workbench()
+        bench.source.setAuthor(UserID(rawValue: 11), (1...250).reversed().map { Workbench.work($0) })
+        let inode = try await bench.stat("users/11").inode
+        let handle = try #require(await bench.openDirectory(inode).handle)
+        bench.source.setFailure(.notFound)
+        var (answer, offset) = (Answer.bytes([]), Int64(0))
+        repeat {
+            answer = await bench.readDirectory(inode, handle, offset, size: 65_536)
+            if let entries = answer.entries() { offset = entries.last?.nextOffset ?? .max }
+        } while answer != .failure(.EIO) && offset < .max
+        #expect(answer == .failure(.EIO) && offset > 100)
+        #expect(bench.reported.count == 1 && bench.reported[0].contains("although the list goes on"))
+        bench.fileSystem.release(inode, handle: handle)
+        bench.source.setFailure(nil)
+        #expect(try await bench.names("users/11").count { $0.hasSuffix(".jpg") } == 251)
     }
 
     @Test(arguments: [
@@ -51,82 +46,72 @@ import Testing
         (.unreadable("html"), .EIO),
     ])
     func eachTroubleHasItsErrno(_ failure: Failure, _ errno: Errno) async throws {
-        try await Workbench.with { bench in
-            bench.source.setFailure(failure)
-            let inode = try await bench.stat(day).inode
-            #expect(await bench.openDirectory(inode) == .failure(errno))
-            #expect(bench.reported.count == 1)
-            #expect(bench.reported.first?.hasPrefix("\(day): ") == true)
-        }
+        let bench = try Workbench()
+        bench.source.setFailure(failure)
+        let inode = try await bench.stat(day).inode
+        #expect(await bench.openDirectory(inode) == .failure(errno))
+        #expect(bench.reported.count == 1)
+        #expect(bench.reported.first?.hasPrefix("\(day): ") == true)
     }
 
     @Test func aDeadImageHostFailsReadsAndNothingElse() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            let first = try await bench.stat("\(day)/\(Workbench.name(1))").inode
-            bench.host.setManner(.unreachable)
-            guard case .opened(let handle, _, _, _) = await bench.open(first) else {
-                Issue.record("opening asks nobody")
-                return
-            }
-            #expect(await bench.read(first, handle, 0, 4096) == .failure(.EHOSTUNREACH))
-            #expect(try await bench.names(day).count == 5, "no entry disappears")
-            #expect(await bench.walk("\(day)/\(Workbench.name(2))") == .failure(.EHOSTUNREACH))
-            bench.fileSystem.release(first, handle: handle)
-        }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let first = try await bench.stat("\(day)/\(Workbench.name(1))").inode
+        bench.host.setManner(.unreachable)
+        let handle = try #require(await bench.open(first).handle)
+        #expect(await bench.read(first, handle, 0, 4096) == .failure(.EHOSTUNREACH))
+        #expect(try await bench.names(day).count == 5, "no entry disappears")
+        #expect(await bench.walk("\(day)/\(Workbench.name(2))") == .failure(.EHOSTUNREACH))
     }
 
     @Test func aBodyThatContradictsItsSizeIsAnErrorAndTheSizeIsLearntFromAWholeOne() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
-            bench.host.setManner(.lying)
-            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
-            #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EIO))
-            bench.fileSystem.release(inode, handle: handle)
-            #expect(bench.reported.count == 1)
-            bench.host.setManner(.serving)
-            #expect(bench.host.heads == ["HEAD 1001"])
-            let size = try await bench.stat("\(day)/\(Workbench.name(1))").size
-            #expect(size == Int64(PictureHost.picture(1001).count))
-            #expect(bench.host.heads.count { $0 == "HEAD 1001" } == 1, "a header that may lie is not asked again")
-            #expect(bench.invalidated == [inode], "the kernel forgets the size too")
-            #expect(try await bench.contents(inode) == PictureHost.picture(1001), "right again once the server is")
-        }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
+        bench.host.setManner(.lying)
+        let handle = try #require(await bench.open(inode).handle)
+        #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EIO))
+        bench.fileSystem.release(inode, handle: handle)
+        #expect(bench.reported.count == 1)
+        bench.host.setManner(.serving)
+        #expect(bench.host.heads == ["HEAD 1001"])
+        let size = try await bench.stat("\(day)/\(Workbench.name(1))").size
+        #expect(size == Int64(PictureHost.picture(1001).count))
+        #expect(bench.host.heads.count { $0 == "HEAD 1001" } == 1, "a header that may lie is not asked again")
+        #expect(bench.invalidated == [inode], "the kernel forgets the size too")
+        #expect(try await bench.contents(inode) == PictureHost.picture(1001), "right again once the server is")
     }
 
     @Test func aDeletedPictureStaysListedAndCannotBeRead() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
-            bench.host.setManner(.status(404))
-            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
-            #expect(await bench.read(inode, handle, 0, 4096) == .failure(.ENOENT))
-            #expect(try await bench.names(day).count == 5)
-            #expect(bench.reported.count == 1)
-        }
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
+        bench.host.setManner(.status(404))
+        let handle = try #require(await bench.open(inode).handle)
+        #expect(await bench.read(inode, handle, 0, 200_000) == .failure(.ENOENT))
+        #expect(bench.catalog.recents.pictures.isEmpty, "it was not seen")
+        #expect(try await bench.names(day).count == 5)
+        #expect(bench.reported.count == 1)
     }
 
     @Test func anInterruptedReaderIsFreedAndNothingIsReported() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
-            bench.host.setManner(.holding)
-            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
-            let answer = await withCheckedContinuation { continuation in
-                let reply = DataReply { continuation.resume(returning: $0) }
-                bench.fileSystem.read(
-                    ReadRequest(inode: inode, handle: handle, offset: 0, size: 4096, caller: Workbench.caller),
-                    reply: reply)
-                reply.interrupt()
-            }
-            #expect(answer == .failure(.EINTR))
-            guard case .attributes = await bench.attributes(inode) else {
-                Issue.record("stat waits for a read")
-                return
-            }
-            bench.fileSystem.release(inode, handle: handle)
-            #expect(bench.reported.isEmpty)
+        let bench = try Workbench()
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+        let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
+        bench.host.setManner(.holding)
+        let handle = try #require(await bench.open(inode).handle)
+        let answer = await withCheckedContinuation { continuation in
+            let reply = DataReply { continuation.resume(returning: $0) }
+            bench.fileSystem.read(
+                ReadRequest(inode: inode, handle: handle, offset: 0, size: 4096, caller: Workbench.caller),
+                reply: reply)
+            reply.interrupt()
         }
+        #expect(answer == .failure(.EINTR))
+        let attributes = try await bench.stat("\(day)/\(Workbench.name(1))")
+        #expect(attributes.inode == inode, "it waits for no read")
+        bench.fileSystem.release(inode, handle: handle)
+        #expect(bench.reported.isEmpty)
     }
 }

@@ -1,5 +1,5 @@
 import Rankings
-import Synchronization
+import TestSupport
 
 /// Sessions, searches, bookmarks and records.
 extension FakeSource {

@@ -1,5 +1,4 @@
 import Rankings
-import Synchronization
 import TestSupport
 
 /// A source that tells what a test put in, page by page, and counts what it was asked.
@@ -14,7 +13,6 @@ final class FakeSource: RankingSource {
         /// Pages from this one on wait until `letPagesCome`.
         var heldFrom: Int?
         var waiting: [CheckedContinuation<Void, Never>] = []
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var signIn = SignIn.signedOut
         /// How often it was looked at, which costs a system call in a mount.
         var signInLooks = 0
@@ -32,7 +30,7 @@ final class FakeSource: RankingSource {
         var avatar: String?
     }
 
-    let state = Mutex(State())
+    let state = Watched(State())
     let description = SourceDescription.likePixiv
 
     /// What was asked, oldest first.
@@ -68,24 +66,14 @@ final class FakeSource: RankingSource {
 
     /// Returns once so many questions were asked.
     func waitForQuestions(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let enough = state.withLock { state in
-                if state.asked.count >= count { return true }
-                state.watchers.append((count, continuation))
-                return false
-            }
-            if enough { continuation.resume() }
-        }
+        await state.wait { $0.asked.count >= count }
     }
 
     func note(_ question: String) throws(Failure) {
-        let (failure, watchers) = state.withLock { state in
+        let failure = state.withLock { state in
             state.asked.append(question)
-            let ready = state.watchers.filter { $0.count <= state.asked.count }
-            state.watchers.removeAll { $0.count <= state.asked.count }
-            return (state.failure, ready)
+            return state.failure
         }
-        for watcher in watchers { watcher.continuation.resume() }
         if let failure { throw failure }
     }
 

@@ -1,7 +1,7 @@
 import Rankings
 import Dispatch
 import HTTP
-import Synchronization
+import TestSupport
 
 /// An image host inside the process: answers HEAD, GET and ranges with made-up JPEGs, and counts what it was asked.
 final class PictureHost: Transport {
@@ -43,10 +43,9 @@ final class PictureHost: Transport {
         var begun: [Sent] = []
         /// What pictures say of their version; nil for nothing.
         var version: String? = "Wed, 01 May 2024"
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Watched(State())
     private let queue = DispatchQueue(label: "PictureHost")
 
     /// Requests as `HEAD 12`, `GET 12` and `GET 12 1000-1999`, oldest first.
@@ -90,14 +89,7 @@ final class PictureHost: Transport {
 
     /// Returns once so many requests were made.
     func waitForRequests(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let enough = state.withLock { state in
-                if state.asked.count >= count { return true }
-                state.watchers.append((count, continuation))
-                return false
-            }
-            if enough { continuation.resume() }
-        }
+        await state.wait { $0.asked.count >= count }
     }
 
     let limits = HostLimits(connections: 8)
@@ -107,16 +99,13 @@ final class PictureHost: Transport {
         let name = String(request.url.split(separator: "/").last ?? "")
         let whole = state.withLock { $0.files[name] } ?? Self.picture(Self.work(request.url), name)
         let sent = Sent(transfer: transfer, whole: whole)
-        let (manner, version, ready) = state.withLock { state in
+        let (manner, version) = state.withLock { state in
             let range = request.range.map { " \($0.first)-\($0.last.map(String.init) ?? "")" }
             state.asked.append("\(request.method.rawValue) \(Self.work(request.url))\(range ?? "")")
             if case .holding = state.manner { state.held.append(sent) }
             if case .announcing = state.manner { state.begun.append(sent) }
-            let ready = state.watchers.filter { $0.count <= state.asked.count }
-            state.watchers.removeAll { $0.count <= state.asked.count }
-            return (state.manner, state.version, ready)
+            return (state.manner, state.version)
         }
-        for watcher in ready { watcher.continuation.resume() }
         transfer.carry { [queue] transfer in
             if transfer.isCancelled { queue.async { transfer.end(.failure(.cancelled)) } }
         }

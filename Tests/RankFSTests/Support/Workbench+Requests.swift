@@ -25,7 +25,7 @@ extension Workbench {
         var answer = Answer.absent(timeout: .zero)
         for name in path.split(separator: "/") {
             answer = await lookup(parent, Array(name.utf8))
-            guard case .entry(let attributes, _, _) = answer else { return answer }
+            guard let attributes = answer.attributes else { return answer }
             parent = attributes.inode
         }
         return answer
@@ -34,11 +34,7 @@ extension Workbench {
     /// The attributes of a path that must be there.
     func stat(_ path: String, _ place: SourceLocation = #_sourceLocation) async throws -> Attributes {
         let answer = await walk(path)
-        guard case .entry(let attributes, _, _) = answer else {
-            Issue.record("\(path): \(answer)", sourceLocation: place)
-            throw Missing(path: path)
-        }
-        return attributes
+        return try #require(answer.attributes, "\(path): \(answer)", sourceLocation: place)
     }
 
     func attributes(_ inode: UInt64) async -> Answer {
@@ -80,9 +76,8 @@ extension Workbench {
 
     /// Opens, reads in pieces as the kernel does, and closes.
     func contents(_ inode: UInt64, piece: Int = 131_072, flags: Int32 = O_RDONLY) async throws -> [UInt8] {
-        guard case .opened(let handle, _, _, _) = await open(inode, flags: flags) else {
-            throw Missing(path: "inode \(inode)")
-        }
+        let opened = await open(inode, flags: flags)
+        guard let handle = opened.handle else { throw Unexpected(answer: opened) }
         defer { fileSystem.release(inode, handle: handle) }
         var bytes: [UInt8] = []
         while true {
@@ -114,7 +109,7 @@ extension Workbench {
     /// Reads a whole directory and closes it.
     func list(_ inode: UInt64, size: Int = 4096, plus: Bool = true) async throws -> Names {
         let opened = await openDirectory(inode)
-        guard case .opened(let handle, _, _, _) = opened else { throw Unexpected(answer: opened) }
+        guard let handle = opened.handle else { throw Unexpected(answer: opened) }
         defer { fileSystem.release(inode, handle: handle) }
         var entries: Names = []
         while true {
@@ -177,10 +172,6 @@ extension Workbench {
         return read == count ? .bytes(bytes) : .failure(.EIO)
     }
 
-    struct Missing: Error {
-        let path: String
-    }
-
     struct Unexpected: Error {
         let answer: Answer
     }
@@ -193,13 +184,23 @@ extension Answer {
     }
 
     /// Whether a name was answered with what it stands for.
-    var isTold: Bool {
-        if case .entry = self { true } else { false }
+    var isTold: Bool { attributes != nil }
+
+    /// What a file or directory was opened with.
+    var opened: (handle: UInt64, keepsCache: Bool, isDirect: Bool, isCached: Bool)? {
+        if case .opened(let handle, let keeps, let direct, let cached) = self {
+            (handle, keeps, direct, cached)
+        } else {
+            nil
+        }
     }
 
-    /// Whether a file was opened.
-    var isOpened: Bool {
-        if case .opened = self { true } else { false }
+    var handle: UInt64? { opened?.handle }
+    var isOpened: Bool { opened != nil }
+
+    /// What a name stands for.
+    var attributes: Attributes? {
+        if case .entry(let attributes, _, _) = self { attributes } else { nil }
     }
 
     /// Whether a name was answered as absent.

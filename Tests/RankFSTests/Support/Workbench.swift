@@ -79,13 +79,14 @@ final class Workbench: Sendable {
         var other: (source: any RankingSource, transport: any Transport)?
     }
 
-    private init(_ wishes: Wishes) throws {
+    init(_ wishes: Wishes = Wishes()) throws {
         let lines = Lines()
         self.lines = lines
         let now: @Sendable () -> Int64 = { lines.now.withLock { $0 } }
         directory = URL(filePath: NSTemporaryDirectory()).appending(path: "rankfs-\(UUID().uuidString)")
         let database = directory.appending(path: "catalog")
         try FileManager.default.createDirectory(at: database, withIntermediateDirectories: true)
+        LeftAtExit.remove(directory.path)
         var catalogConfiguration = CatalogConfiguration(
             directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10), now: now)
         catalogConfiguration.time = wishes.time
@@ -118,25 +119,16 @@ final class Workbench: Sendable {
             configuration, source: wishes.other?.source ?? source, catalog: catalog, cache: cache, renderer: renderer)
     }
 
-    /// Runs a test on a new file system, and leaves nothing behind.
-    static func with(
-        top: Int? = nil, preload: Int = 0, _ body: (Workbench) async throws -> Void
-    ) async throws {
-        try await with(Wishes(preload: preload, view: ListingView(rendition: .regular, top: top)), body)
-    }
-
-    /// Runs a test on a new file system of another kind, and leaves nothing behind.
-    static func with(_ wishes: Wishes, _ body: (Workbench) async throws -> Void) async throws {
-        let bench = try Workbench(wishes)
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(bench)) } catch { result = .failure(error) }
-        bench.source.letPagesCome()
-        bench.host.answerHeld()
-        bench.renderer.close()
-        await bench.cache.close()
-        await bench.catalog.close()
-        try? FileManager.default.removeItem(at: bench.directory)
-        try result.get()
+    /// Frees who still waits, and leaves nothing behind.
+    deinit {
+        source.letPagesCome()
+        host.answerHeld()
+        renderer.close()
+        Task.detached { [cache, catalog, directory] in
+            await cache.close()
+            await catalog.close()
+            try? FileManager.default.removeItem(at: directory)
+        }
     }
 
     /// A ranking's entries: works numbered from `first`, rank 1 on; some withheld.
