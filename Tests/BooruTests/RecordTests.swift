@@ -59,13 +59,13 @@ import Testing
         for (board, engine) in [(missing, DanbooruEngine() as any BooruEngine), (FakeBoard("{\"posts\":[]}"), yandere)]
         {
             #expect(
-                await failure { () async throws(Failure) in
+                await failure {
                     try await board.source(engine).details(of: WorkID(rawValue: 1), deadline: deadline)
                 } == .notFound)
         }
         let board = FakeBoard()
         #expect(
-            await failure { () async throws(Failure) in
+            await failure {
                 try await board.source().details(of: WorkID(rawValue: 0), deadline: deadline)
             } == .notFound)
         #expect(board.urls.isEmpty)
@@ -76,9 +76,7 @@ import Testing
             let board = FakeBoard(try text(post))
             #expect(
                 isUnreadable(
-                    await failure { () async throws(Failure) in
-                        try await board.source().details(of: WorkID(rawValue: 5), deadline: deadline)
-                    }))
+                    await failure { try await board.source().details(of: WorkID(rawValue: 5), deadline: deadline) }))
         }
     }
 

@@ -10,9 +10,7 @@ import Testing
     private func ask(
         _ board: FakeBoard, _ engine: any BooruEngine = DanbooruEngine()
     ) async -> Failure? {
-        await failure { () async throws(Failure) in
-            try await board.source(engine).page(of: .search("a b c"), 1, deadline: deadline)
-        }
+        await board.source(engine).failure(of: .search("a b c"))
     }
 
     private func error(_ kind: String, _ message: String = "why") -> String {

@@ -95,11 +95,7 @@ import Testing
         }
         let alone = FakeBoard(try post(5, ["parent_id": NSNull(), "has_children": false, "file_ext": "swf"]))
         let source = alone.source(engine)
-        #expect(
-            isUnreadable(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: ListingKey(.family, 5), 1, deadline: deadline)
-                }))
+        #expect(isUnreadable(await source.failure(of: ListingKey(.family, 5))))
     }
 
     /// A parent that a post names has children, whatever its record says, and a record may say nothing.
@@ -124,9 +120,7 @@ import Testing
                 })
             let source = board.source(engine)
             if ids.isEmpty {
-                let error = await failure { () async throws(Failure) in
-                    try await source.page(of: ListingKey(.family, id), 1, deadline: deadline)
-                }
+                let error = await source.failure(of: ListingKey(.family, id))
                 #expect(isUnreadable(error), "the list has the parent at least")
             } else {
                 let family = try await source.page(of: ListingKey(.family, id), 1, deadline: deadline)
@@ -138,10 +132,7 @@ import Testing
             [try post(5, parent.merging(["rating": "e"]) { $1 }), "[]"].map {
                 .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8)))
             })
-        #expect(
-            await failure { () async throws(Failure) in
-                try await daring.source(engine).page(of: ListingKey(.family, 5), 1, deadline: deadline)
-            } == .withheld("rating"))
+        #expect(await daring.source(engine).failure(of: ListingKey(.family, 5)) == .withheld("rating"))
     }
 
     @Test func favouritesAreInTheOrderOfTheService() async throws {
@@ -179,10 +170,7 @@ import Testing
         #expect(board.urls[1].hasSuffix(",294&limit=200&page=1"))
         #expect(board.urls[3].contains("tags=id:295,") && board.urls[3].contains(",299&limit=200&page=1"))
         #expect(first.total == 205 && second.total == 205)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await board.source().page(of: key, 3, deadline: deadline)
-            } == .pastTheEnd)
+        #expect(await board.source().failure(of: key, 3) == .pastTheEnd)
         // Two hundred posts of which none is shown are a gap before the next.
         for list in [try text([danbooruPost(9, ["rating": "e"])]), "[]"] {
             let gap = try await FakeBoard(try text(pool), list).source().page(of: key, 1, deadline: deadline)
@@ -195,10 +183,7 @@ import Testing
         #expect(listed.entries.map(\.rank) == [101, 103] && listed.works.map(\.id.rawValue) == [8, 5])
         #expect(other.urls[0].hasSuffix("&tags=pool:3&limit=100&page=2"))
         for (page, error) in [(1, Failure.notFound), (2, .pastTheEnd)] {
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await other.source(yandere).page(of: key, page, deadline: deadline)
-                } == error)
+            #expect(await other.source(yandere).failure(of: key, page) == error)
         }
     }
 
@@ -219,10 +204,7 @@ import Testing
         #expect(other.urls[1].contains("tags=pool:2&"), "the only one that was found")
         for found in [[], [pools[0], pools[0]]] {
             let none = FakeBoard(try text(found))
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await none.source().page(of: key, 1, deadline: deadline)
-                } == .notFound)
+            #expect(await none.source().failure(of: key) == .notFound)
         }
         // Of a pool that counts posts, no post is no pool that is not there.
         let counted = [
@@ -234,24 +216,13 @@ import Testing
         ]
         for (source, name) in counted {
             let key = try #require(ListingKey(text: name))
-            #expect(
-                isUnreadable(
-                    await failure { () async throws(Failure) in
-                        try await source.page(of: key, 1, deadline: deadline)
-                    }), "\(name)")
+            #expect(isUnreadable(await source.failure(of: key)), "\(name)")
         }
         // What is hidden is not what there is not; what makes no sense is neither.
         let hidden = FakeBoard(try text(pools[1]), try text([danbooruPost(4, ["rating": "e"])]), "{\"pool\":1}")
         let number = try #require(ListingKey(text: "pools/3"))
-        #expect(
-            await failure { () async throws(Failure) in
-                try await hidden.source().page(of: number, 1, deadline: deadline)
-            } == .withheld("rating"))
-        #expect(
-            isUnreadable(
-                await failure { () async throws(Failure) in
-                    try await hidden.source().page(of: number, 1, deadline: deadline)
-                }))
+        #expect(await hidden.source().failure(of: number) == .withheld("rating"))
+        #expect(isUnreadable(await hidden.source().failure(of: number)))
     }
 
     @Test func aGroupOfFavouritesIsAPoolOfAUsers() async throws {
@@ -263,9 +234,7 @@ import Testing
         #expect(board.urls[1].contains("?tags=id:6,9,5&limit=200&page=1"))
         let hidden = FakeBoard(
             status: 403, "{\"success\":false,\"error\":\"User::PrivilegeError\",\"message\":\"Access denied\"}")
-        let error = await failure { () async throws(Failure) in
-            try await hidden.source().page(of: ListingKey(.favoriteGroup, 4), 1, deadline: deadline)
-        }
+        let error = await hidden.source().failure(of: ListingKey(.favoriteGroup, 4))
         #expect(error == .withheld("restricted"))
     }
 
@@ -336,9 +305,7 @@ import Testing
         let headers = [("date", date), ("age", age)].compactMap { name, value in value.map { (name: name, value: $0) } }
         let board = FakeBoard(headers: headers, try page(1), try page(1), try page(1))
         let last = day("2024-05-14")
-        let error = await failure { () async throws(Failure) in
-            try await board.source().page(of: .ranking(.day, last), 1, deadline: deadline)
-        }
+        let error = await board.source().failure(of: .ranking(.day, last))
         #expect(error == (isOver ? nil : .notPublished))
         let newest = try await board.source().page(of: .ranking(.day, nil), 1, deadline: deadline)
         let shown = try #require(newest.day)
@@ -350,36 +317,22 @@ import Testing
     @Test func aServersClockIsAskedOnce() async throws {
         let board = FakeBoard(headers: [("date", "Wed, 15 May 2024 04:00:00 GMT")], try page(1), try page(1))
         let source = board.source(now: 1_716_300_000)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.page(of: .ranking(.week, day("2024-05-13")), 1, deadline: deadline)
-            } == .notPublished)
+        #expect(await source.failure(of: .ranking(.week, day("2024-05-13"))) == .notPublished)
         _ = try await source.page(of: .ranking(.week, day("2024-05-06")), 1, deadline: deadline)
         let early = FakeBoard(headers: [("date", "Thu, 01 Jan 1970 00:00:00 GMT")], try page(1), try page(1))
-        #expect(
-            await failure { () async throws(Failure) in
-                try await early.source().page(of: .ranking(.day, nil), 1, deadline: deadline)
-            } == .notPublished)
+        #expect(await early.source().failure(of: .ranking(.day, nil)) == .notPublished)
         #expect(early.urls.count == 1)
     }
 
     @Test func daysThatNoRankingHasAreNotAskedFor() async throws {
         let source = FakeBoard().source()
         for (mode, date) in [(RankingMode.week, "2024-05-05"), (.month, "2024-05-02"), (.day, "1999-01-01")] {
-            let error = await failure { () async throws(Failure) in
-                try await source.page(of: .ranking(mode, day(date)), 1, deadline: deadline)
-            }
+            let error = await source.failure(of: .ranking(mode, day(date)))
             #expect(error == .notPublished)
         }
         for page in [0, -1, 1001, Int.max, Int.min] {
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .ranking(.day, day("2024-05-01")), page, deadline: deadline)
-                } == .pastTheEnd)
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .search("a"), page, deadline: deadline)
-                } == .pastTheEnd)
+            #expect(await source.failure(of: .ranking(.day, day("2024-05-01")), page) == .pastTheEnd)
+            #expect(await source.failure(of: .search("a"), page) == .pastTheEnd)
         }
     }
 
@@ -389,17 +342,11 @@ import Testing
         let board = FakeBoard("[]", "[]", "[]", "{\"posts\":[],\"tags\":{}}")
         let source = board.source()
         for (page, expected) in [(1, Failure.notPublished), (2, .pastTheEnd)] {
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .ranking(.day, day("2024-05-01")), page, deadline: deadline)
-                } == expected)
+            #expect(await source.failure(of: .ranking(.day, day("2024-05-01")), page) == expected)
         }
         let search = try await source.page(of: .search("nothing"), 1, deadline: deadline)
         #expect(search.works.isEmpty && !search.hasNext)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await board.source(yandere).page(of: .search("nothing"), 2, deadline: deadline)
-            } == .pastTheEnd)
+        #expect(await board.source(yandere).failure(of: .search("nothing"), 2) == .pastTheEnd)
     }
 
     @Test(arguments: [(200, true), (180, true), (100, true), (99, false), (1, false)])
@@ -443,10 +390,7 @@ import Testing
             source.description.entries(of: .search) == 200
                 && FakeBoard().source(yandere).description.entries(of: .artist) == 100)
         for words in ["", "  ", String(repeating: "a", count: 2000)] {
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .search(words), 1, deadline: deadline)
-                } == .notFound)
+            #expect(await source.failure(of: .search(words)) == .notFound)
         }
     }
 
@@ -508,10 +452,7 @@ import Testing
         ]
         for (source, names) in names {
             for name in names {
-                #expect(
-                    await failure { () async throws(Failure) in
-                        try await source.page(of: .artist(name), 1, deadline: deadline)
-                    } == .notFound, "\(name)")
+                #expect(await source.failure(of: .artist(name)) == .notFound, "\(name)")
             }
         }
         #expect(board.urls.count == 4, "the language of the search is nobody's name")
@@ -527,10 +468,7 @@ import Testing
                 "https://yande.re/post.json?api_version=2&include_tags=1&tags=chanta_%28ayatakaoisii%29+-rating:e&limit=100&page=1"
             ])
         for name in ["", "a b", "a*", "rating:e", "-a", "~a", ".", "..", "a\u{0}", "a\n", "a\u{3000}b"] {
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .artist(name), 1, deadline: deadline)
-                } == .notFound, "\(name)")
+            #expect(await source.failure(of: .artist(name)) == .notFound, "\(name)")
         }
     }
 
@@ -572,13 +510,9 @@ import Testing
     /// A day of which nothing may be shown is not a day that there is not: the service took no notice of the rating.
     @Test func aPageOfOtherRatingsIsNoEnd() async throws {
         let board = FakeBoard(try page(5, ["rating": "e"]), try page(5, ["rating": "e"]))
-        let error = await failure { () async throws(Failure) in
-            try await board.source().page(of: .ranking(.day, day("2024-05-01")), 1, deadline: deadline)
-        }
+        let error = await board.source().failure(of: .ranking(.day, day("2024-05-01")))
         #expect(isUnreadable(error))
-        let search = await failure { () async throws(Failure) in
-            try await board.source().page(of: .search("a"), 1, deadline: deadline)
-        }
+        let search = await board.source().failure(of: .search("a"))
         #expect(isUnreadable(search))
     }
 }

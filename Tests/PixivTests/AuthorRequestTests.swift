@@ -31,11 +31,7 @@ struct AuthorRequestTests {
             try await source.page(of: .author(author), 1, deadline: deadline).further?.map(\.rawValue) == [100, 20, 9])
         #expect(try await source.page(of: .author(author), 1, deadline: deadline).further?.map(\.rawValue) == [3])
         for _ in 1...2 { #expect(try await source.page(of: .author(author), 1, deadline: deadline).further == []) }
-        #expect(
-            isUnreadable(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .author(author), 1, deadline: deadline).further
-                }))
+        #expect(isUnreadable(await source.failure(of: .author(author))))
         #expect(service.urls == Array(repeating: "https://www.pixiv.net/ajax/user/7/profile/all", count: 5))
     }
 
@@ -79,7 +75,7 @@ struct AuthorRequestTests {
         for _ in 1...3 {
             #expect(
                 isUnreadable(
-                    await failure { () async throws(Failure) in
+                    await failure {
                         try await source.page(of: .author(author), .works(ids), deadline: deadline).works
                     }))
         }
@@ -100,7 +96,7 @@ struct AuthorRequestTests {
         let source = FakeService(envelope(body), envelope(body)).source()
         #expect(
             isUnreadable(
-                await failure { () async throws(Failure) in
+                await failure {
                     try await source.page(of: key, .works([WorkID(rawValue: 5)]), deadline: deadline).works
                 }))
         let some = try await source.page(
@@ -116,31 +112,20 @@ struct AuthorRequestTests {
             FakeService(status: 400, left), FakeService(left),
         ] {
             let source = service.source()
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .author(author), 1, deadline: deadline).further
-                } == .notFound)
+            #expect(await source.failure(of: .author(author)) == .notFound)
         }
         let service = FakeService()
         let source = service.source()
         let nobody = UserID(rawValue: 0)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.page(of: .author(nobody), 1, deadline: deadline).further
-            } == .notFound)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.originals(of: WorkID(rawValue: -1), deadline: deadline)
-            } == .notFound)
+        #expect(await source.failure(of: .author(nobody)) == .notFound)
+        #expect(await failure { try await source.originals(of: WorkID(rawValue: -1), deadline: deadline) } == .notFound)
         #expect(service.events.isEmpty)
     }
 
     @Test("other refusals are told with the service's words", arguments: [200, 400, 403])
     func refused(status: Int) async {
         let source = FakeService(status: status, "{\"error\":true,\"message\":\"不正なリクエストです。\",\"body\":[]}").source()
-        let error = await failure { () async throws(Failure) in
-            try await source.page(of: .author(author), 1, deadline: deadline).further
-        }
+        let error = await source.failure(of: .author(author))
         #expect(status == 403 ? error == .withheld("“不正なリクエストです。”") : isUnreadable(error))
         #expect(error?.cause.contains("“不正なリクエストです。”") == true)
     }
@@ -177,9 +162,7 @@ struct AuthorRequestTests {
         ]
         for (pages, needsSignIn) in cases {
             let source = FakeService(envelope("[\(pages)]")).source()
-            let error = await failure { () async throws(Failure) in
-                try await source.originals(of: WorkID(rawValue: 9), deadline: deadline)
-            }
+            let error = await failure { try await source.originals(of: WorkID(rawValue: 9), deadline: deadline) }
             #expect(needsSignIn ? error == .needsSignIn : isUnreadable(error), "\(pages)")
         }
         // One page without an address of its own takes no other away.

@@ -13,12 +13,6 @@ import TestSupport
         #expect(PixivRankings.calendar.begins(try #require(Day("2022-05-01"))) == 1_651_330_800)
     }
 
-    @Test("a day appears at noon in Japan, 03:00 UTC of the day after")
-    func appears() throws {
-        let day = try #require(Day("2024-05-01"))
-        #expect(facts.days(of: .daily).published(day) == 1_714_618_800)
-    }
-
     @Test("modes for works made with AI begin with them, all others in 2007")
     func firstDays() {
         for mode in RankingMode.everyone + RankingMode.signedIn {

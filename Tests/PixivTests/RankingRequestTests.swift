@@ -100,10 +100,7 @@ struct RankingRequestTests {
     func outside(body: String) async {
         for (page, expected) in [(1, Failure.notPublished), (2, .pastTheEnd), (11, .pastTheEnd)] {
             let source = FakeService(status: 404, body).source()
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .ranking(.daily, day), page, deadline: deadline)
-                } == expected)
+            #expect(await source.failure(of: .ranking(.daily, day), page) == expected)
         }
     }
 
@@ -118,10 +115,7 @@ struct RankingRequestTests {
         ])
     func empty(body: String, page: Int, expected: Failure) async {
         let source = FakeService(body).source()
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.page(of: .ranking(.daily, day), page, deadline: deadline)
-            } == expected)
+        #expect(await source.failure(of: .ranking(.daily, day), page) == expected)
     }
 
     @Test(
@@ -134,11 +128,7 @@ struct RankingRequestTests {
     func senseless(body: String) async {
         let service = FakeService(body)
         let source = service.source()
-        #expect(
-            isUnreadable(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
-                }))
+        #expect(isUnreadable(await source.failure(of: .ranking(.daily, day))))
         #expect(service.requests.count == 1)
     }
 
@@ -166,9 +156,7 @@ struct RankingRequestTests {
             let service = FakeService(
                 headers: date.map { [("date", $0)] } ?? [], ranking(date: day.compact, next: "false"))
             let source = service.source()
-            let error = await failure { () async throws(Failure) in
-                try await source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
-            }
+            let error = await source.failure(of: .ranking(.daily, nil))
             #expect(isDay ? error == nil : isUnreadable(error), "\(day)")
         }
     }
@@ -179,11 +167,7 @@ struct RankingRequestTests {
         let page = try await FakeService(body).source().page(of: .ranking(.daily, day), 1, deadline: deadline)
         #expect(page.day == day)
         let source = FakeService(body).source()
-        #expect(
-            isUnreadable(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .ranking(.daily, nil), 1, deadline: deadline)
-                }))
+        #expect(isUnreadable(await source.failure(of: .ranking(.daily, nil))))
     }
 
     @Test("a page in place of JSON is asked for once more")
@@ -197,11 +181,7 @@ struct RankingRequestTests {
 
             let hopeless = FakeService(nonsense, nonsense, ranking())
             let source = hopeless.source()
-            #expect(
-                isUnreadable(
-                    await failure { () async throws(Failure) in
-                        try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
-                    }))
+            #expect(isUnreadable(await source.failure(of: .ranking(.daily, day))))
             #expect(hopeless.requests.count == 2)
         }
     }
@@ -211,11 +191,7 @@ struct RankingRequestTests {
         for words in ["<html>", "{}", "{\"detail\":\"Not Found\"}"] {
             let source = FakeService(status: 404, words, words, words, words).source()
             for page in [1, 2] {
-                #expect(
-                    isUnreadable(
-                        await failure { () async throws(Failure) in
-                            try await source.page(of: .ranking(.daily, day), page, deadline: deadline)
-                        }), "\(words)")
+                #expect(isUnreadable(await source.failure(of: .ranking(.daily, day), page)), "\(words)")
             }
         }
     }

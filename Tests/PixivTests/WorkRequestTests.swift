@@ -58,10 +58,7 @@ struct WorkRequestTests {
                 ])
         }
         let service = FakeService()
-        #expect(
-            await failure { () async throws(Failure) in
-                try await service.source().page(of: .search("..,kind=manga"), 1, deadline: deadline)
-            } == .notFound)
+        #expect(await service.source().failure(of: .search("..,kind=manga")) == .notFound)
         #expect(service.urls.isEmpty)
     }
 
@@ -70,15 +67,9 @@ struct WorkRequestTests {
         let service = FakeService()
         let source = service.source()
         for words in ["", ".", ".."] {
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: .search(words), 1, deadline: deadline)
-                } == .notFound)
+            #expect(await source.failure(of: .search(words)) == .notFound)
         }
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.page(of: .search("a"), 0, deadline: deadline)
-            } == .pastTheEnd)
+        #expect(await source.failure(of: .search("a"), 0) == .pastTheEnd)
         #expect(service.events.isEmpty)
     }
 
@@ -117,16 +108,11 @@ struct WorkRequestTests {
         let words = "{\"error\":true,\"message\":\"no permission\",\"body\":[]}"
         for kind in [ListingKind.series, .related, .authorTags] {
             let source = FakeService(status: 403, words).source()
-            let denied = await failure { () async throws(Failure) in
-                try await source.page(of: ListingKey(kind, 9), 1, deadline: deadline)
-            }
+            let denied = await source.failure(of: ListingKey(kind, 9))
             #expect(denied == .withheld("“no permission”"))
         }
         let gone = FakeService(status: 403, "{\"error\":true,\"message\":\"It does not exist\",\"body\":[]}").source()
-        #expect(
-            await failure { () async throws(Failure) in
-                try await gone.page(of: ListingKey(.series, 9), 1, deadline: deadline)
-            } == .notFound)
+        #expect(await gone.failure(of: ListingKey(.series, 9)) == .notFound)
     }
 
     @Test("works and authors that are gone are not found; a still has no frames")
@@ -134,38 +120,16 @@ struct WorkRequestTests {
         let gone = String(
             decoding: try Payload("ajax-error/NebulaeWisdom-anybooru-404-no-such-illust").bytes, as: UTF8.self)
         let source = FakeService(status: 404, gone, gone, gone).source()
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.details(of: work, deadline: deadline)
-            } == .notFound)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.animation(of: work, deadline: deadline)
-            } == .notFound)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.profile(of: UserID(rawValue: 9), deadline: deadline)
-            } == .notFound)
+        #expect(await failure { try await source.details(of: work, deadline: deadline) } == .notFound)
+        #expect(await failure { try await source.animation(of: work, deadline: deadline) } == .notFound)
+        #expect(await failure { try await source.profile(of: UserID(rawValue: 9), deadline: deadline) } == .notFound)
         let still = try service("ajax-error/item4-ugoira-not-an-ugoira-ko").source()
-        #expect(
-            isUnreadable(
-                await failure { () async throws(Failure) in
-                    try await still.animation(of: work, deadline: deadline)
-                }))
+        #expect(isUnreadable(await failure { try await still.animation(of: work, deadline: deadline) }))
         let service = FakeService()
         let nobody = service.source()
-        #expect(
-            await failure { () async throws(Failure) in
-                try await nobody.details(of: WorkID(rawValue: 0), deadline: deadline)
-            } == .notFound)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await nobody.animation(of: WorkID(rawValue: -1), deadline: deadline)
-            } == .notFound)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await nobody.profile(of: UserID(rawValue: 0), deadline: deadline)
-            } == .notFound)
+        #expect(await failure { try await nobody.details(of: WorkID(rawValue: 0), deadline: deadline) } == .notFound)
+        #expect(await failure { try await nobody.animation(of: WorkID(rawValue: -1), deadline: deadline) } == .notFound)
+        #expect(await failure { try await nobody.profile(of: UserID(rawValue: 0), deadline: deadline) } == .notFound)
         #expect(service.events.isEmpty)
     }
 
@@ -174,18 +138,12 @@ struct WorkRequestTests {
         let service = FakeService()
         let source = service.source()
         let user = UserID(rawValue: 7)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.page(of: .bookmarks(user), 1, deadline: deadline)
-            } == .needsSignIn)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.page(of: .following(user), 1, deadline: deadline)
-            } == .needsSignIn)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.page(of: ListingKey(.feed, 7), 1, deadline: deadline)
-            } == .needsSignIn)
+        #expect(await source.failure(of: .bookmarks(user)) == .needsSignIn)
+        #expect(await source.failure(of: .following(user)) == .needsSignIn)
+        #expect(await source.failure(of: ListingKey(.feed, 7)) == .needsSignIn)
+        for mode in RankingMode.signedIn {
+            #expect(await source.failure(of: .ranking(mode, day)) == .needsSignIn)
+        }
         #expect(service.events.isEmpty && PixivSource.facts.entries(of: .bookmarks) == 48)
     }
 
@@ -196,10 +154,7 @@ struct WorkRequestTests {
         let source = service.source()
         for name in ["", "..", "12a", "１２", "12/3", "-1", String(repeating: "1", count: 33)] {
             guard let key = ListingKey(text: "collection/\(name)") else { continue }
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await source.page(of: key, 1, deadline: deadline)
-                } == .notFound, "\(name)")
+            #expect(await source.failure(of: key) == .notFound, "\(name)")
         }
         #expect(service.urls.isEmpty)
         let key = try #require(ListingKey(text: "collection/35931581765300027379"))

@@ -46,7 +46,7 @@ struct ListAnswerTests {
         #expect(throws: Failure.pastTheEnd) { try search("", "\"lastPage\":1", page: 2) }
         let uncounted = try search("", "\"bookmarkRanges\":[]", page: 2)
         #expect(uncounted.entries.isEmpty && uncounted.total == nil && !uncounted.hasNext, "no word about the end")
-        #expect(isUnreadable(#expect(throws: Failure.self) { try search("", "\"lastPage\":5", page: 2) }))
+        #expect(isUnreadable(failure { try search("", "\"lastPage\":5", page: 2) }))
     }
 
     @Test("no hits are a page; no works in spite of hits, or behind a page that had some, are not")
@@ -59,14 +59,10 @@ struct ListAnswerTests {
             ("", "\"total\":500,\"lastPage\":9", 2), ("{\"isAdContainer\":true}", "\"total\":5", 1),
             ("{\"id\":\"5\"}", "\"total\":0", 1),
         ] {
-            let error = #expect(throws: Failure.self) { try search(entries, fields, page: page) }
-            #expect(isUnreadable(error), "\(fields) \(page)")
+            #expect(isUnreadable(failure { try search(entries, fields, page: page) }), "\(fields) \(page)")
         }
         for text in ["{}", "[]", "{\"illustManga\":{}}", "{\"illustManga\":{\"data\":{}}}"] {
-            let error = #expect(throws: Failure.self) {
-                try ListAnswers.search(JSONReader.read(Array(text.utf8)), page: 1)
-            }
-            #expect(isUnreadable(error))
+            #expect(isUnreadable(failure { try ListAnswers.search(JSONReader.read(Array(text.utf8)), page: 1) }))
         }
     }
 
@@ -180,17 +176,14 @@ struct ListAnswerTests {
         for total in ["12", "11"] { #expect(throws: Failure.pastTheEnd) { try none(total: total) } }
         // It counts some for this page, or none at all.
         for total in ["40", "13", "0"] {
-            #expect(isUnreadable(#expect(throws: Failure.self) { try none(total: total) }), "\(total)")
+            #expect(isUnreadable(failure { try none(total: total) }), "\(total)")
         }
         #expect(try !none(total: "null").hasNext)
         // Works that this reader may not see are no reason to call the series gone.
         let hidden = #expect(throws: Failure.self) { try page(1...4, [], total: 4, 1) }
         #expect(hidden == .withheld("none is shown"))
         for text in ["{}", "[]", "{\"page\":{}}", "{\"page\":{\"series\":{}}}"] {
-            let error = #expect(throws: Failure.self) {
-                try ListAnswers.series(JSONReader.read(Array(text.utf8)), page: 1)
-            }
-            #expect(isUnreadable(error))
+            #expect(isUnreadable(failure { try ListAnswers.series(JSONReader.read(Array(text.utf8)), page: 1) }))
         }
     }
 
@@ -225,10 +218,8 @@ struct ListAnswerTests {
             "{}", "[]", "{\"page\":{\"current\":1}}",
             "{\"page\":{\"ids\":[5]},\"thumbnails\":{\"illust\":[{\"id\":5}]}}",
         ] {
-            let error = #expect(throws: Failure.self) {
-                try ListAnswers.feed(JSONReader.read(Array(text.utf8)), page: 1)
-            }
-            #expect(isUnreadable(error), "\(text)")
+            #expect(
+                isUnreadable(failure { try ListAnswers.feed(JSONReader.read(Array(text.utf8)), page: 1) }), "\(text)")
         }
     }
 
@@ -243,8 +234,7 @@ struct ListAnswerTests {
         #expect(mixed.works.map(\.id.rawValue) == [5] && mixed.further?.map(\.rawValue) == [7, 8])
         #expect(try read("{\"illusts\":[],\"nextIds\":[]}").works.isEmpty)
         for text in ["{}", "[]", "{\"illusts\":{}}", "{\"illusts\":[]}", "{\"illusts\":[{\"id\":5}]}"] {
-            let error = #expect(throws: Failure.self) { try read(text) }
-            #expect(isUnreadable(error), "\(text)")
+            #expect(isUnreadable(failure { try read(text) }), "\(text)")
         }
     }
 
@@ -276,10 +266,7 @@ struct ListAnswerTests {
         #expect(hidden == .withheld("none is shown"))
         #expect(throws: Failure.withheld("none is shown")) { try read("\(work(7, "novel")),\(work(9))", "") }
         for text in ["{}", "[]", "{\"data\":[]}", "{\"data\":{\"detail\":{\"tiles\":{}}}}"] {
-            let error = #expect(throws: Failure.self) {
-                try ListAnswers.collection(JSONReader.read(Array(text.utf8)))
-            }
-            #expect(isUnreadable(error), "\(text)")
+            #expect(isUnreadable(failure { try ListAnswers.collection(JSONReader.read(Array(text.utf8))) }), "\(text)")
         }
     }
 
@@ -303,8 +290,7 @@ struct ListAnswerTests {
         #expect(odd.works.map(\.picture) == ["a", "a／b", "c%EF%BC%8Fd", "%E3%81%8B%E3%82%99"])
         #expect(try read("[]") == [] && read("[{\"tag\":\"a\",\"cnt\":0}]") == [])
         for text in ["{}", "{\"tags\":[]}", "[{\"name\":\"a\"}]"] {
-            let error = #expect(throws: Failure.self) { try read(text) }
-            #expect(isUnreadable(error), "\(text)")
+            #expect(isUnreadable(failure { try read(text) }), "\(text)")
         }
     }
 
@@ -353,7 +339,7 @@ struct ListAnswerTests {
         #expect(try page(entry(5), "null", 1).hasNext)
         #expect(throws: Failure.pastTheEnd) { try page("", "96", 3) }
         #expect(throws: Failure.pastTheEnd) { try page("", "1", 2) }
-        #expect(isUnreadable(#expect(throws: Failure.self) { try page("", "0", 2) }), "the page before counted some")
+        #expect(isUnreadable(failure { try page("", "0", 2) }), "the page before counted some")
         #expect(try page("", "null", 2) == ListingPage(works: [], total: nil, hasNext: false, unreadable: 0))
         // Of an author's works with a tag none is missing.
         for (number, total) in [(2, 100), (3, 100), (2, 97)] {
@@ -365,9 +351,9 @@ struct ListAnswerTests {
         #expect(throws: Failure.pastTheEnd) {
             try ListAnswers.works(Self.json("{\"works\":[],\"total\":96}"), page: 3, hasGaps: false)
         }
-        #expect(isUnreadable(#expect(throws: Failure.self) { try page("{\"id\":\"5\"}", "1", 1) }))
+        #expect(isUnreadable(failure { try page("{\"id\":\"5\"}", "1", 1) }))
         #expect(
-            isUnreadable(#expect(throws: Failure.self) { try ListAnswers.works(.object([]), page: 1) }))
+            isUnreadable(failure { try ListAnswers.works(.object([]), page: 1) }))
         let masked =
             """
             {"id":5,"title":"-----","userId":0,"isMasked":true,"maskReason":"r18","url":"https://s.pximg.net/common/images/limit_r18_360.png"}
@@ -395,9 +381,9 @@ struct ListAnswerTests {
         #expect(try !page("{\"userId\":3}", "48", 2).hasNext)
         #expect(try page("", "0", 1) == ListingPage(authors: [], total: 0, hasNext: false))
         #expect(throws: Failure.pastTheEnd) { try page("", "24", 2) }
-        #expect(isUnreadable(#expect(throws: Failure.self) { try page("", "0", 2) }), "the page before counted some")
-        #expect(isUnreadable(#expect(throws: Failure.self) { try page("{}", "1", 1) }))
+        #expect(isUnreadable(failure { try page("", "0", 2) }), "the page before counted some")
+        #expect(isUnreadable(failure { try page("{}", "1", 1) }))
         #expect(
-            isUnreadable(#expect(throws: Failure.self) { try ListAnswers.following(.object([]), page: 1) }))
+            isUnreadable(failure { try ListAnswers.following(.object([]), page: 1) }))
     }
 }

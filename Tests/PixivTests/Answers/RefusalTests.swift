@@ -9,10 +9,7 @@ import Testing
 @Suite("Refusals and failures")
 struct RefusalTests {
     private func ask(_ service: FakeService) async -> Failure? {
-        let source = service.source()
-        return await failure { () async throws(Failure) in
-            try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
-        }
+        await service.source().failure(of: .ranking(.daily, day))
     }
 
     private typealias Headers = [(name: String, value: String)]
@@ -31,8 +28,8 @@ struct RefusalTests {
         for (headers, told, closed) in cases {
             let service = FakeService(status: 429, headers: headers, "<html>")
             #expect(await ask(service) == .limited(retryAfter: told))
-            #expect(service.closings == [closed])
-            #expect(service.requests.count == 1)
+            #expect(service.verdicts == [.limited(seconds: closed, told: told != nil)])
+            #expect(service.closings == [closed] && service.requests.count == 1)
         }
     }
 
@@ -50,7 +47,7 @@ struct RefusalTests {
     func forbidden() async {
         let refusing = FakeService(status: 403, "<html>")
         #expect(await ask(refusing) == .limited(retryAfter: nil))
-        #expect(refusing.closings == [120])
+        #expect(refusing.closings == [120] && refusing.verdicts == [.limited(seconds: 120, told: false)])
         guard
             case .unreadable(let reason) = await ask(
                 FakeService(status: 403, "{\"error\":true,\"message\":\"no\\u0000\\u202e way\",\"body\":[]}"))

@@ -37,9 +37,7 @@ struct SessionRuleTests {
 
     private func rank(_ service: FakeService, _ mode: RankingMode = .daily) async -> Failure? {
         let source = service.source(session: keeper)
-        return await failure { () async throws(Failure) in
-            try await source.page(of: .ranking(mode, day), 1, deadline: deadline)
-        }
+        return await source.failure(of: .ranking(mode, day))
     }
 
     private func webAPI(of service: FakeService, base: String, _ keeper: SessionKeeper) -> WebAPI {
@@ -50,9 +48,7 @@ struct SessionRuleTests {
 
     private func askAccount(_ service: FakeService) async -> Failure? {
         let api = webAPI(of: service, base: "https://www.pixiv.net", keeper)
-        return await failure { () async throws(Failure) in
-            try await api.body(bookmarks, deadline: deadline)
-        }
+        return await failure { try await api.body(bookmarks, deadline: deadline) }
     }
 
     @Test("the session goes to the API, and only there")
@@ -76,9 +72,7 @@ struct SessionRuleTests {
         let service = knowing((200, works), (400, wrongRequest))
         let source = service.source(session: keeper)
         func ask(_ kind: ListingKind, of user: Int64) async -> Failure? {
-            await failure { () async throws(Failure) in
-                try await source.page(of: ListingKey(kind, user), 1, deadline: deadline)
-            }
+            await source.failure(of: ListingKey(kind, user))
         }
         #expect(await ask(.feed, of: 124) == .needsSignIn && service.requests.isEmpty)
         #expect(await ask(.feed, of: 123) == nil)
@@ -91,21 +85,14 @@ struct SessionRuleTests {
                 })
         // A page in place of JSON tells nothing about it, whoever it is for.
         let page = knowing((200, "<html>"), (200, "null"), (200, fineBody)).source(session: keeper)
-        let unread = await failure { () async throws(Failure) in
-            try await page.page(of: ListingKey(.feedR18, 123), 1, deadline: deadline)
-        }
+        let unread = await page.failure(of: ListingKey(.feedR18, 123))
         #expect(isUnreadable(unread))
         let front = knowing((403, "<html>")).source(session: keeper)
-        let limited = await failure { () async throws(Failure) in
-            try await front.page(of: ListingKey(.feedR18, 123), 1, deadline: deadline)
-        }
+        let limited = await front.failure(of: ListingKey(.feedR18, 123))
         #expect(limited == .limited(retryAfter: nil))
         // A service that does not know the session tells nothing about R-18.
         let other = script((400, wrongRequest)).source(session: keeper)
-        #expect(
-            await failure { () async throws(Failure) in
-                try await other.page(of: ListingKey(.feedR18, 123), 1, deadline: deadline)
-            } == .needsSignIn)
+        #expect(await other.failure(of: ListingKey(.feedR18, 123)) == .needsSignIn)
     }
 
     @Test("modes with and without a session")
@@ -167,17 +154,6 @@ struct SessionRuleTests {
         }
     }
 
-    @Test("without a session nothing is asked that needs one")
-    func stranger() async {
-        let service = script()
-        let source = service.source()
-        #expect(
-            await failure { () async throws(Failure) in
-                try await source.page(of: .ranking(restricted, day), 1, deadline: deadline)
-            } == .needsSignIn)
-        #expect(service.requests.isEmpty)
-    }
-
     @Test("an account's own answer confirms the session")
     func account() async {
         let service = script((200, fineBody))
@@ -196,15 +172,12 @@ struct SessionRuleTests {
             let service = script((status, body))
             let api = webAPI(of: service, base: "b", keeper)
             #expect(
-                await failure { () async throws(Failure) in try await api.body(bookmarks, deadline: deadline) }
+                await failure { try await api.body(bookmarks, deadline: deadline) }
                     == .needsSignIn)
             #expect(keeper.signIn == .expired(user) && service.requests.count == 1)
             // From now on nothing is asked.
             let later = script()
-            #expect(
-                await failure { () async throws(Failure) in
-                    try await later.source(session: keeper).page(of: .ranking(restricted, day), 1, deadline: deadline)
-                } == .needsSignIn)
+            #expect(await later.source(session: keeper).failure(of: .ranking(restricted, day)) == .needsSignIn)
             #expect(later.requests.isEmpty)
         }
     }
@@ -232,9 +205,7 @@ struct SessionRuleTests {
         ]
         func ask(_ service: FakeService, _ keeper: SessionKeeper) async -> Failure? {
             let source = service.source(session: keeper)
-            return await failure { () async throws(Failure) in
-                try await source.page(of: .ranking(restricted, day), 1, deadline: deadline)
-            }
+            return await source.failure(of: .ranking(restricted, day))
         }
         for answers in answers {
             // R-18 is switched off in the account.
@@ -291,10 +262,10 @@ struct SessionRuleTests {
         #expect(try await check(knowing((400, wrongRequest))))
         for (status, body) in [(404, wrongRequest), (200, wrongRequest), (200, "<html>")] {
             let odd = script((status, body), (status, body))
-            #expect(isUnreadable(await failure { () async throws(Failure) in try await check(odd) }))
+            #expect(isUnreadable(await failure { try await check(odd) }))
         }
         let gone = FakeService([.failure(.unreachable("no route"))])
-        #expect(await failure { () async throws(Failure) in try await check(gone) } == .unreachable("no route"))
+        #expect(await failure { try await check(gone) } == .unreachable("no route"))
     }
 
     @Test("routes of accounts are known by their paths")

@@ -10,10 +10,7 @@ import Testing
 @Suite("What each answer tells of the patience of the service")
 struct VerdictTests {
     private func verdicts(_ service: FakeService) async -> [AnswerVerdict] {
-        let source = service.source()
-        _ = await failure { () async throws(Failure) in
-            try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
-        }
+        _ = await service.source().failure(of: .ranking(.daily, day))
         return service.verdicts
     }
 
@@ -25,14 +22,6 @@ struct VerdictTests {
                 await verdicts(FakeService(status: status, "{\"error\":true,\"message\":\"\",\"body\":[]}")) == [.fine])
         }
         #expect(await verdicts(FakeService("<html>", ranking())) == [.fine, .fine])
-    }
-
-    @Test("a limit is told with its time, and whether the service named it")
-    func limited() async {
-        #expect(await verdicts(FakeService(status: 429, "")) == [.limited(seconds: 120, told: false)])
-        #expect(await verdicts(FakeService(status: 403, "<html>")) == [.limited(seconds: 120, told: false)])
-        let asking = FakeService(status: 429, headers: [("retry-after", "9")], "")
-        #expect(await verdicts(asking) == [.limited(seconds: 9, told: true)])
     }
 
     @Test("no answer and a server in trouble tell nothing", arguments: [Failure.timedOut, .cancelled, .broken("x")])
@@ -58,9 +47,7 @@ struct VerdictTests {
                     wallClock: { now }))
         }
         func ask(_ source: PixivSource, _ deadline: ContinuousClock.Instant) async -> Failure? {
-            await failure { () async throws(Failure) in
-                try await source.page(of: .ranking(.daily, day), 1, deadline: deadline)
-            }
+            await failure { try await source.page(of: .ranking(.daily, day), 1, deadline: deadline) }
         }
         let banned = source(closedUntil: nil, now: 1000)
         async let refusal = ask(banned, deadline)
