@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What `make install` puts on the desktop (mount-helper/desktop): its own tests, and the tools that look at such files.
@@ -18,10 +19,8 @@ import Testing
 
     @Test(.enabled(if: validator.isThere, "needs desktop-file-utils"))
     func theEntryIsValid() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-entry-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let entry = folder.appending(path: "org.rankfs.rankfs.desktop")
+        let folder = TemporaryFolder()
+        let entry = folder.url.appending(path: "org.rankfs.rankfs.desktop")
         let text = try String(contentsOf: Self.desktop.appending(path: "org.rankfs.rankfs.desktop.in"), encoding: .utf8)
         try text.replacing("@LIBEXECDIR@", with: "/usr/libexec/rankfs").write(
             to: entry, atomically: true, encoding: .utf8)
@@ -38,12 +37,11 @@ import Testing
 
     /// Whoever installs may keep the own files private: those of a system are for all users.
     @Test(.enabled(if: Tool("make").isThere, "needs make")) func whatIsInstalledIsReadableByAll() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-install-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = TemporaryFolder()
         let line = "umask 077; exec make -s -C \"$0\" install-desktop DESTDIR=\"$1\" PREFIX=/usr THUNARX=yes"
-        let result = try Tool("sh").run(["-c", line, Tool.root.path, folder])
+        let result = try Tool("sh").run(["-c", line, Tool.root.path, folder.path])
         #expect(result.status == 0, "\(result.said)")
-        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).map { "\(folder)/\($0)" }
         #expect(paths.contains { $0.hasSuffix("/thunarx-python/extensions/rankfs_menu.py") })
         for path in paths {
             var status = stat()

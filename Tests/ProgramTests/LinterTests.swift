@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Scripts and units as the tools see them that know most of them.
@@ -22,15 +23,14 @@ import Testing
 
     /// The exposure in SECURITY.md is that of Debian 12's systemd; other versions weigh a little differently.
     @Test(.enabled(if: systemd.isThere, "needs systemd")) func unitsAreValidAndConfined() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-units-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder.appending(path: "bin"), withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.copyItem(atPath: "/usr/bin/true", toPath: folder.appending(path: "bin/rankfs").path)
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: "\(folder)/bin", withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: "/usr/bin/true", toPath: "\(folder)/bin/rankfs")
         let source = Tool.root.appending(path: "mount-helper")
         let page = try String(contentsOf: Tool.root.appending(path: "SECURITY.md"), encoding: .utf8)
         var files: [String] = []
         for row in page.matches(of: #/\| `(\S+@)\.service` \| (\d+)\.(\d) \|/#) {
-            let file = folder.appending(path: "\(row.output.1).service")
+            let file = folder.url.appending(path: "\(row.output.1).service")
             try String(contentsOf: source.appending(path: "\(row.output.1).service.in"), encoding: .utf8)
                 .replacing("@PREFIX@", with: folder.path).write(to: file, atomically: true, encoding: .utf8)
             let most = (Int("\(row.output.2)\(row.output.3)") ?? 0) + 2
@@ -40,7 +40,7 @@ import Testing
         }
         #expect(files.count == 3)
         try FileManager.default.copyItem(
-            at: source.appending(path: "rankfs-feed@.timer"), to: folder.appending(path: "rankfs-feed@.timer"))
+            at: source.appending(path: "rankfs-feed@.timer"), to: folder.url.appending(path: "rankfs-feed@.timer"))
         let result = try Self.systemd.run(["verify", "--man=no"] + files)
         #expect(result.status == 0, "\(result.said)")
     }

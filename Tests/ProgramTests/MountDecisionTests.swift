@@ -1,6 +1,7 @@
 import Foundation
 @testable import Fuse
 @testable import System
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -11,6 +12,7 @@ import Glibc
 
 @Suite struct MountDecisionTests {
     private let own = [MountTable.Mount(path: Array("/m".utf8), type: "fuse.rankfs", source: "pixiv")]
+    private let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
     private let other = [MountTable.Mount(path: Array("/m".utf8), type: "tmpfs", source: "tmp")]
 
     @Test func ourMountsAreFoundByType() {
@@ -106,7 +108,6 @@ import Glibc
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var settings = Settings()
         settings.cacheDirectory = folder
-        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
         func place(_ source: SourceName) throws -> CachePlace { try CachePlace(settings, source: source, home: home) }
         let other = try #require(SourceName.all.first { $0 != .standard && $0 != .demo })
         // Both look before either is there, as mounts of fstab(5) do.
@@ -130,15 +131,13 @@ import Glibc
 
     /// Nothing is made or written where another user has prepared a directory, or a link in it.
     @Test(.enabled(if: geteuid() == 0, "needs root")) func cachesOfOtherUsersAreRefused() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = TemporaryFolder()
         let (cache, catalog, elsewhere) = ("\(folder)/cache", "\(folder)/cache/catalog", "\(folder)/elsewhere")
         for path in [cache, elsewhere] {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
         var settings = Settings()
         settings.cacheDirectory = cache
-        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
         func refusal() -> String? {
             do {
                 _ = try CachePlace(settings, source: .standard, home: home).prepared(home)
@@ -160,7 +159,7 @@ import Glibc
         #expect(try names(cache) == ["catalog"])
         #expect(Finding.DirectoryLook.at(cache) == .foreign(CachePlace.obstacle(in: cache) ?? ""))
         // The folder above may be another's.
-        #expect(rmdir(catalog) == 0 && chown(folder, 65534, 65534) == 0)
+        #expect(rmdir(catalog) == 0 && chown(folder.path, 65534, 65534) == 0)
         #expect(refusal() == nil)
         // Another's link to this user's own directory is not followed.
         settings.cacheDirectory = "\(folder)/link"
@@ -174,7 +173,6 @@ import Glibc
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var settings = Settings()
         settings.cacheDirectory = folder
-        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
         // In the way of the file that becomes the note.
         let obstacle = "\(folder)/source.new"
         try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: true)
@@ -190,12 +188,10 @@ import Glibc
     }
 
     @Test func aLinkOfOnesOwnToTheCacheIsFollowed() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-place-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: "\(folder)/disk", withIntermediateDirectories: true)
         var settings = Settings()
         settings.cacheDirectory = "\(folder)/link"
-        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
         func place() throws -> CachePlace { try CachePlace(settings, source: .standard, home: home) }
         #expect(symlink("disk", "\(folder)/link") == 0)
         let disk = try #require(LocalFiles.canonical("\(folder)/disk"))
@@ -209,13 +205,12 @@ import Glibc
         #expect(throws: ProgramError.self) { try place().prepared(home) }
         let obstacle = try #require(CachePlace.obstacle(in: "\(folder)/link"))
         #expect(Finding.DirectoryLook.at(try place().directory) == .foreign(obstacle))
-        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: folder)) == ["disk", "link"])
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["disk", "link"])
     }
 
     @Test func cachesInsideTheMountAreRefused() throws {
         var settings = Settings()
         settings.cacheDirectory = "/m/cache"
-        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
         let place = try CachePlace(settings, source: .standard, home: home)
         #expect(throws: ProgramError.self) { try place.check(against: "/m") }
         #expect(throws: ProgramError.self) { try place.check(against: "/m/cache") }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -119,11 +120,10 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
     }
 
     @Test func pathsAreThoseOfTheMachine() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.createDirectory(at: folder.appending(path: "inner"), withIntermediateDirectories: true)
-        try Data().write(to: folder.appending(path: "in.txt"))
-        try Data().write(to: folder.appending(path: ".in"))
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: "\(folder)/inner", withIntermediateDirectories: true)
+        try Data().write(to: folder.url.appending(path: "in.txt"))
+        try Data().write(to: folder.url.appending(path: ".in"))
         let paths = Completions.Places.system.paths
         #expect(paths(folder.path + "/in", false) == [folder.path + "/in.txt", folder.path + "/inner"])
         #expect(paths(folder.path + "/in", true) == [folder.path + "/inner"])

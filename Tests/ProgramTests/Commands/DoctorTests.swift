@@ -3,6 +3,7 @@ import Rankings
 import Render
 import Sourcing
 @testable import System
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -139,30 +140,26 @@ import Testing
         #expect(Finding.logFile(context).map(\.verdict) == [.ok], "the first mount makes the cache's folder")
         expect(.logFile("/l", nil), .ok, "/l")
         expect(.logFile("/l", "it is a folder"), .wrong, "it is a folder", "set log_file")
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-log-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = TemporaryFolder()
         #expect(symlink("/dev/null", "\(folder)/link") == 0)
         for (path, obstacle) in [
-            ("\(folder)/log", nil), (LogFile.nowhere, nil), (folder, "it is a folder"),
+            ("\(folder)/log", nil), (LogFile.nowhere, nil), (folder.path, "it is a folder"),
             ("\(folder)/link", "it is a link, which is not followed"), ("/dev/zero", "it is no regular file"),
             ("\(folder)/none/log", "No such file or directory"),
         ] { #expect(LogFile.obstacle(at: path) == obstacle, "\(path)") }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["link"], "a look makes nothing")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["link"], "a look makes nothing")
         try Data("a\n".utf8).write(to: URL(filePath: "\(folder)/log"))
         #expect(LogFile.obstacle(at: "\(folder)/log") == nil)
     }
 
     @Test func aFolderIsLookedAtAsAMountDoes() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-doctor-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        guard case .usable = Finding.DirectoryLook.at(folder) else {
+        let folder = TemporaryFolder()
+        guard case .usable = Finding.DirectoryLook.at(folder.path) else {
             Issue.record("empty folders are fine")
             return
         }
         _ = FileManager.default.createFile(atPath: "\(folder)/letter", contents: nil)
-        #expect(Finding.DirectoryLook.at(folder) == .notOwn)
+        #expect(Finding.DirectoryLook.at(folder.path) == .notOwn)
         #expect(Finding.DirectoryLook.at("/etc") == .notOwn, "whoever asks, nobody is told to change its owner")
     }
 

@@ -5,8 +5,7 @@ import Testing
 
 /// The manual pages say what the tables say.
 @Suite struct ManualTests {
-    private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "mount-helper/man")
+    private static let directory = Tool.root.appending(path: "mount-helper/man")
 
     private static func page(_ name: String) throws -> String {
         try String(contentsOf: directory.appending(path: name), encoding: .utf8)

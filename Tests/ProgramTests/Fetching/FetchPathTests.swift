@@ -3,6 +3,7 @@ import Fuse
 import Glibc
 import Rankings
 import System
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -10,28 +11,25 @@ import Testing
 @Suite struct FetchPathTests {
     private let newest = Day(ordinal: 19_853)
 
+    private func expand(_ path: String) throws -> (paths: [String], note: String?) {
+        try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest })
+    }
+
     @Test func rangesAreDaysWithBothEnds() throws {
-        let month = try FetchPath.expand(
-            "ranking/daily/2024-01-30..2024-02-02", of: SourceName.standard.description, newest: { _ in newest })
+        let month = try expand("ranking/daily/2024-01-30..2024-02-02")
         #expect(
             month.paths == ["30", "31"].map { "ranking/daily/2024-01-\($0)" }
                 + ["01", "02"].map { "ranking/daily/2024-02-\($0)" })
         #expect(month.note == nil)
         #expect(
-            try FetchPath.expand(
-                "ranking/weekly-manga/2024-02-29..2024-02-29", of: SourceName.standard.description,
-                newest: { _ in newest }
-            ).paths
-                == ["ranking/weekly-manga/2024-02-29"])
+            try expand("ranking/weekly-manga/2024-02-29..2024-02-29").paths == ["ranking/weekly-manga/2024-02-29"])
     }
 
     @Test func daysThatCannotBePublishedAreLeftOutAloud() throws {
-        let late = try FetchPath.expand(
-            "ranking/daily/2024-05-09..2024-06-01", of: SourceName.standard.description, newest: { _ in newest })
+        let late = try expand("ranking/daily/2024-05-09..2024-06-01")
         #expect(late.paths == ["ranking/daily/2024-05-09", "ranking/daily/2024-05-10"])
         #expect(late.note?.contains("from 2024-05-09 to 2024-05-10") == true)
-        let early = try FetchPath.expand(
-            "ranking/daily_ai/2020-01-01..2022-11-01", of: SourceName.standard.description, newest: { _ in newest })
+        let early = try expand("ranking/daily_ai/2020-01-01..2022-11-01")
         #expect(early.paths == ["ranking/daily_ai/2022-10-31", "ranking/daily_ai/2022-11-01"])
     }
 
@@ -43,8 +41,7 @@ import Testing
         "ranking/daily/2007-09-13..2024-05-01", "ranking/daily/2024-01-01..x\u{1B}[2J",
     ])
     func wrongRangesAreUsageErrors(_ path: String) {
-        #expect { try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest }) } throws: {
-            error in
+        #expect { try expand(path) } throws: { error in
             guard let error = error as? ProgramError else { return false }
             return error.status == .usage && error.message.hasSuffix(".") && !error.message.contains("\u{1B}")
         }
@@ -56,8 +53,7 @@ import Testing
         "ranking/dayly\u{1B}/2024-01-01..2024-01-02",
     ])
     func aWrongModeIsToldAsOne(_ path: String) {
-        #expect { try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest }) } throws: {
-            error in
+        #expect { try expand(path) } throws: { error in
             guard let error = error as? ProgramError else { return false }
             return error.status == .usage && error.message.hasPrefix("there is no ranking ")
                 && RankingMode.everyone.allSatisfy { error.message.contains($0.rawValue) }
@@ -73,8 +69,7 @@ import Testing
         "", "ranking/daily", "ranking/daily/latest", "search/a..b", "users/11", "works/1/p0.png", "recent",
     ])
     func otherPathsStandForThemselves(_ path: String) throws {
-        #expect(
-            try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest }).paths == [path])
+        #expect(try expand(path).paths == [path])
     }
 
     // MARK: The newest day
@@ -157,13 +152,11 @@ import Testing
 
     /// A name that is not UTF-8 cannot be written down: the link to it stays, so that the kernel follows it.
     @Test func linksToWhatIsNoTextStayLinks() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-names-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = TemporaryFolder()
         let target = Array("\(folder)/x".utf8CString.dropLast()) + [CChar(bitPattern: 0xff), 0]
         #expect(mkdir(target, 0o700) == 0 && symlink(target, "\(folder)/photos") == 0)
         defer { rmdir(target) }
-        let own = try LocalFiles.resolved(folder)
+        let own = try LocalFiles.resolved(folder.path)
         #expect(throws: SystemError(code: EILSEQ)) { try LocalFiles.resolved("\(folder)/photos") }
         #expect(LocalFiles.canonicalBeginning(of: "\(folder)/photos/new") == "\(own)/photos/new")
         #expect(LocalFiles.link("\(folder)/photos") == nil)

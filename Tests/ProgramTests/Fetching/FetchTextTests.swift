@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Rankings
 import System
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -107,13 +108,12 @@ import Testing
     // MARK: Estimate
 
     @Test func theEstimateCountsWhatFoldersOfFoldersHave() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = TemporaryFolder()
         for name in ["ranking/daily/2024-05-01", "ranking/daily/2024-05-02", "ranking/daily/latest", "x/y"] {
             try FileManager.default.createDirectory(
-                at: folder.appending(path: name), withIntermediateDirectories: true)
+                at: folder.url.appending(path: name), withIntermediateDirectories: true)
         }
-        try Data("bytes".utf8).write(to: folder.appending(path: "x/y/z"))
+        try Data("bytes".utf8).write(to: folder.url.appending(path: "x/y/z"))
         let estimate = FetchEstimate(
             of: ["ranking/daily", "x"], mount: folder.path, newest: try #require(Day("2024-05-03")))
         #expect(estimate.unknownListings == 2 && estimate.requests == 20, "each day once")
@@ -219,10 +219,8 @@ import Testing
     }
 
     @Test func aNearlyEqualTimeIsAnotherOneWhereTimesAreKept() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "x").path
+        let folder = TemporaryFolder()
+        let path = folder.url.appending(path: "x").path
         try Data("bytes".utf8).write(to: URL(filePath: path))
         let times = [timespec(tv_sec: 500, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
@@ -241,9 +239,8 @@ import Testing
 
     /// What only its owner can read in the mount is so in the folder, and what others read is as the umask has it.
     @Test func whatIsClosedStaysClosed() throws {
-        let place = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: place) }
-        let (mount, folder) = (place.appending(path: "mount"), place.appending(path: "to"))
+        let place = TemporaryFolder()
+        let (mount, folder) = (place.url.appending(path: "mount"), place.url.appending(path: "to"))
         for (name, permissions) in [("mine/x", 0o700), ("mine", 0o700), ("day", 0o755)] {
             let directory = mount.appending(path: name)
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -265,7 +262,7 @@ import Testing
         }
         for name in ["mine", "mine/x"] { #expect(try permissions(name) == 0o700) }
         for name in ["mine/x/a.jpg", "mine/x/a.jpg.json"] { #expect(try permissions(name) == 0o600) }
-        let usual = place.appending(path: "usual").path
+        let usual = place.url.appending(path: "usual").path
         #expect(mkdir(usual, 0o755) == 0)
         #expect(try permissions("day") == status(usual).st_mode & 0o777 && permissions("") == permissions("day"))
         #expect(try permissions("day/a.jpg") == permissions("day") & 0o644)
@@ -276,10 +273,8 @@ import Testing
     }
 
     @Test func temporaryFilesAreOneProcessesAndLeaveNothing() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: ".x.part").path
+        let folder = TemporaryFolder()
+        let path = folder.url.appending(path: ".x.part").path
         try Data("left by a kill".utf8).write(to: URL(filePath: path))
         let temporaries = TemporaryFiles()
         let descriptor = try #require(try temporaries.open(path, permissions: 0o644))
@@ -293,12 +288,11 @@ import Testing
     }
 
     @Test func aFileThatAnotherFetchWritesIsTriedAgain() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        let (mount, copy) = (folder.appending(path: "m"), folder.appending(path: "to"))
+        let folder = TemporaryFolder()
+        let (mount, copy) = (folder.url.appending(path: "m"), folder.url.appending(path: "to"))
         for each in [mount, copy] {
             try FileManager.default.createDirectory(at: each, withIntermediateDirectories: true)
         }
-        defer { try? FileManager.default.removeItem(at: folder) }
         try Data("bytes".utf8).write(to: mount.appending(path: "x"))
         let other = TemporaryFiles()
         let descriptor = try #require(try other.open(copy.appending(path: ".x.part").path, permissions: 0o644))

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Rankings
+import TestSupport
 import Testing
 import Tier
 
@@ -157,9 +158,8 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
     }
 
     @Test func whatIsNoFileIsNotRead() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let home = Home(variables: ["XDG_CONFIG_HOME": folder], userID: 1, passwdHome: nil)
+        let folder = TemporaryFolder()
+        let home = Home(variables: ["XDG_CONFIG_HOME": folder.path], userID: 1, passwdHome: nil)
         let path = try #require(home.configurationFile)
         #expect(try SettingsLoader.configurationFile(of: home) == nil)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -6,9 +6,6 @@ import Testing
 
 /// The sources that the registry has, and where else they are named.
 @Suite struct SourceListTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     @Test func namesAreUniqueAndThoseOfCommands() {
         let names = SourceRegistry.all.map(\.description.name)
         #expect(names == ["pixiv", "danbooru", "yandere", "konachan"] && !names.contains(SourceName.demo.rawValue))
@@ -17,14 +14,14 @@ import Testing
 
     @Test(arguments: ["rankfs.1", "mount.rankfs.8"])
     func manualsNameThem(page: String) throws {
-        let text = try String(contentsOf: Self.root.appending(path: "mount-helper/man/\(page)"), encoding: .utf8)
+        let text = try String(contentsOf: Tool.root.appending(path: "mount-helper/man/\(page)"), encoding: .utf8)
         for source in SourceName.all { #expect(text.contains(".Cm \(source.rawValue)")) }
     }
 
     /// The page of the documentation is made of the descriptions; help names what differs.
     @Test func theDocumentationHasTheTableOfSources() throws {
         let page = try String(
-            contentsOf: Self.root.appending(path: "Sources/rankfs/Documentation.docc/Sources.md"), encoding: .utf8)
+            contentsOf: Tool.root.appending(path: "Sources/rankfs/Documentation.docc/Sources.md"), encoding: .utf8)
         #expect(page.contains("\n\(SourcesPage.table)\n"), "write this:\n\(SourcesPage.table)")
         let help = Command.mount.details
         for source in SourceRegistry.all.map(\.description) {

@@ -1,6 +1,7 @@
 import Rankings
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import rankfs
@@ -97,47 +98,38 @@ import Testing
 }
 
 @Suite struct LogFileTests {
-    /// Runs with a folder that is removed afterwards.
-    private func withFolder(_ body: (String) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-log-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try body(folder.resolvingSymlinksInPath().path)
-    }
+    private let folder = TemporaryFolder()
 
     @Test func onlyRegularFilesAndNowhereTakeLines() throws {
-        try withFolder { folder in
-            let regular = try LogFile(opening: "\(folder)/log")
-            close(regular.descriptor)
-            #expect(regular.isRegular)
-            let nowhere = try LogFile(opening: "/dev/null")
-            close(nowhere.descriptor)
-            #expect(!nowhere.isRegular, "it is never set aside")
-            #expect(mkfifo("\(folder)/fifo", 0o600) == 0 && symlink("\(folder)/log", "\(folder)/link") == 0)
-            for (path, reason) in [
-                (folder, "folder"), ("\(folder)/fifo", "regular"), ("\(folder)/link", "link"), ("/dev/zero", "regular"),
-                ("\(folder)/nowhere/log", "No such file"),
-            ] {
-                let refusal = #expect(throws: Failure.self) { try LogFile(opening: path) }
-                #expect(refusal?.cause.contains(reason) == true, "\(path): \(refusal?.cause ?? "")")
-            }
-            // With a reader a FIFO could be opened; it is refused all the same.
-            let reader = open("\(folder)/fifo", O_RDONLY | O_NONBLOCK)
-            defer { close(reader) }
-            #expect(throws: Failure.self) { try LogFile(opening: "\(folder)/fifo") }
+        let regular = try LogFile(opening: "\(folder)/log")
+        close(regular.descriptor)
+        #expect(regular.isRegular)
+        let nowhere = try LogFile(opening: "/dev/null")
+        close(nowhere.descriptor)
+        #expect(!nowhere.isRegular, "it is never set aside")
+        #expect(mkfifo("\(folder)/fifo", 0o600) == 0 && symlink("\(folder)/log", "\(folder)/link") == 0)
+        for (path, reason) in [
+            (folder.path, "folder"), ("\(folder)/fifo", "regular"), ("\(folder)/link", "link"),
+            ("/dev/zero", "regular"),
+            ("\(folder)/nowhere/log", "No such file"),
+        ] {
+            let refusal = #expect(throws: Failure.self) { try LogFile(opening: path) }
+            #expect(refusal?.cause.contains(reason) == true, "\(path): \(refusal?.cause ?? "")")
         }
+        // With a reader a FIFO could be opened; it is refused all the same.
+        let reader = open("\(folder)/fifo", O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        #expect(throws: Failure.self) { try LogFile(opening: "\(folder)/fifo") }
     }
 
     @Test func aNamedFileIsRefusedInASentence() throws {
-        try withFolder { folder in
-            let inside = #expect(throws: ProgramError.self) {
-                try LogFile(named: "\(folder)/log", mountPoint: folder)
-            }
-            #expect(inside?.status == .usage && inside?.message.contains("inside the mount point") == true)
-            let missing = #expect(throws: ProgramError.self) {
-                try LogFile(named: "\(folder)/x/log", mountPoint: "/m")
-            }
-            #expect(missing?.status == .cannotCreate && missing?.message.contains("set log_file") == true)
+        let inside = #expect(throws: ProgramError.self) {
+            try LogFile(named: "\(folder)/log", mountPoint: folder.path)
         }
+        #expect(inside?.status == .usage && inside?.message.contains("inside the mount point") == true)
+        let missing = #expect(throws: ProgramError.self) {
+            try LogFile(named: "\(folder)/x/log", mountPoint: "/m")
+        }
+        #expect(missing?.status == .cannotCreate && missing?.message.contains("set log_file") == true)
     }
 }
