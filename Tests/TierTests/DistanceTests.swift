@@ -24,11 +24,6 @@ import Testing
         return SharedDocument(key, store: store, leases: Leases(store, owner: name))
     }
 
-    /// Lets time pass, while somebody waits for that, until some task is done.
-    private func passing<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await clock.passing(work)
-    }
-
     @Test func aDistantStoreCostsWhatTheServiceTakesAndThenNothing() async throws {
         memory.answer(after: .milliseconds(1500), by: clock)
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
@@ -37,14 +32,14 @@ import Testing
         for name in ["a", "b", "c", "d"] {
             let document = SharedDocument(try #require(ObjectKey("documents/a/\(name)")), store: store, leases: leases)
             let began = clock.now
-            let told = try await passing { [clock] in
+            let told = try await clock.passing { [clock] in
                 let told = try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
                 return (told, clock.now)
             }
             #expect(told.0 == "asked")
             waits.append(told.1 - began)
             // The lease that came too late is given back, and the answer is stored although the store's clock was unknown.
-            try await passing {
+            try await clock.passing {
                 await document.settle()
                 // It is read all the same, so that it is used again once it is quick.
                 while memory.count("GET documents/a/\(name)") == 0 { await Task.yield() }
@@ -59,7 +54,7 @@ import Testing
         memory.answer(after: .zero, by: clock)
         let last = SharedDocument(try #require(ObjectKey("documents/a/e")), store: store, leases: leases)
         for _ in 0..<20 where store.late == .zero {
-            try await passing { [clock] in
+            try await clock.passing { [clock] in
                 _ = try await last.value("a", isFresh: { _, _ in false }) { () -> String in "asked" }
                 try await TimeSource(clock).sleep(.seconds(1))
                 await last.settle()
@@ -77,7 +72,7 @@ import Testing
         var waits: [Duration] = []
         for number in 1...8 {
             let began = clock.now
-            let told = try await passing { [clock] in
+            let told = try await clock.passing { [clock] in
                 let told = try await document.value("page/\(number)", isFresh: { _, _ in true }) { () -> String in
                     "asked"
                 }
@@ -89,7 +84,7 @@ import Testing
         #expect(waits[0] <= UsualAnswer.limits.unknown + .milliseconds(50))
         #expect(waits.dropFirst().reduce(.zero, +) < .milliseconds(500))
         // The lease was written after its time; others do not wait for it.
-        try await passing {
+        try await clock.passing {
             while memory.count("PUT leases") == 0 { await Task.yield() }
             while !memory.keys("leases").isEmpty { await Task.yield() }
             await document.settle()
@@ -101,14 +96,14 @@ import Testing
 
     @Test func theAnswerOfADistantStoreServesThePartsThatAreMissingThen() async throws {
         let first = try machine("1")
-        try await passing {
+        try await clock.passing {
             for number in 0..<8 { await first.offer("size/\(number)", Int64(number)) }
             await first.settle()
         }
         memory.answer(after: .milliseconds(1500), by: clock)
         let second = try machine("2")
         let service = Service()
-        let told = try await passing { [clock] in
+        let told = try await clock.passing { [clock] in
             var told: [Int64] = []
             for number in 0..<8 {
                 told.append(
@@ -130,7 +125,7 @@ import Testing
         let service = Service()
         let machines = try (1...4).map { try machine("\($0)") }
         let began = clock.now
-        let first = try await passing { [clock] in
+        let first = try await clock.passing { [clock] in
             try await withThrowingTaskGroup(of: ContinuousClock.Instant?.self) { group in
                 for document in machines {
                     group.addTask {
@@ -151,7 +146,7 @@ import Testing
         #expect(try #require(first) - began < distance * 2)
         // The lease of a machine that finds the answer is given back.
         let late = try machine("5")
-        try await passing {
+        try await clock.passing {
             for document in machines { await document.settle() }
             _ = try await late.value("page/1", isFresh: { _, _ in true }) { () -> String in
                 await service.ask()

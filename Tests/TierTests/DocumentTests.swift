@@ -37,15 +37,10 @@ import Testing
         }
     }
 
-    /// Lets time pass, while somebody waits for that, until some task is done.
-    private func passing<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await clock.passing(work)
-    }
-
     @Test func whatOneWasToldTheOtherDoesNotAsk() async throws {
         let service = Service()
         let (first, _) = try machine("1")
-        let told = try await passing {
+        let told = try await clock.passing {
             let told = try await first.value("page/1", isFresh: { _, _ in true }) { await service.answer("told") }
             await first.settle()
             return told
@@ -57,12 +52,12 @@ import Testing
         #expect(await service.asked == 1)
         #expect(store.figures.answersShared == 1)
         // The lease is given back when there is nothing more to ask.
-        try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+        try await clock.passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
     }
 
     @Test func aDocumentIsCompressedAndOneThatIsNotIsRead() async throws {
         let first = try machine("1").document
-        try await passing {
+        try await clock.passing {
             for number in 0..<100 { await first.offer("size/\(number)", 123_456 + number) }
             await first.settle()
         }
@@ -82,7 +77,7 @@ import Testing
     @Test func whatIsAskedAnewReplacesAllPages() async throws {
         let first = try machine("1").document
         let before = try machine("2").document
-        try await passing {
+        try await clock.passing {
             for page in ["page/1", "page/2", "size/7"] {
                 _ = try await first.value(page, isFresh: { _, _ in true }) { "old" }
             }
@@ -91,7 +86,7 @@ import Testing
         }
         memory.pass(100)
         let third = try machine("3").document
-        try await passing {
+        try await clock.passing {
             let told = try await RequestUrgency.$isRenewal.withValue(true) {
                 try await third.value("page/1", isFresh: { _, _ in true }) { "new" }
             }
@@ -102,7 +97,7 @@ import Testing
             await before.settle()
         }
         let last = try machine("4").document
-        let found = try await passing {
+        let found = try await clock.passing {
             var found: [String] = []
             for page in ["page/1", "page/2", "size/7", "size/8"] {
                 found.append(try await last.value(page, isFresh: { _, _ in true }) { "asked" })
@@ -115,12 +110,12 @@ import Testing
     @Test func withASecretAnAnswerOfStrangersIsNone() async throws {
         let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
         let stranger = try machine("stranger").document
-        _ = try await passing {
+        _ = try await clock.passing {
             _ = try await stranger.value("page/1", isFresh: { _, _ in true }) { "forged" }
             await stranger.settle()
         }
         let first = try machine("1", secret: secret)
-        let told = try await passing {
+        let told = try await clock.passing {
             let told = try await first.document.value("page/1", isFresh: { _, _ in true }) { "right" }
             await first.document.settle()
             return told
@@ -133,7 +128,7 @@ import Testing
         // The proof is that of these bytes.
         memory.change(key.text) { $0.bytes[$0.bytes.count - 1] ^= 1 }
         let third = try machine("3", secret: secret)
-        let last = try await passing {
+        let last = try await clock.passing {
             try await third.document.value("page/1", isFresh: { _, _ in true }) { "again" }
         }
         #expect(last == "again")
@@ -145,7 +140,7 @@ import Testing
         let waiting = try machine("waiting")
         let service = Service()
         let gates = (0..<3).map { _ in AsyncStream<Void>.makeStream() }
-        let told = try await passing { [clock] in
+        let told = try await clock.passing { [clock] in
             // Three answers, which take longer than the patience together.
             let answers = Task {
                 for (number, gate) in gates.enumerated() {
@@ -176,7 +171,7 @@ import Testing
     @Test func whoComesMeanwhileWaitsForTheAnswer() async throws {
         let service = Service()
         let (machines, gate) = (try (1...8).map { try machine("\($0)").document }, AsyncStream<Void>.makeStream())
-        let answers = try await passing {
+        let answers = try await clock.passing {
             try await withThrowingTaskGroup(of: String.self) { group in
                 for document in machines {
                     group.addTask {
@@ -204,7 +199,7 @@ import Testing
         }
         let (document, _) = try machine("2")
         let began = clock.now
-        let told = try await passing {
+        let told = try await clock.passing {
             try await document.value("page/1", isFresh: { _, _ in true }) { await service.answer("told") }
         }
         #expect(told == "told")
@@ -213,7 +208,7 @@ import Testing
 
     @Test func numbersAreKnownWithoutAsking() async throws {
         let (first, _) = try machine("1")
-        try await passing {
+        try await clock.passing {
             for (name, size) in [("size/a", 5 as Int64), ("size/b", 6)] {
                 _ = try await first.value(name, isFresh: { _, _ in true }) { () -> Int64 in size }
             }
@@ -230,7 +225,7 @@ import Testing
 
     @Test func aMachineThatEndsWritesWhatItWasTold() async throws {
         let (first, _) = try machine("1")
-        try await passing {
+        try await clock.passing {
             _ = try await first.value("a", isFresh: { _, _ in true }) { () -> String in "told" }
             await first.close()
         }
@@ -247,7 +242,7 @@ import Testing
                 return "late"
             }
         }
-        try await passing {
+        try await clock.passing {
             _ = try await first.value("a", isFresh: { _, _ in true }) { () -> String in "told" }
             await first.close()
         }
@@ -263,7 +258,7 @@ import Testing
                 throw .timedOut
             }
         }
-        try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+        try await clock.passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
         let (second, _) = try machine("2")
         let before = clock.now
         #expect(try await second.value("a", isFresh: { _, _ in true }) { () -> String in "told" } == "told")
@@ -276,7 +271,7 @@ import Testing
             let before = clock.now
             #expect(try await document.value(name, isFresh: { _, _ in true }) { () -> String in name } == name)
             #expect(clock.now == before)
-            try await passing {
+            try await clock.passing {
                 await document.settle()
                 while !memory.keys("leases").isEmpty { await Task.yield() }
             }
@@ -286,13 +281,13 @@ import Testing
     @Test func anAnswerThatIsTooOldIsAskedForAgain() async throws {
         let service = Service()
         let (first, _) = try machine("1")
-        try await passing {
+        try await clock.passing {
             _ = try await first.value("x", isFresh: { _, _ in true }) { await service.answer("old") }
             await first.settle()
         }
         memory.pass(601)
         let (second, _) = try machine("2")
-        let told = try await passing {
+        let told = try await clock.passing {
             try await second.value("x", isFresh: { AnswerAge.holds($0, 600, $1) }) { await service.answer("new") }
         }
         #expect(told == "new")
@@ -302,14 +297,14 @@ import Testing
         let service = Service()
         let (first, _) = try machine("1")
         memory.pass(86_400)
-        try await passing {
+        try await clock.passing {
             _ = try await first.value("x", isFresh: { _, _ in true }) { await service.answer("wrong") }
             await first.settle()
         }
         memory.pass(-86_400)
         for name in ["2", "3"] {
             let (document, _) = try machine(name)
-            let told = try await passing {
+            let told = try await clock.passing {
                 let told = try await document.value("x", isFresh: { AnswerAge.holds($0, 600, $1) }) {
                     await service.answer("right")
                 }
@@ -325,7 +320,7 @@ import Testing
     @Test func twoWhoWriteAtOnceLoseNothing() async throws {
         let (first, _) = try machine("1")
         let (second, _) = try machine("2")
-        try await passing {
+        try await clock.passing {
             await first.offer("a", "1")
             await second.offer("b", "2")
             await first.settle()
@@ -341,7 +336,7 @@ import Testing
     @Test(arguments: ["flip", "cut", "other", "junk"])
     func aDamagedDocumentIsReplaced(_ damage: String) async throws {
         let (first, _) = try machine("1")
-        try await passing {
+        try await clock.passing {
             await first.offer("a", "1")
             await first.settle()
         }
@@ -359,7 +354,7 @@ import Testing
             }
         }
         let (second, store) = try machine("2")
-        let told = try await passing {
+        let told = try await clock.passing {
             let told = try await second.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
             await second.settle()
             return told
@@ -381,7 +376,7 @@ import Testing
         // One line in the log, whichever documents follow.
         for _ in 0..<2 {
             let document = SharedDocument(key, store: store, leases: Leases(store, owner: "1"))
-            let told = try await passing {
+            let told = try await clock.passing {
                 let told = try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
                 await document.settle()
                 return told
@@ -399,24 +394,24 @@ import Testing
         // Nothing is there when it looks.
         await document.offer("a", "1")
         _ = await writer.put(key, text, if: .always)
-        try await passing { await document.settle() }
+        try await clock.passing { await document.settle() }
         #expect(memory.object("documents/a/b")?.bytes == text)
         let told = try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
         #expect(told == "asked")
-        try await passing { await document.settle() }
+        try await clock.passing { await document.settle() }
         #expect(memory.object("documents/a/b")?.bytes == text)
     }
 
     @Test(arguments: [403, 500, 507, 0])
     func aStoreThatTakesNothingIsRead(_ status: Int) async throws {
         let (first, _) = try machine("1")
-        try await passing {
+        try await clock.passing {
             await first.offer("a", "1")
             await first.settle()
         }
         memory.fail { $0.method == .put ? status == 0 ? .silent : .status(status, "") : nil }
         let (second, store) = try machine("2")
-        let asked = try await passing {
+        let asked = try await clock.passing {
             let asked = try await second.value("b", isFresh: { _, _ in true }) { () -> String in "asked" }
             await second.settle()
             return asked
@@ -435,7 +430,7 @@ import Testing
                 ? .status(status, "") : nil
         }
         let (document, store) = try machine("1")
-        try await passing {
+        try await clock.passing {
             for name in ["a", "b"] {
                 await document.offer(name, "1")
                 await document.settle()
@@ -454,18 +449,18 @@ import Testing
             }
         }
         let (document, store) = try machine("1")
-        let told = try await passing {
+        let told = try await clock.passing {
             try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
         }
         #expect(told == "asked")
         #expect(store.state == .works)
         #expect(store.figures.slowedDown == 3)
         // One that goes on with it is left alone once a reader has waited long enough.
-        try await passing { await document.settle() }
+        try await clock.passing { await document.settle() }
         memory.fail { _ in .status(503, "") }
         let before = memory.log.count
         let (second, troubled) = try machine("2")
-        _ = try await passing {
+        _ = try await clock.passing {
             let told = try await second.value("b", isFresh: { _, _ in true }) { () -> String in "asked" }
             while troubled.rests(.read) == nil { await Task.yield() }
             return told
@@ -479,7 +474,7 @@ import Testing
         memory.fail { _ in .status(status, "") }
         let (document, store) = try machine("1")
         for name in ["a", "b", "c"] {
-            let told = try await passing {
+            let told = try await clock.passing {
                 try await document.value(name, isFresh: { _, _ in true }) { () -> String in "asked" }
             }
             #expect(told == "asked")
@@ -494,7 +489,7 @@ import Testing
                 ? .status(501, "<Code>NotImplemented</Code>") : nil
         }
         let (first, store) = try machine("1")
-        try await passing {
+        try await clock.passing {
             for name in ["a", "b"] {
                 _ = try await first.value(name, isFresh: { _, _ in true }) { () -> String in name }
             }
@@ -512,7 +507,7 @@ import Testing
     @Test func whatWasRemovedIsNotWrittenAgain() async throws {
         let (document, _) = try machine("1")
         func ask(_ name: String) async throws {
-            try await passing {
+            try await clock.passing {
                 _ = try await document.value(name, isFresh: { _, _ in true }) { () -> String in name }
                 await document.settle()
             }
@@ -526,7 +521,7 @@ import Testing
     @Test func aDocumentThatMakesRoomIsWrittenBeforeTheEnd() async throws {
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
         let documents = SharedDocuments(store, leases: Leases(store, owner: "1"), service: "a")
-        try await passing {
+        try await clock.passing {
             for number in 0...SharedDocument.Times.previews.kept {
                 await documents.document(["works", "\(number)"], .previews)?.offer("a", number)
             }

@@ -1,5 +1,4 @@
 import HTTP
-import Synchronization
 @testable import Tier
 import TestSupport
 import Testing

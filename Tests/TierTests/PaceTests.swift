@@ -2,7 +2,6 @@ import System
 import HTTP
 @testable import Tier
 import Rankings
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,13 +11,12 @@ import Testing
     private let transport = HeldTransport()
     private let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
     private let bytes = [UInt8](repeating: 7, count: 3000)
-    private let folder: PictureTests.LeftFolder
+    private let folder = TemporaryFolder()
     private let store: TierStore
     private let uploads: Uploads
     private let pictures: TierPictures
 
     init() throws {
-        folder = try PictureTests.LeftFolder()
         let place = StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil)
         store = TierStore(
             ObjectStore(

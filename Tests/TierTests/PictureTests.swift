@@ -12,23 +12,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PictureTests {
     private let memory = MemoryStore()
     private let clock = ManualClock()
-    private let folder: LeftFolder
+    private let folder = TemporaryFolder()
     private let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
     private let bytes = [UInt8](repeating: 7, count: 3000)
-
-    init() throws { folder = try LeftFolder() }
-
-    /// A directory that goes with its test.
-    final class LeftFolder: Sendable {
-        let path: String
-
-        init() throws {
-            path = FileManager.default.temporaryDirectory.appending(path: "tier-\(UUID().uuidString)").path
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        }
-
-        deinit { try? FileManager.default.removeItem(atPath: path) }
-    }
 
     private struct Machine: Sendable {
         let pictures: TierPictures
@@ -76,16 +62,11 @@ import Testing
 
     private var hash: UInt64 { XXH3.hash(bytes) }
 
-    /// Lets time pass, while somebody waits for that, until some task is done.
-    private func passing<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await clock.passing(work)
-    }
-
     /// Brings the picture to the store.
     private func bring() async throws {
         let machine = try machine("first")
         #expect(await fetch(machine) == nil)
-        try await passing {
+        try await clock.passing {
             try keep(machine)
             while machine.store.figures.uploads == 0 { await Task.yield() }
             await machine.uploads.close()
@@ -165,7 +146,7 @@ import Testing
     @Test func whoComesMeanwhileWaitsForTheDownload() async throws {
         let (first, second) = (try machine("first"), try machine("second"))
         #expect(await fetch(first) == nil)
-        let found = try await passing {
+        let found = try await clock.passing {
             async let waiting = fetch(second)
             while memory.count("PUT leases") < 2 { await Task.yield() }
             try keep(first)
@@ -191,19 +172,19 @@ import Testing
         let machine = try machine("first")
         machine.pictures.hostBrought(1 << 20, firstAfter: .milliseconds(20), in: .milliseconds(100))
         memory.answer(after: .seconds(1), by: clock) { $0.url.contains("/leases/") && $0.method == .put }
-        let (found, waited) = try await passing { [clock] in
+        let (found, waited) = try await clock.passing { [clock] in
             let began = clock.now
             return (await fetch(machine), clock.now - began)
         }
         #expect(found == nil)
         #expect(waited <= UsualAnswer.limits.least + .milliseconds(50))
         if !isKept { machine.pictures.giveUp(picture) }
-        try await passing { while memory.count("PUT leases") == 0 { await Task.yield() } }
+        try await clock.passing { while memory.count("PUT leases") == 0 { await Task.yield() } }
         if isKept {
             #expect(memory.keys("leases").count == 1)
             try keep(machine)
         }
-        try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+        try await clock.passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
         #expect(memory.keys("pictures").count == (isKept ? 1 : 0))
     }
 
@@ -212,8 +193,8 @@ import Testing
         #expect(await fetch(first) == nil)
         second.pictures.hostBrought(1 << 20, firstAfter: .milliseconds(20), in: .milliseconds(100))
         memory.answer(after: .seconds(1), by: clock) { $0.url.contains("/leases/") }
-        #expect(try await passing { await fetch(second) } == nil)
-        try await passing { while memory.count("GET leases") == 0 { await Task.yield() } }
+        #expect(try await clock.passing { await fetch(second) } == nil)
+        try await clock.passing { while memory.count("GET leases") == 0 { await Task.yield() } }
         await clock.settle()
         try keep(second)
         #expect(second.uploads.waiting == 0)
@@ -223,8 +204,7 @@ import Testing
         let (dead, second) = (try machine("dead"), try machine("second"))
         #expect(await fetch(dead) == nil)
         let began = clock.now
-        let found = try await passing { await fetch(second) }
-        #expect(found == nil)
+        #expect(try await clock.passing { await fetch(second) } == nil)
         #expect(clock.now - began < TierPictures.longestPatience)
     }
 
@@ -234,8 +214,7 @@ import Testing
         memory.pass(TierPictures.leaseSeconds + 1)
         let before = memory.count("PUT leases")
         // At once: by the store's clock nobody has it any more.
-        let found = try await passing { await fetch(second, isRead: false) }
-        #expect(found == nil)
+        #expect(try await clock.passing { await fetch(second, isRead: false) } == nil)
         #expect(memory.count("PUT leases") == before + 2)
     }
 
@@ -253,16 +232,16 @@ import Testing
             }
             return nil
         }
-        let found = try await passing { await fetch(second) }
+        let found = try await clock.passing { await fetch(second) }
         #expect(found.map { $0 == bytes } == true)
-        try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+        try await clock.passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
     }
 
     @Test func whoGivesUpLetsOthersGo() async throws {
         let (first, second) = (try machine("first"), try machine("second"))
         #expect(await fetch(first) == nil)
         first.pictures.giveUp(picture)
-        let found = try await passing {
+        let found = try await clock.passing {
             while !memory.keys("leases").isEmpty { await Task.yield() }
             return await fetch(second)
         }
@@ -290,7 +269,7 @@ import Testing
         #expect(second.store.figures.wrong == 1)
         // What comes from the image host takes its place.
         memory.fail(nil)
-        try await passing {
+        try await clock.passing {
             try keep(second)
             while second.store.figures.uploads == 0 { await Task.yield() }
         }
@@ -311,7 +290,7 @@ import Testing
         let machine = try machine("first", secret: secret)
         #expect(await fetch(machine) == nil)
         #expect(machine.store.figures.wrong == 0 && machine.store.figures.unproven == 1)
-        try await passing {
+        try await clock.passing {
             try keep(machine)
             while machine.store.figures.uploads == 0 { await Task.yield() }
         }
@@ -329,7 +308,7 @@ import Testing
         // No time passes meanwhile.
         #expect(await fetch(machine) == nil)
         #expect(machine.store.figures.wrong == (isDamaged ? 1 : 0))
-        try await passing {
+        try await clock.passing {
             while memory.count("DELETE \(key)") < (isDamaged ? 1 : 0) { await Task.yield() }
             try keep(machine)
             while machine.store.figures.uploads == 0 { await Task.yield() }
@@ -345,7 +324,7 @@ import Testing
         #expect(await fetch(machine, length: nil) == nil)
         #expect(machine.store.figures.unproven == 1)
         #expect(machine.store.figures.wrong == 0)
-        try await passing {
+        try await clock.passing {
             try keep(machine)
             while machine.store.figures.uploads == 0 { await Task.yield() }
         }
@@ -374,14 +353,14 @@ import Testing
         let second = try machine("second")
         for _ in 0..<2 { second.pictures.distrust(picture) }
         #expect(await fetch(second) == nil)
-        try await passing { while !memory.keys("pictures").isEmpty { await Task.yield() } }
+        try await clock.passing { while !memory.keys("pictures").isEmpty { await Task.yield() } }
         #expect(second.store.figures.wrong == 1)
     }
 
     @Test func whoMayNotWriteWaitsLikeTheOthers() async throws {
         let (first, second) = (try machine("first"), try machine("second", mayWrite: false))
         #expect(await fetch(first) == nil)
-        let found = try await passing {
+        let found = try await clock.passing {
             async let waiting = fetch(second)
             while memory.count("GET leases") < 1 { await Task.yield() }
             try keep(first)
@@ -394,7 +373,7 @@ import Testing
         memory.add("pictures/other", [1])
         let third = try machine("third", mayWrite: false)
         memory.change("pictures/pixiv/61/97_p0_regular_5") { $0.headers = [] }
-        #expect(try await passing { await fetch(third) } == nil)
+        #expect(try await clock.passing { await fetch(third) } == nil)
         try keep(third)
         #expect(third.uploads.waiting == 0)
     }
@@ -415,8 +394,7 @@ import Testing
     @Test func whoWouldNotUploadHoldsNoLease() async throws {
         let machine = try machine("metered", maySpend: false)
         let began = clock.now
-        let found = try await passing { await fetch(machine) }
-        #expect(found == nil)
+        #expect(try await clock.passing { await fetch(machine) } == nil)
         #expect(memory.count("PUT") == 0)
         #expect(clock.now - began < .milliseconds(200))
     }
@@ -444,7 +422,7 @@ import Testing
         memory.pass(age)
         let machine = try machine("first")
         #expect(await fetch(machine) == nil)
-        try await passing {
+        try await clock.passing {
             try keep(machine)
             while machine.uploads.waiting > 0 || memory.count("PUT \(key)") == 0 { await Task.yield() }
         }
@@ -463,7 +441,7 @@ import Testing
         #expect(await fetch(machine) == nil)
         #expect(machine.store.rests(.picture) == nil)
         memory.fail(nil)
-        try await passing {
+        try await clock.passing {
             try keep(machine)
             while machine.store.figures.uploads == 0 { await Task.yield() }
         }
@@ -478,7 +456,7 @@ import Testing
         let machine = try machine("first")
         #expect(await fetch(machine) == nil)
         memory.fail { $0.method == .put ? .status(500, "") : nil }
-        try await passing {
+        try await clock.passing {
             try keep(machine)
             while memory.count("PUT \(key)") == 0 { await Task.yield() }
             await machine.uploads.close()
@@ -486,7 +464,7 @@ import Testing
         #expect(memory.object(key)?.bytes == bytes + [1])
         memory.fail(nil)
         let next = try self.machine("first")
-        try await passing {
+        try await clock.passing {
             next.uploads.resume()
             while next.store.figures.uploads == 0 { await Task.yield() }
         }
@@ -505,15 +483,14 @@ import Testing
         memory.fail { _ in .silent }
         let second = try machine("second")
         let began = clock.now
-        let found = try await passing { await fetch(second) }
-        #expect(found == nil)
+        #expect(try await clock.passing { await fetch(second) } == nil)
         #expect(clock.now - began < TierStore.patience + .seconds(1))
     }
 
     @Test func whatCouldNotBeBroughtWaitsForTheNextRun() async throws {
         memory.fail { $0.method == .put ? .status(507, "") : nil }
         let first = try machine("first")
-        try await passing {
+        try await clock.passing {
             try keep(first)
             while memory.count("PUT pictures") == 0 { await Task.yield() }
             await first.uploads.close()
@@ -522,7 +499,7 @@ import Testing
         memory.fail(nil)
         let next = try machine("first")
         next.uploads.resume()
-        try await passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
+        try await clock.passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
         #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
     }
 
@@ -533,7 +510,7 @@ import Testing
         try keep(machine)
         memory.fail(nil)
         let began = clock.now
-        try await passing { while machine.store.figures.uploads == 0 { await Task.yield() } }
+        try await clock.passing { while machine.store.figures.uploads == 0 { await Task.yield() } }
         #expect(clock.now - began <= TierHealth.closedRests.first + Uploads.probePause)
         await machine.uploads.close()
     }
@@ -544,7 +521,7 @@ import Testing
         await first.uploads.close()
         let next = try machine("first")
         next.uploads.resume()
-        try await passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
+        try await clock.passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
         #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
     }
 
@@ -560,11 +537,11 @@ import Testing
     @Test func whatIsNoLongerStoredOrDamagedIsNotBrought() async throws {
         let first = try machine("first")
         first.pictures.keep(picture, at: "\(folder.path)/nothing", length: 3000, hash: hash)
-        try await passing { while first.uploads.waiting > 0 { await Task.yield() } }
+        try await clock.passing { while first.uploads.waiting > 0 { await Task.yield() } }
         let path = "\(folder.path)/damaged"
         try Data(bytes.dropLast() + [8]).write(to: URL(filePath: path))
         first.pictures.keep(picture, at: path, length: 3000, hash: hash)
-        try await passing { while first.uploads.waiting > 0 { await Task.yield() } }
+        try await clock.passing { while first.uploads.waiting > 0 { await Task.yield() } }
         #expect(memory.count("PUT pictures") == 0)
     }
 }

@@ -25,7 +25,7 @@ import Testing
             StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil), keys: ring,
             transport: MemoryStore(), time: TimeSource(clock))
         let store = TierStore(objects, time: TimeSource(clock)) { _ in }
-        let folder = try PictureTests.LeftFolder()
+        let folder = TemporaryFolder()
         let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/list.sqlite", for: pool)) { true }
         let pictures = TierPictures(store, leases: Leases(store, owner: "a"), service: "pixiv", uploads: uploads)
         let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)

@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func whatIsForgottenIsRemovedAndNothingBesideIt() async throws {
-        let folder = try PictureTests.LeftFolder()
+        let folder = TemporaryFolder()
         let tier = try Tier(
             memory.store(), service: "pixiv-rating", pictures: "pixiv", directory: folder.path, sharesPrivate: false,
             maySpend: { true }, owner: "machine", time: TimeSource(clock)
@@ -219,7 +219,7 @@ import Testing
 
     @Test func sizesOfWhatOneIsShownAreOnesOwn() async throws {
         let store = try memory.store()
-        let folder = try PictureTests.LeftFolder()
+        let folder = TemporaryFolder()
         let tier = try Tier(
             store, service: "pixiv", pictures: "pixiv", directory: folder.path, sharesPrivate: false,
             maySpend: { true }, owner: "machine", time: TimeSource(clock)

@@ -11,11 +11,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct UploadTests {
     private let memory = MemoryStore()
     private let clock = ManualClock()
-    private let folder: PictureTests.LeftFolder
+    private let folder = TemporaryFolder()
     private let bytes = [UInt8](repeating: 7, count: 3000)
     private let reports = Reports()
-
-    init() throws { folder = try PictureTests.LeftFolder() }
 
     private func machine(_ name: String) throws -> (uploads: Uploads, store: TierStore) {
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { [reports] in reports.add($0) }
