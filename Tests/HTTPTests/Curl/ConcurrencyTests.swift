@@ -48,23 +48,6 @@ struct ConcurrencyTests {
         #expect(bench.server.paths == ["/preload", "/reader"])
     }
 
-    @Test func raisingAQueuedPreloadLetsItGoFirst() async throws {
-        let bench = try Bench(connections: 1)
-        hold(bench, ["/first"])
-        for path in ["/b", "/c", "/d"] { bench.server.script(path, answer("x")) }
-        let first = Recorder()
-        _ = bench.queue.start(bench.request("/first"), sink: first)
-        await first.waitForBody(1)
-        let recorders = [Recorder(), Recorder(), Recorder()]
-        _ = bench.queue.start(bench.request("/b", priority: .preload), sink: recorders[0])
-        let raised = bench.queue.start(bench.request("/c", priority: .preload), sink: recorders[1])
-        _ = bench.queue.start(bench.request("/d"), sink: recorders[2])
-        raised.setPriority(.reader)
-        bench.server.open("/first")
-        for recorder in recorders { #expect(Kind(await recorder.end().result) == .success) }
-        #expect(bench.server.paths == ["/first", "/c", "/d", "/b"])
-    }
-
     @Test func shutdownEndsEverything() async throws {
         let bench = try Bench(connections: 2)
         bench.server.script("/hang", [.hang])

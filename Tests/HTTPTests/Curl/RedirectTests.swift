@@ -46,13 +46,6 @@ struct RedirectTests {
         #expect(bench.server.requests.count == 1)
     }
 
-    @Test func aListedNameWithAPrivateAddressIsRefused() async throws {
-        let bench = try Bench(hosts: ["localhost"])
-        var request = bench.request("/")
-        request.url = "https://localhost/"
-        #expect(Kind(await bench.fetch(request).result) == .unsendable)
-    }
-
     @Test func aCookieIsNotTakenToAnotherOrigin() async throws {
         let bench = try Bench()
         let other = try ScriptedServer()

@@ -69,13 +69,6 @@ struct TransportTests {
         #expect(counts[.api] == RequestCounts() && counts[.preview] == RequestCounts())
     }
 
-    @Test func reusesItsConnection() async throws {
-        let bench = try Bench()
-        bench.server.script("/a", answer("x"))
-        for _ in 0..<5 { #expect(Kind(await bench.fetch(bench.request("/a")).result) == .success) }
-        #expect(bench.server.connections == 1)
-    }
-
     /// The store may have carried out the first of two writes, and then declines the second.
     @Test func whatIsSentIsNotSentAgainOnASilentConnection() async throws {
         let bench = try Bench()

@@ -147,14 +147,6 @@ struct ServiceRateTests {
         #expect(service.tokens < 1.1)
     }
 
-    @Test func whatNobodyAskedForDelaysNobody() {
-        let service = Service(burst: 12)
-        for _ in 0..<26 { _ = service.join(.preload) }
-        #expect(service.gone().count == 6)
-        let person = service.join(seconds: 1)
-        #expect(service.gone() == [person])
-    }
-
     @Test func aPersonsPagesGoBeforeAnyWalks() {
         let service = Service(burst: 8)
         for _ in 0..<4 { _ = service.join(.preload) }
@@ -304,25 +296,16 @@ struct ServiceProbeTests {
     @Test func usualPausesDoubleUpToAnHourAndAWelcomeBeginsAnew() throws {
         let service = Service()
         var (id, wall) = (try service.go(), Int64(1000))
-        for pause in [120, 240, 480, 960, 1920, 3600, 3600, 3600] as [Int64] {
-            #expect(service.judge(id, .limited(seconds: 120, told: false)) == wall + pause)
+        // One that is told is obeyed as told, and doubles nothing.
+        for pause in [120, 7, 240, 480, 960, 1920, 3600, 3600, 3600] as [Int64] {
+            let isTold = pause == 7
+            #expect(service.judge(id, .limited(seconds: isTold ? pause : 120, told: isTold)) == wall + pause)
             id = service.join(seconds: 10_000)
             #expect(service.gone(after: Double(pause)) == [id])
             wall += pause
         }
         #expect(service.judge(id, .fine) == nil)
         #expect(service.judge(try service.go(), .limited(seconds: 120, told: false)) == wall + 120)
-    }
-
-    @Test func aToldPauseIsObeyedAsToldBetweenUsualOnes() throws {
-        let service = Service()
-        var (id, wall) = (try service.go(), Int64(1000))
-        for (seconds, isTold, pause) in [(120, false, 120), (7, true, 7), (120, false, 240)] as [(Int64, Bool, Int64)] {
-            #expect(service.judge(id, .limited(seconds: seconds, told: isTold)) == wall + pause)
-            id = service.join(seconds: 10_000)
-            #expect(service.gone(after: Double(pause)) == [id])
-            wall += pause
-        }
     }
 
     @Test func manyUnderWayTogetherAreRefusedOnce() throws {

@@ -1,6 +1,6 @@
 import Rankings
 import HTTP
-import Synchronization
+import TestSupport
 
 /// A sink that remembers everything, and waits for the end or for some bytes.
 final class Recorder: ResponseSink {
@@ -11,66 +11,39 @@ final class Recorder: ResponseSink {
         var finishes = 0
     }
 
-    private struct State {
-        var record = Record()
-        var accepts = true
-        var watchers: [(@Sendable (Record) -> Bool, CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Mutex(State())
+    private let state = Watched(Record())
+    private let accepts: Bool
     private let onFinish: (@Sendable () -> Void)?
 
     init(accepts: Bool = true, onFinish: (@Sendable () -> Void)? = nil) {
-        self.onFinish = onFinish
-        state.withLock { $0.accepts = accepts }
+        (self.accepts, self.onFinish) = (accepts, onFinish)
     }
 
-    var record: Record { state.withLock { $0.record } }
+    var record: Record { state.withLock { $0 } }
 
     func end() async -> Record {
-        await wait { $0.result != nil }
+        await state.wait { $0.result != nil }
         return record
     }
 
     func waitForBody(_ count: Int) async {
-        await wait { $0.body.count >= count }
-    }
-
-    private func wait(_ condition: @escaping @Sendable (Record) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let now = state.withLock { state in
-                if condition(state.record) { return true }
-                state.watchers.append((condition, continuation))
-                return false
-            }
-            if now { continuation.resume() }
-        }
-    }
-
-    private func change(_ body: (inout Record) -> Void) -> Bool {
-        let (ready, accepts) = state.withLock { state in
-            body(&state.record)
-            let record = state.record
-            let ready = state.watchers.filter { $0.0(record) }
-            state.watchers.removeAll { $0.0(record) }
-            return (ready, state.accepts)
-        }
-        for watcher in ready { watcher.1.resume() }
-        return accepts
+        await state.wait { $0.body.count >= count }
     }
 
     func head(_ head: HTTPAnswer) -> Bool {
-        change { $0.head = head }
+        state.withLock { $0.head = head }
+        return accepts
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let copy = Array(bytes)
-        return change { $0.body += copy }
+        state.withLock { $0.body += copy }
+        return accepts
     }
 
     func finish(_ result: Result<Void, Failure>) {
         onFinish?()
-        _ = change { record in
+        state.withLock { record in
             record.result = result
             record.finishes += 1
         }

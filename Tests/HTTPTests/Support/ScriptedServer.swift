@@ -1,6 +1,5 @@
-import Dispatch
 import Glibc
-import Synchronization
+import TestSupport
 
 /// A raw HTTP/1.1 server for tests: blocking sockets on threads of its own, and for each path a script of bytes.
 ///
@@ -31,10 +30,9 @@ final class ScriptedServer: Sendable {
         var gates: Set<String> = []
         var clientsGone: [String] = []
         var stopped = false
-        var watchers: [(@Sendable (borrowing State) -> Bool, CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Watched(State())
     private let listener: Int32
     let port: UInt16
     var origin: String { "http://127.0.0.1:\(port)" }
@@ -69,19 +67,18 @@ final class ScriptedServer: Sendable {
 
     /// Lets every connection go on that waits, or will wait, at this gate.
     func open(_ gate: String) {
-        change { $0.gates.insert(gate) }
+        state.withLock { $0.gates.insert(gate) }
     }
 
     /// Whole request heads, in the order they came.
     var requests: [String] { state.withLock { $0.requests } }
     var paths: [String] { requests.map { String($0.split(separator: " ")[1]) } }
     var connections: Int { state.withLock { $0.connections } }
-    var openConnections: Int { state.withLock { $0.open.count } }
 
-    func waitForRequests(_ count: Int) async { await wait { $0.requests.count >= count } }
+    func waitForRequests(_ count: Int) async { await state.wait { $0.requests.count >= count } }
     /// Returns once the client has closed a connection while this path was held.
-    func waitForClientGone(_ path: String) async { await wait { $0.clientsGone.contains(path) } }
-    func waitForNoConnections() async { await wait { $0.open.isEmpty } }
+    func waitForClientGone(_ path: String) async { await state.wait { $0.clientsGone.contains(path) } }
+    func waitForNoConnections() async { await state.wait { $0.open.isEmpty } }
 
     func stop() {
         // Under the lock, where descriptors are closed too: a number that was reused belongs to somebody else.
@@ -91,31 +88,6 @@ final class ScriptedServer: Sendable {
             for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
             shutdown(listener, Int32(SHUT_RDWR))
         }
-    }
-
-    private func wait(_ condition: @escaping @Sendable (borrowing State) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let now = state.withLock { state in
-                if condition(state) { return true }
-                state.watchers.append((condition, continuation))
-                return false
-            }
-            if now { continuation.resume() }
-        }
-    }
-
-    private func change(_ body: (inout State) -> Void) {
-        let ready = state.withLock { state in
-            body(&state)
-            var ready: [CheckedContinuation<Void, Never>] = []
-            var left: [(@Sendable (borrowing State) -> Bool, CheckedContinuation<Void, Never>)] = []
-            for watcher in state.watchers {
-                if watcher.0(state) { ready.append(watcher.1) } else { left.append(watcher) }
-            }
-            state.watchers = left
-            return ready
-        }
-        for continuation in ready { continuation.resume() }
     }
 
     private static func thread(_ body: @escaping @Sendable () -> Void) {
@@ -130,7 +102,7 @@ final class ScriptedServer: Sendable {
             let descriptor = Glibc.accept(listener, nil, nil)
             guard descriptor >= 0 else { break }
             var stopped = false
-            change { state in
+            state.withLock { state in
                 stopped = state.stopped
                 state.connections += 1
                 state.open.insert(descriptor)
@@ -138,7 +110,7 @@ final class ScriptedServer: Sendable {
             if stopped { shutdown(descriptor, Int32(SHUT_RDWR)) }
             Self.thread { [self] in
                 serve(descriptor)
-                change { state in
+                state.withLock { state in
                     state.open.remove(descriptor)
                     Glibc.close(descriptor)
                 }
@@ -156,7 +128,7 @@ final class ScriptedServer: Sendable {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
         while let head = readHead(descriptor) {
             let path = String(head.split(separator: " ")[1])
-            change { $0.requests.append(head) }
+            state.withLock { $0.requests.append(head) }
             let steps = state.withLock { $0.scripts[path] } ?? [.send(Array(notFound.utf8))]
             for step in steps where !perform(step, descriptor, path) { return }
         }
@@ -166,23 +138,23 @@ final class ScriptedServer: Sendable {
         switch step {
         case .send(let bytes):
             let sent = write(descriptor, bytes)
-            if !sent { change { $0.clientsGone.append(path) } }
+            if !sent { state.withLock { $0.clientsGone.append(path) } }
             return sent
         case .repeatForEver(let bytes):
             while write(descriptor, bytes) {}
-            change { $0.clientsGone.append(path) }
+            state.withLock { $0.clientsGone.append(path) }
             return false
         case .gate(let name):
             while !state.withLock({ $0.gates.contains(name) || $0.stopped }) {
                 if isGone(descriptor, milliseconds: 2) {
-                    change { $0.clientsGone.append(path) }
+                    state.withLock { $0.clientsGone.append(path) }
                     return false
                 }
             }
             return true
         case .hang:
             while !isGone(descriptor, milliseconds: 1000), !state.withLock({ $0.stopped }) {}
-            change { $0.clientsGone.append(path) }
+            state.withLock { $0.clientsGone.append(path) }
             return false
         case .close: return false
         case .reset:
