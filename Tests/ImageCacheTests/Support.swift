@@ -1,5 +1,4 @@
 import System
-import Dispatch
 import Foundation
 import HTTP
 import Sourcing
@@ -9,18 +8,7 @@ import TestSupport
 
 @testable import ImageCache
 
-/// A directory that is removed with its object.
-final class Scratch: Sendable {
-    let path: String
-
-    init() {
-        path = NSTemporaryDirectory() + "rankfs-cache-\(UUID().uuidString)"
-        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        LeftAtExit.remove(path)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
     var cache: String { path + "/cache" }
 }
 
@@ -81,20 +69,23 @@ final class Bench: Sendable {
     static let version = "Sun, 23 Apr 2023 04:23:16 GMT"
     static let imageHeaders = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: version)]
 
-    let scratch: Scratch
+    let scratch: TemporaryFolder
+    private let disk: SmallDisk?
     let transport: HeldTransport
     let clock = ManualClock()
     let events = Events()
     let cache: ImageCache
 
     init(
-        _ scratch: Scratch = Scratch(), directory: String? = nil, budget: Int64 = 1 << 30, preload: Int = 0,
-        freeFloor: Int64 = 0, connections: Int = 8, tier: (any PictureTier)? = nil
+        _ scratch: TemporaryFolder = TemporaryFolder(), directory: String? = nil, budget: Int64 = 1 << 30,
+        preload: Int = 0, freeFloor: Int64 = 0, connections: Int = 8, tier: (any PictureTier)? = nil,
+        on disk: SmallDisk? = nil
     ) throws {
-        self.scratch = scratch
+        (self.scratch, self.disk) = (scratch, disk)
         transport = HeldTransport(slots: connections)
         var configuration = CacheConfiguration(
-            directory: directory ?? scratch.cache, budget: budget, freeFloor: freeFloor, preload: preload,
+            directory: disk.map { $0.path + "/cache" } ?? directory ?? scratch.cache, budget: budget,
+            freeFloor: freeFloor, preload: preload,
             timeout: .seconds(30), networkTimeout: .seconds(15), now: { 1_700_000_000 })
         configuration.hasTimer = false
         configuration.tier = tier
@@ -150,15 +141,26 @@ final class Bench: Sendable {
         return asked
     }
 
-    /// Stores a picture as a reader would.
-    func store(_ picture: PictureRequest, _ bytes: [UInt8]) async throws {
+    /// Stores a picture as a reader would; returns what the reader got.
+    @discardableResult
+    func store(
+        _ picture: PictureRequest, _ bytes: [UInt8], neighbours: Neighbours? = nil
+    ) async throws -> [UInt8] {
         let index = transport.requests.count
-        let open = try open(picture)
-        async let read = open.bytes(offset: 0, count: bytes.count)
+        let open = try open(picture, neighbours: neighbours)
+        async let read = open.bytes(offset: 0, count: bytes.count).content
         await transport.waitForRequest(at: index).answer(bytes)
-        _ = try await read
-        open.close()
+        defer { open.close() }
+        let content = try await read
         await settle()
+        return content
+    }
+
+    /// All bytes of a picture of a known size, if they are on the disk.
+    func found(_ picture: PictureRequest) throws -> [UInt8]? {
+        let open = try open(picture)
+        defer { open.close() }
+        return try open.availableBytes(offset: 0, count: Int(picture.size ?? 0))?.content
     }
 }
 
@@ -178,6 +180,18 @@ extension HeldRequest {
     @discardableResult
     func headOnly(length: Int, headers: [(name: String, value: String)] = Bench.imageHeaders) -> Bool {
         head(200, headers + [(name: "content-length", value: "\(length)")])
+    }
+
+    /// Gives the head and the bytes before an offset.
+    func begin(_ picture: [UInt8], to end: Int, headers: [(name: String, value: String)] = Bench.imageHeaders) {
+        headOnly(length: picture.count, headers: headers)
+        body(Array(picture[..<end]))
+    }
+
+    /// Breaks off at an offset.
+    func cut(_ picture: [UInt8], at end: Int, headers: [(name: String, value: String)] = Bench.imageHeaders) {
+        begin(picture, to: end, headers: headers)
+        fail(.broken("reset"))
     }
 
     var asked: String {
@@ -214,6 +228,13 @@ extension PictureBytes {
         }
         return bytes ?? []
     }
+}
+
+extension Failure? {
+    /// Whether the bytes of a picture are known to be wrong.
+    var isDamaged: Bool { if case .damaged = self { true } else { false } }
+    /// Whether an answer was of no use.
+    var isBroken: Bool { if case .broken = self { true } else { false } }
 }
 
 /// The error that an operation throws.

@@ -103,27 +103,7 @@ import Testing
         #expect(bench.cache.storedSize(of: picture.id) == nil)
         answering.cancel()
         bench.advance(.seconds(700))
-        let again = try bench.open(picture)
-        async let whole = again.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: asked).answer(Self.bytes)
-        #expect(try await whole.content == Self.bytes)
-        again.close()
-    }
-
-    @Test func aBrokenConnectionGoesOnWhereItStopped() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
-        async let whole = open.bytes(offset: 0, count: Self.size)
-        let request = await bench.transport.waitForRequest(at: 0)
-        request.headOnly(length: Self.size)
-        request.body(Array(Self.bytes[..<7000]))
-        request.fail(.broken("reset"))
-        let rest = await bench.transport.waitForRequest(at: 1)
-        #expect(rest.asked == "6936-19999")
-        #expect(rest.request.ifRange == Bench.version)
-        rest.answer(Self.bytes)
-        #expect(try await whole.content == Self.bytes)
-        open.close()
+        #expect(try await bench.store(picture, Self.bytes) == Self.bytes)
     }
 
     @Test func aServerWithoutRangesIsTakenFromTheBeginning() async throws {
@@ -131,13 +111,10 @@ import Testing
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         async let whole = open.bytes(offset: 0, count: Self.size)
         let request = await bench.transport.waitForRequest(at: 0)
-        request.headOnly(length: Self.size)
-        request.body(Array(Self.bytes[..<7000]))
-        request.fail(.broken("reset"))
+        request.cut(Self.bytes, at: 7000)
         await bench.transport.waitForRequest(at: 1).respond(headers: Bench.imageHeaders, body: Self.bytes)
         #expect(try await whole.content == Self.bytes)
         #expect(bench.transport.requests.count == 2)
-        open.close()
     }
 
     @Test func anotherRangeThanAskedForIsRefused() async throws {
@@ -145,14 +122,11 @@ import Testing
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         async let error = failure { try await open.bytes(offset: 0, count: Self.size) }
         let request = await bench.transport.waitForRequest(at: 0)
-        request.headOnly(length: Self.size)
-        request.body(Array(Self.bytes[..<7000]))
-        request.fail(.broken("reset"))
+        request.cut(Self.bytes, at: 7000)
         let rest = await bench.transport.waitForRequest(at: 1)
         let wrong = Self.headers((name: "content-range", value: "bytes 6000-19999/20000"))
         #expect(!rest.head(206, wrong))
         if case .broken = await error {} else { Issue.record("wrong bytes were taken") }
-        open.close()
     }
 
     @Test func twoVersionsAreNeverMixed() async throws {
@@ -160,8 +134,7 @@ import Testing
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         async let head = open.bytes(offset: 0, count: 100)
         let request = await bench.transport.waitForRequest(at: 0)
-        request.headOnly(length: Self.size)
-        request.body(Array(Self.bytes[..<7000]))
+        request.begin(Self.bytes, to: 7000)
         _ = try await head
         async let error = failure { try await open.bytes(offset: 0, count: Self.size) }
         request.fail(.broken("reset"))
@@ -175,7 +148,6 @@ import Testing
         #expect(whole.asked == "whole")
         whole.answer(other, headers: newer)
         if case .damaged = await error {} else { Issue.record("versions were mixed") }
-        open.close()
     }
 
     /// Machines of one host that name the same file differently, by its inode for instance.
@@ -193,14 +165,11 @@ import Testing
         await bench.transport.waitForRequest(at: 1).answer(bytes, headers: headers(1))
         let whole = await bench.transport.waitForRequest(at: 2)
         #expect(whole.asked == "whole")
-        whole.headOnly(length: bytes.count, headers: headers(2))
-        whole.body(Array(bytes[..<1_000_000]))
-        whole.fail(.broken("reset"))
+        whole.cut(bytes, at: 1_000_000, headers: headers(2))
         await bench.transport.waitForRequest(at: 3).answer(bytes, headers: headers(3))
         #expect(try await far.content == Array(bytes[(2 << 20)..<((2 << 20) + 100)]))
         #expect(try await open.bytes(offset: 0, count: bytes.count).content == bytes)
         #expect(bench.transport.requests.count == 4)
-        open.close()
     }
 
     @Test func anotherVersionBeforeAnyByteWasReadBeginsAgain() async throws {
@@ -208,9 +177,7 @@ import Testing
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         async let whole = open.bytes(offset: 0, count: Self.size)
         let request = await bench.transport.waitForRequest(at: 0)
-        request.headOnly(length: Self.size)
-        request.body(Array(Self.bytes[..<7000]))
-        request.fail(.broken("reset"))
+        request.cut(Self.bytes, at: 7000)
         let other = Sample.jpeg(Self.size, seed: 9)
         let newer = [
             (name: "content-type", value: "image/jpeg"),
@@ -219,7 +186,6 @@ import Testing
         await bench.transport.waitForRequest(at: 1).respond(headers: newer, body: other)
         await bench.transport.waitForRequest(at: 2).respond(headers: newer, body: other)
         #expect(try await whole.content == other)
-        open.close()
     }
 
     @Test func aPlaceholderIsNotAskedFor() async throws {
@@ -232,7 +198,6 @@ import Testing
             Issue.record("a placeholder was taken for a picture")
         }
         #expect(bench.transport.requests.isEmpty)
-        open.close()
     }
 
     @Test func goneIsRememberedForTenMinutes() async throws {

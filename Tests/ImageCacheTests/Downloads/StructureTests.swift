@@ -118,8 +118,7 @@ import Testing
             request.body(Self.jpeg + Self.trailer)
             request.finish()
         }
-        guard case .damaged = await error else { Issue.record("what no length was told of was taken"); return }
-        open.close()
+        #expect(await error.isDamaged)
     }
 
     /// A format that has no mark at its end shows it by its structure, if nothing else does.
@@ -137,6 +136,5 @@ import Testing
             request.finish()
         }
         #expect((try? await reading.value) == (missing == 0 ? film : nil))
-        open.close()
     }
 }

@@ -1,4 +1,5 @@
 import Rankings
+import TestSupport
 import Testing
 
 @testable import ImageCache
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func whatWasMadeIsServedFromTheDisk() async throws {
-        let scratch = Scratch()
+        let scratch = TemporaryFolder()
         let bytes = webP(5000)
         do {
             let bench = try Bench(scratch)
@@ -39,7 +40,6 @@ import Testing
         #expect(try await open.bytes(offset: 100, count: 4900).content == Array(bytes[100...]))
         open.close()
         #expect(bench.transport.requests.isEmpty)
-        await bench.cache.close()
     }
 
     @Test func itIsDroppedLikeAnyOther() async throws {
@@ -48,7 +48,6 @@ import Testing
         await bench.settle()
         #expect((1...3).map { bench.cache.storedSize(of: made($0)) } == [nil, 5000, 5000])
         #expect(bench.cache.status().storedBytes <= 12_000)
-        await bench.cache.close()
     }
 
     @Test func whatIsLargerThanTheBudgetIsRefused() async throws {
@@ -56,17 +55,15 @@ import Testing
         await #expect(throws: Failure.self) { try await bench.cache.keep(webP(5000), as: made(1)) }
         #expect(bench.cache.status().storedPictures == 0)
         try await bench.cache.keep(webP(2000), as: made(1))
-        await bench.cache.close()
     }
 
     @Test func aClosedCacheIsLeftAlone() async throws {
-        let scratch = Scratch()
+        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         await bench.cache.close()
         await #expect(throws: Failure.self) { try await bench.cache.keep(webP(2000), as: made(1)) }
         let other = try Bench(scratch)
         #expect(other.cache.status().storedPictures == 0)
-        await other.cache.close()
     }
 
     @Test func randomPicturesAreThoseThatAreAccepted() async throws {
@@ -79,6 +76,5 @@ import Testing
         let wanted = made(13)
         for _ in 0..<20 { #expect(bench.cache.randomPicture { $0 == wanted } == wanted) }
         #expect(bench.cache.randomPicture { _ in false } == nil)
-        await bench.cache.close()
     }
 }

@@ -14,8 +14,8 @@ import Testing
     private static let length = 40_000
 
     /// A closed cache with so many pictures.
-    private func filled(_ count: Int, pinned: Int = 0) async throws -> Scratch {
-        let scratch = Scratch()
+    private func filled(_ count: Int, pinned: Int = 0) async throws -> TemporaryFolder {
+        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         for number in 1...count {
             let picture = Sample.picture(Int64(number), size: Int64(Self.length))
@@ -26,7 +26,7 @@ import Testing
         return scratch
     }
 
-    private func file(_ number: Int64, _ scratch: Scratch) -> String {
+    private func file(_ number: Int64, _ scratch: TemporaryFolder) -> String {
         let picture = Sample.stored(number, Sample.jpeg(Self.length, seed: UInt64(number)))
         return "\(scratch.cache)/v2/\(picture.path)"
     }
@@ -152,6 +152,7 @@ import Testing
             Self.refusal { _ = try ImageCache.verify(directory: scratch.cache) },
             Self.refusal { _ = try ImageCache.clear(directory: scratch.cache, others: []) },
             Self.refusal { try ImageCache.checkIsOwn(directory: scratch.cache) },
+            Self.refusal { _ = try Bench(scratch) },
         ] { #expect(refused == .busy(directory: scratch.cache)) }
         await held.cache.close()
 

@@ -32,7 +32,6 @@ import Testing
         #expect(request.asked == "whole")
         request.answer(Sample.jpeg(120_000))
         _ = try await head
-        open.close()
     }
 
     @Test func whoGoesOnGetsTheRestOverSeveralConnections() async throws {
@@ -52,7 +51,6 @@ import Testing
             ranges.reduce(0) { $0 + $1.count } == bytes.count + (ranges.count - 1) * 64,
             "each byte once but for the seams")
         #expect(ByteSet(ranges) == ByteSet([0..<Int64(bytes.count)]))
-        open.close()
     }
 
     @Test func whoAsksForMuchOrCopiesGetsAllAtOnce() async throws {

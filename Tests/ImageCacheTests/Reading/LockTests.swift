@@ -1,5 +1,4 @@
 #if DEBUG
-import Synchronization
 import TestSupport
 import Testing
 
@@ -38,7 +37,6 @@ import Testing
         #expect(taken(bench) - atFirst == 1 + parts + 1 + buffers)
         #expect(parts == 2 && buffers == 13)
         #expect(bench.transport.requests.count == 1)
-        open.close()
     }
 
     @Test func aReadOfWhatIsStoredAndKnownToBeReadTakesItNotAtAll() async throws {
@@ -57,7 +55,6 @@ import Testing
             return
         }
         #expect(taken(bench) == before)
-        open.close()
     }
 
     @Test func aWaitThatIsGivenUpIsOver() async throws {
@@ -72,7 +69,6 @@ import Testing
         let request = await bench.transport.waitForRequest(at: 0)
         await request.waitForEnd()
         #expect(request.isCancelled)
-        open.close()
     }
 }
 #endif

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func everythingOutsideMayCallTheCacheAgain() async throws {
-        let (scratch, held, door, clock) = (Scratch(), HeldTransport(), Door(), ManualClock())
+        let (scratch, held, door, clock) = (TemporaryFolder(), HeldTransport(), Door(), ManualClock())
         var configuration = CacheConfiguration(
             directory: scratch.cache, budget: 1 << 20, freeFloor: 0, preload: 2, timeout: .seconds(30),
             networkTimeout: .seconds(15), now: { 1_700_000_000 })

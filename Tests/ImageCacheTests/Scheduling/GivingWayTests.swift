@@ -1,7 +1,6 @@
 import HTTP
 import Sourcing
 import Rankings
-import Synchronization
 import TestSupport
 import Testing
 
@@ -24,8 +23,7 @@ import Testing
         let bytes = Sample.jpeg(Self.size, seed: 2)
         preload(2, bench)
         let preload = await bench.transport.waitForRequest(at: 0)
-        preload.headOnly(length: Self.size)
-        preload.body(Array(bytes[..<100_000]))
+        preload.begin(bytes, to: 100_000)
         let open = try bench.open(picture(7))
         async let read = open.bytes(offset: 0, count: Self.size)
         let reader = await bench.transport.waitForRequest(at: 1)
@@ -41,7 +39,6 @@ import Testing
         await bench.settle()
         #expect(bench.cache.storedSize(of: picture(2).id) == Int64(Self.size))
         #expect(bench.events.texts.isEmpty, "giving way is no failure: \(bench.events.texts)")
-        open.close()
     }
 
     /// Bytes of a version without a name cannot be gone on with.
@@ -51,8 +48,7 @@ import Testing
         let headers = [(name: "content-type", value: "image/jpeg")]
         preload(2, bench)
         let preload = await bench.transport.waitForRequest(at: 0)
-        preload.headOnly(length: Self.size, headers: headers)
-        preload.body(Array(bytes[..<100_000]))
+        preload.begin(bytes, to: 100_000, headers: headers)
         let open = try bench.open(picture(7))
         async let read = open.bytes(offset: 0, count: Self.size)
         await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(Self.size, seed: 7))
@@ -62,6 +58,5 @@ import Testing
         again.answer(bytes, headers: headers)
         await bench.settle()
         #expect(bench.cache.storedSize(of: picture(2).id) == Int64(Self.size))
-        open.close()
     }
 }

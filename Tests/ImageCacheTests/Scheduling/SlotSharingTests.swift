@@ -60,14 +60,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [(1, 1), (2, 1), (3, 2), (4, 3), (8, 7), (16, 12)])
-    func preloadsLeaveSlotsFree(slots: Int, preloads: Int) {
-        var model = Model(slots: slots)
-        for number in 1...20 as ClosedRange<UInt64> { model.add(number) }
-        model.pump()
-        #expect(model.count == preloads)
-    }
-
     @Test(arguments: 1...8) func readersNeverWaitForPreloads(slots: Int) {
         var model = Model(slots: slots)
         for number in 1...20 as ClosedRange<UInt64> { model.add(number) }

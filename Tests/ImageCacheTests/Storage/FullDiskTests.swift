@@ -80,7 +80,7 @@ final class SmallDisk: Sendable {
 
     @Test(arguments: [0, 300_000]) func onAFullDiskTheLeastRecentlyUsedGivesWay(spared: Int) async throws {
         let disk = try #require(SmallDisk(bytes: 6 << 20))
-        let bench = try Bench(directory: disk.path + "/cache")
+        let bench = try Bench(on: disk)
         for number in Int64(1)...4 { #expect(try await read(number, bench) == Self.bytes) }
         try disk.fill(sparing: spared)
         for number in Int64(5)...7 {
@@ -90,15 +90,13 @@ final class SmallDisk: Sendable {
         #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == nil)
         #expect(bench.cache.status().storedPictures >= 2)
         #expect(bench.cache.status().isStoring)
-        await bench.cache.close()
-        withExtendedLifetime(disk) {}
     }
 
     /// Several downloads end one after the other, and each looks at the disk: the lack that the first one finds is made up for once.
     @Test func whatLacksAtTheFloorIsEvictedOnce() async throws {
         let floor = 1 << 20
         let disk = try #require(SmallDisk(bytes: 8 << 20))
-        let bench = try Bench(directory: disk.path + "/cache", freeFloor: Int64(floor))
+        let bench = try Bench(freeFloor: Int64(floor), on: disk)
         for number in Int64(1)...5 { try await bench.store(Self.small(number), Self.smallBytes) }
         try disk.fill(sparing: floor - Self.smallBytes.count / 2)
         // They stand in line before the first one has begun.
@@ -107,24 +105,11 @@ final class SmallDisk: Sendable {
         await bench.settle()
         #expect(bench.cache.status().storedPictures == 4)
         #expect(bench.cache.storedSize(of: Self.small(1).id) == nil && toldOfStoring(bench).isEmpty)
-        await bench.cache.close()
-        withExtendedLifetime(disk) {}
-    }
-
-    @Test func aNewCacheOnAFullDiskIsReadThrough() async throws {
-        let disk = try #require(SmallDisk(bytes: 1 << 20))
-        try disk.fill(sparing: 0)
-        let bench = try Bench(directory: disk.path + "/cache")
-        for number in Int64(1)...2 { #expect(try await read(number, bench) == Self.bytes) }
-        #expect(toldOfStoring(bench) == ["not"])
-        try disk.empty()
-        await bench.cache.close()
-        withExtendedLifetime(disk) {}
     }
 
     @Test(arguments: [0, 300_000]) func aFullDiskIsReadThroughAndToldOnce(spared: Int) async throws {
         let disk = try #require(SmallDisk(bytes: 4 << 20))
-        let bench = try Bench(directory: disk.path + "/cache")
+        let bench = try Bench(on: disk)
         #expect(try await read(1, bench) == Self.bytes)
         #expect(bench.cache.status().storedPictures == 1)
         try await bench.cache.setPinned(true, [Sample.picture(1, size: nil).id])
@@ -135,9 +120,7 @@ final class SmallDisk: Sendable {
         // Nothing is left behind of what did not fit.
         #expect(try ImageCache.inspect(directory: disk.path + "/cache").partialPictures == 0)
         // What is stored is still read from the disk.
-        let stored = try bench.open(Sample.picture(1, size: Int64(Self.size)))
-        #expect(try stored.availableBytes(offset: 0, count: Self.size)?.content == Self.bytes)
-        stored.close()
+        #expect(try bench.found(Sample.picture(1, size: Int64(Self.size))) == Self.bytes)
         // It is empty, full again, and empty: that is not worth a line each time.
         try disk.empty()
         #expect(try await read(5, bench) == Self.bytes)
@@ -152,17 +135,15 @@ final class SmallDisk: Sendable {
         #expect(toldOfStoring(bench) == ["not", "again"])
         #expect(bench.cache.status().storedPictures == 3)
         await bench.cache.close()
-        let second = try Bench(directory: disk.path + "/cache")
+        let second = try Bench(on: disk)
         #expect(second.cache.status().storedPictures == 3)
-        await second.cache.close()
-        withExtendedLifetime(disk) {}
     }
 
     /// Where there is no file left for a pin, pictures give way to it; where none may, the pin fails.
     @Test(arguments: [(stored: 4, isKept: true), (1, false)])
     func aPinIsOnTheDiskOrFails(stored: Int, isKept: Bool) async throws {
         let disk = try #require(SmallDisk(bytes: 8 << 20, inodes: 100))
-        let bench = try Bench(directory: disk.path + "/cache")
+        let bench = try Bench(on: disk)
         for number in Int64(1)...Int64(stored) { try await bench.store(Self.small(number), Self.smallBytes) }
         disk.fillWithFiles()
         let pinned = Self.small(Int64(stored))
@@ -171,15 +152,12 @@ final class SmallDisk: Sendable {
         } else {
             await #expect(throws: SystemError.self) { try await bench.cache.setPinned(true, [pinned.id]) }
         }
-        let scratch = Scratch()
+        let scratch = TemporaryFolder()
         // As a kill leaves it.
         try FileManager.default.copyItem(atPath: disk.path + "/cache", toPath: scratch.cache)
         let second = try Bench(scratch)
         #expect(second.cache.isPinned(pinned.id) == isKept)
         #expect(second.cache.storedSize(of: pinned.id) == Int64(Self.smallBytes.count))
-        await second.cache.close()
-        await bench.cache.close()
-        withExtendedLifetime(disk) {}
     }
 
     static let smallBytes = Sample.jpeg(300_000)

@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2))) struct KillTests {
     /// Copies of a cache's directory, one before each change that `work` makes.
     private func copies(
-        of cache: String, in scratch: Scratch, while work: () async throws -> Void
+        of cache: String, in scratch: TemporaryFolder, while work: () async throws -> Void
     ) async throws -> [String] {
         let copies = Mutex<[String]>([])
         Files.beforeChanges { descriptor in
@@ -37,13 +37,8 @@ import Testing
 
     /// The bytes of a picture, from the disk if they are there.
     private func read(_ picture: PictureRequest, _ bytes: [UInt8], _ bench: Bench) async throws -> [UInt8] {
-        let open = try bench.open(picture)
-        defer { open.close() }
-        if let found = try open.availableBytes(offset: 0, count: bytes.count) { return found.content }
-        let asked = bench.transport.requests.count
-        async let whole = open.bytes(offset: 0, count: bytes.count)
-        await bench.transport.waitForRequest(at: asked).answer(bytes)
-        return try await whole.content
+        if let found = try bench.found(picture) { return found }
+        return try await bench.store(picture, bytes)
     }
 
     /// What stays behind may be beginnings of downloads, and nothing else.
@@ -53,7 +48,7 @@ import Testing
     }
 
     @Test func aPictureThatIsStoredIsWholeOrComesAgain() async throws {
-        let scratch = Scratch()
+        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         try await bench.store(Self.picture(1), Self.bytes(1))
         try await bench.cache.setPinned(true, [Self.picture(1).id])
@@ -82,7 +77,7 @@ import Testing
 
     /// Other bytes of one picture take the place of those that are there.
     @Test func ofAPictureThatIsReplacedOneStays() async throws {
-        let scratch = Scratch()
+        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         let made = Self.picture(1).id
         try await bench.cache.keep(Self.bytes(1), as: made)
@@ -107,7 +102,7 @@ import Testing
     }
 
     @Test func whatIsPinnedReleasedAndEvictedIsSoOrAsBefore() async throws {
-        let scratch = Scratch()
+        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         for number in Int64(1)...3 { try await bench.store(Self.picture(number), Self.bytes(UInt64(number))) }
         let copies = try await copies(of: scratch.cache, in: scratch) {
@@ -142,8 +137,7 @@ import Testing
     }
 
     @Test func aCacheThatIsConvertedLosesNothing() async throws {
-        let scratch = Scratch()
-        try RecordedCache.unpack("v1", into: scratch.cache)
+        let scratch = try RecordedCache.unpacked("v1")
         let copies = try await copies(of: scratch.cache, in: scratch) {
             let bench = try Bench(scratch)
             await bench.settle()

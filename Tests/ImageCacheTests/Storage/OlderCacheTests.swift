@@ -8,6 +8,12 @@ import Testing
 /// Caches as earlier builds left them: `Recorded/v1.tar.gz` and `v2.tar.gz`, five pictures of 1000 to 5000 bytes, the fourth
 /// pinned, the second used last, and of a sixth one the first 3500 of its 6000 bytes.
 struct RecordedCache {
+    static func unpacked(_ name: String) throws -> TemporaryFolder {
+        let scratch = TemporaryFolder()
+        try unpack(name, into: scratch.cache)
+        return scratch
+    }
+
     static func unpack(_ name: String, into directory: String) throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -36,9 +42,7 @@ struct RecordedCache {
     /// Reads all of it: nothing is asked for but the rest of the sixth picture.
     static func check(_ bench: Bench) async throws {
         for number in Int64(1)...5 {
-            let open = try bench.open(picture(number))
-            #expect(try open.availableBytes(offset: 0, count: 5000)?.content == bytes(number))
-            open.close()
+            #expect(try bench.found(picture(number)) == bytes(number))
         }
         #expect(bench.transport.requests.isEmpty)
         let open = try bench.open(picture(6))
@@ -65,8 +69,7 @@ struct RecordedCache {
     }
 
     @Test(arguments: versions) func whatAnEarlierBuildStoredIsThereAtOnce(version: String) async throws {
-        let scratch = Scratch()
-        try RecordedCache.unpack(version, into: scratch.cache)
+        let scratch = try RecordedCache.unpacked(version)
         let bench = try Bench(scratch)
         #expect(bench.cache.status().storedPictures == 5 && bench.cache.status().storedBytes == 15_000)
         #expect((1...5).filter { bench.cache.isPinned(RecordedCache.picture($0).id) } == [4])
@@ -90,16 +93,13 @@ struct RecordedCache {
     }
 
     @Test func oneThatIsAskedForComesBeforeItsTurnAndTheOldestFirst() async throws {
-        let scratch = Scratch()
-        try RecordedCache.unpack("v1", into: scratch.cache)
+        let scratch = try RecordedCache.unpacked("v1")
         let bench = try Bench(scratch)
         bench.cache.core.disk.suspend()
         // Whether its turn has come or not: known by what its row says, and then by its name.
         #expect(bench.cache.storedSize(of: RecordedCache.picture(5).id) == 5000)
         #expect(bench.cache.state(of: RecordedCache.picture(2).id) == .stored(length: 2000))
-        let open = try bench.open(RecordedCache.picture(2))
-        #expect(try open.availableBytes(offset: 0, count: 2000)?.content == RecordedCache.bytes(2))
-        open.close()
+        #expect(try bench.found(RecordedCache.picture(2)) == RecordedCache.bytes(2))
         #expect(bench.file(of: RecordedCache.picture(2)).contains("/v2/"))
         bench.cache.core.disk.resume()
         try await bench.cache.setPinned(false, [RecordedCache.picture(4).id])
@@ -110,8 +110,7 @@ struct RecordedCache {
     }
 
     @Test func theOldestAreConvertedFirst() throws {
-        let scratch = Scratch()
-        try RecordedCache.unpack("v1", into: scratch.cache)
+        let scratch = try RecordedCache.unpacked("v1")
         let store = try PictureStore(directory: scratch.cache) { _ in }
         var surplus: [StoredPicture] = []
         var index = StoredIndex(store.contents(), surplus: &surplus)
@@ -136,8 +135,7 @@ struct RecordedCache {
 
     /// Before anything is converted: in the budget, for the commands that work without a mount, and beside a cache of today.
     @Test func theyCountBeforeTheyAreConverted() async throws {
-        let scratch = Scratch()
-        try RecordedCache.unpack("v1", into: scratch.cache)
+        let scratch = try RecordedCache.unpacked("v1")
         let found = try ImageCache.inspect(directory: scratch.cache)
         #expect(found.pictures == 5 && found.bytes == 15_000 && found.partialPictures == 1)
         #expect(ImageCache.makeFolders(in: scratch.cache) == nil)
@@ -155,7 +153,7 @@ struct RecordedCache {
     }
 
     @Test func whatAnEarlierRankfsStoredMeanwhileIsAdded() async throws {
-        let scratch = Scratch()
+        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         try await bench.store(Sample.picture(9, size: 900), Sample.jpeg(900))
         // With other bytes than there.
@@ -167,16 +165,13 @@ struct RecordedCache {
         #expect(order(second) == [9, 1, 3, 4, 5, 2])
         #expect(second.cache.storedSize(of: RecordedCache.picture(1).id) == 800)
         #expect(!FileManager.default.fileExists(atPath: scratch.cache + "/v1"))
-        let open = try second.open(RecordedCache.picture(2))
-        #expect(try open.availableBytes(offset: 0, count: 2000)?.content == RecordedCache.bytes(2))
-        open.close()
+        #expect(try second.found(RecordedCache.picture(2)) == RecordedCache.bytes(2))
         await second.cache.close()
         #expect(try ImageCache.verify(directory: scratch.cache).pictures == 6)
     }
 
     @Test(arguments: [true, false]) func whatIsBrokenGoesAndTheRestIsConverted(byVerify: Bool) async throws {
-        let scratch = Scratch()
-        try RecordedCache.unpack("v1", into: scratch.cache)
+        let scratch = try RecordedCache.unpacked("v1")
         let paths = [1, 2, 3].map { number in
             "\(scratch.cache)/v1/" + OlderName(RecordedCache.picture(number).id).path
         }
@@ -205,8 +200,7 @@ struct RecordedCache {
 
     /// What the disk refuses to convert comes from the network, and is converted once the disk takes it.
     @Test func aDiskThatRefusesCostsARequestAndNoPicture() async throws {
-        let scratch = Scratch()
-        try RecordedCache.unpack("v1", into: scratch.cache)
+        let scratch = try RecordedCache.unpacked("v1")
         // A file where the folder of pins would be: the fourth picture is pinned.
         try Data().write(to: URL(filePath: scratch.cache + "/v1/pinned"))
         let first = try Bench(scratch)
@@ -227,8 +221,7 @@ struct RecordedCache {
 
     /// Without its database the pictures are there, and only pins and the order of use are lost.
     @Test func aLostDatabaseCostsNoPicture() async throws {
-        let scratch = Scratch()
-        try RecordedCache.unpack("v1", into: scratch.cache)
+        let scratch = try RecordedCache.unpacked("v1")
         try Data(repeating: 0x55, count: 8192).write(to: URL(filePath: scratch.cache + "/index.sqlite"))
         let bench = try Bench(scratch)
         #expect(bench.cache.status().storedBytes == 15_000)
