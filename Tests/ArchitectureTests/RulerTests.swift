@@ -115,7 +115,7 @@ import Testing
         (6, "http: a burst grows at once, and slowly at a host that has refused a request"),
         (6, "catalog: a walk asks for a few sizes first, and for all with the second one in a row"),
         (22, "program: pins end where there is no room; mistakes in rankfs.conf are the next step"),
-        (60, "program: quotes after -o; caches of a later version, and without rights; long attributes"),
+        (61, "program: quotes after -o; caches of a later version, and without rights; long attributes"),
         (
             89,
             "program: what is pinned, rights that a container lacks, mounts that do not answer, a note on a full disk"
