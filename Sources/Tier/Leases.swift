@@ -78,12 +78,22 @@ final class Leases: Sendable {
         var holds = mayHold && store.takesLeases
         if holds {
             let ends = store.time.now() + .seconds(seconds)
-            switch await write(key, seconds: seconds, queue: queued, if: .isNew) {
+            let number = Int64.random(in: 0..<1 << 50)
+            let writing = Task { await write(key, seconds: seconds, queue: queued, number: number, if: .isNew) }
+            // A store may decline only after seconds what another machine has written at the same moment: then the lease is there.
+            while await writing.value(until: store.time.now() + store.lateAnswer, store.time) == nil {
+                guard case .taken(let left, let queue) = await claim(work, seconds: seconds, mayHold: false)
+                else { continue }
+                writing.cancel()
+                withdraw(key, number)
+                return .taken(left, queue: queue)
+            }
+            switch await writing.value {
             case .done: return .held(Lease(key: key, ends: ends, isNew: true))
             // The store does not let this machine write.
             case .notTaken, .failed(.refused), .failed(.full), .unasked: holds = false
             case .failed(let error):
-                if error == .timedOut { withdraw(key) }
+                if error == .timedOut { withdraw(key, number) }
                 return .unknown
             // With too many requests already, none is worth knowing for how long.
             case .declined where store.isBusy: return .taken(.zero)
@@ -102,11 +112,12 @@ final class Leases: Sendable {
         let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
         let left = length - (object.head.age ?? seen.components.seconds)
         let queue = Duration.seconds(min(max(text["queue"].number ?? 0, 0), Self.longest))
-        guard holds else { return left > 0 ? .taken(.seconds(left), queue: queue) : .unknown }
-        if left > 0, text["owner"].text == owner {
+        let isOwn = text["owner"].text == owner
+        guard holds else { return left > 0 && !isOwn ? .taken(.seconds(left), queue: queue) : .unknown }
+        if left > 0, isOwn {
             return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
         }
-        guard left < 0 || text["owner"].text == owner, let etag = object.head.etag else {
+        guard left < 0 || isOwn, let etag = object.head.etag else {
             return .taken(.seconds(max(0, left)), queue: queue)
         }
         let ends = store.time.now() + .seconds(seconds)
@@ -139,22 +150,25 @@ final class Leases: Sendable {
         if store.time.now() < lease.ends { await store.delete(lease.key) }
     }
 
-    /// Removes a lease that the store has granted after its time, for which others would wait.
-    private func withdraw(_ key: ObjectKey) {
+    /// Removes a lease that the store has granted after its time, for which others would wait; one that this machine holds by then has
+    /// another number.
+    private func withdraw(_ key: ObjectKey, _ number: Int64) {
         Task { [store, owner] in
             try await store.time.sleep(TierStore.patience)
             guard case .object(let object)? = await store.get(key),
-                (try? JSONReader.read(object.body))?["owner"].text == owner
+                let text = try? JSONReader.read(object.body), text["owner"].text == owner,
+                text["number"].number == number
             else { return }
             await store.delete(key)
         }
     }
 
     private func write(
-        _ key: ObjectKey, seconds: Int64, queue: Int64, if condition: ObjectStore.Condition
+        _ key: ObjectKey, seconds: Int64, queue: Int64, number: Int64 = 0, if condition: ObjectStore.Condition
     ) async -> TierStore.Writing {
         let text = JSON.members([
             ("owner", .string(owner)), ("seconds", .integer(seconds)), ("queue", .integer(queue)),
+            ("number", .integer(number)),
         ]).line
         return await store.put(key, Array(text.utf8), if: condition, insists: true, within: TierStore.patience)
     }

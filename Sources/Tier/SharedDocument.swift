@@ -164,8 +164,8 @@ actor SharedDocument {
             }
             if let value: Value = await known(name, isFresh, isPossible) { return value }
             if await leads(until: end) {
-                // The previous holder of the lease may have stored an answer meanwhile.
-                guard await look(since: claimed) else { return nil }
+                // The previous holder of the lease may have stored an answer meanwhile, or the present one whom the store did not name.
+                guard await look(since: holdsLease ? claimed : store.time.now() - Self.recent) else { return nil }
                 return await known(name, isFresh, isPossible)
             }
             guard store.rests(.read) == nil else { return nil }

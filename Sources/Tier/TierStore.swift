@@ -97,6 +97,9 @@ final class TierStore: Sendable {
     /// least.
     var lateLease: Duration { answers.withLock { max($0.service.late, Self.distant) } }
 
+    /// The time after which an answer of the store about a document is later than usual.
+    var lateAnswer: Duration { answers.withLock { $0.store.late } }
+
     /// Takes note of an answer of the service.
     func serviceAnswered(after duration: Duration) { answers.withLock { $0.service.learn(duration) } }
 

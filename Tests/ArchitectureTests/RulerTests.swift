@@ -120,6 +120,11 @@ import Testing
             89,
             "program: what is pinned, rights that a container lacks, mounts that do not answer, a note on a full disk"
         ),
+        (
+            133,
+            "tier: leases that are declined late are read beside, pictures are brought only if they are not there, a renewal keeps its pages, "
+                + "a slow store costs readers no more than the host's first block"
+        ),
         (28, "catalog: originals that fail while none comes are no missing ones, and a refused one is alone"),
         (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),
     ]

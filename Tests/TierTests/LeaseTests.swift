@@ -56,6 +56,24 @@ import Testing
         #expect(await claim(try machine("other")) == nil)
     }
 
+    /// SeaweedFS does so with many writes of one key at the same moment.
+    @Test func whatIsDeclinedLateIsSeenBesideIt() async throws {
+        let first = try machine("first")
+        let lease = try #require(await claim(first))
+        memory.answer(after: .milliseconds(1900), by: clock) { $0.method == .put }
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        let began = clock.now
+        let isAnothers = try await clock.passing { [self] in await isTaken(Leases(store, owner: "second")) }
+        #expect(isAnothers == true)
+        #expect(clock.now - began < .milliseconds(1500))
+        #expect(store.takesLeases)
+        // The store carries it out once the lease is free: nobody waits for that.
+        await first.release(lease)
+        try await clock.passing { [memory] in while memory.keys("leases").isEmpty { await Task.yield() } }
+        try await clock.passing { [memory] in while !memory.keys("leases").isEmpty { await Task.yield() } }
+        #expect(clock.now - began < .seconds(9))
+    }
+
     /// Its machines would otherwise wait for a holder that does not exist.
     @Test func aStoreThatDeclinesWhatIsAbsentIsWorkedWithoutLeases() async throws {
         memory.fail { $0.method == .put ? .status(409, "") : nil }
