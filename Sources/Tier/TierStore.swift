@@ -118,6 +118,12 @@ final class TierStore: Sendable {
         return try? found?.get()
     }
 
+    /// Returns whether the store has an object for which nothing waits; a failure, whose cause no answer without a body tells, is ignored.
+    func has(_ key: ObjectKey) async -> Bool {
+        guard takesWrites else { return false }
+        return (try? await store.has(key, deadline: time.now() + Self.writePatience)) ?? false
+    }
+
     /// The result of a write.
     enum Writing: Sendable {
         case done(etag: String?)

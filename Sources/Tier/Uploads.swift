@@ -195,6 +195,12 @@ final class Uploads: Sendable {
 
     /// Uploads a picture; false if the store must not be used for a while.
     private func bring(_ upload: Upload) async -> Bool {
+        // Others may have brought what none of them waits for, and a store receives all of a picture before it declines it.
+        let isAwaited = state.withLock { $0.followUps[upload.key] != nil }
+        if !upload.replaces, !isAwaited, await store.has(upload.key) {
+            await end(upload)
+            return true
+        }
         await waitForTurn(upload.length)
         guard !Task.isCancelled else { return false }
         guard let (content, blocks) = Self.content(of: upload) else {

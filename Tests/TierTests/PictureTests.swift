@@ -424,7 +424,7 @@ import Testing
         #expect(await fetch(machine) == nil)
         try await clock.passing {
             try keep(machine)
-            while machine.uploads.waiting > 0 || memory.count("PUT \(key)") == 0 { await Task.yield() }
+            while machine.uploads.waiting > 0 || memory.log.allSatisfy({ $0.hasPrefix("GET") }) { await Task.yield() }
         }
         let isReplaced = age >= AnswerAge.changing
         #expect(memory.object(key)?.bytes == (isReplaced ? bytes : bytes + [1]))

@@ -71,6 +71,26 @@ import Testing
         #expect(machine.store.figures.dropped == 0)
     }
 
+    /// Semantics: "Shared with other machines".
+    @Test func whatNobodyWaitsForIsBroughtOnlyIfItIsNotThere() async throws {
+        let path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+        memory.add("pictures/there", bytes)
+        memory.add("pictures/awaited", bytes)
+        let machine = try machine("first")
+        for (name, isAwaited) in [("there", false), ("new", false), ("awaited", true)] {
+            let key = try #require(ObjectKey("pictures/\(name)"))
+            machine.uploads.add(
+                Upload(key: key, path: path, length: 3000, hash: hash), then: isAwaited ? { @Sendable in } : nil)
+        }
+        try await clock.passing(by: .seconds(1)) { while machine.uploads.waiting > 0 { await Task.yield() } }
+        #expect(memory.count("PUT pictures/there") == 0)
+        #expect(memory.count("PUT pictures/new 200") == 1)
+        #expect(memory.count("PUT pictures/awaited 412") == 1)
+        #expect(memory.count("HEAD") == 2)
+        await machine.uploads.close()
+    }
+
     @Test func whatIsCutFromTheListIsFollowedByNobody() async throws {
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
         let list = try UploadList(path: "\(folder.path)/short.sqlite", for: pool, most: 3)

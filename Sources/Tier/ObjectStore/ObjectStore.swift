@@ -87,6 +87,23 @@ package struct ObjectStore: Sendable {
         }
     }
 
+    /// Returns whether there is an object, without its bytes.
+    ///
+    /// - Parameters:
+    ///   - key: Its key.
+    ///   - deadline: The time at which the request fails.
+    /// - Returns: Whether there is one.
+    /// - Throws: The reason why the store did not answer.
+    func has(_ key: ObjectKey, deadline: ContinuousClock.Instant) async throws(Failure) -> Bool {
+        var request = request(.head, place.url(of: key), limit: Self.longestError, deadline: deadline)
+        request.priority = .preload
+        let answer = try await send(request)
+        guard answer.head.status == 200 || answer.head.status == 404 else {
+            throw Failure(status: answer.head.status, body: answer.body)
+        }
+        return answer.head.status == 200
+    }
+
     /// Writes an object, all of it or nothing.
     ///
     /// - Parameters:
