@@ -74,6 +74,8 @@ actor SharedDocument {
     private var isNotTaken = false
     /// The times, by the object store's clock, before which parts of a kind count as absent.
     private var voidBefore: [String: Int64] = [:]
+    /// The beginning of the last renewal of pages, which keeps those that it has renewed itself.
+    private var voidedBy: ContinuousClock.Instant?
     /// The time at which an answer of another machine was last found in the document.
     private var changed: ContinuousClock.Instant?
     /// The time of the last request to the object store for the document.
@@ -118,7 +120,7 @@ actor SharedDocument {
         mayKeep: @Sendable () -> Bool = { true },
         ask: @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        if RequestUrgency.isRenewal { return try await renewed(name, mayKeep, ask) }
+        if RequestUrgency.renewal != nil { return try await renewed(name, mayKeep, ask) }
         calls += 1
         defer {
             calls -= 1
@@ -293,8 +295,8 @@ actor SharedDocument {
 
     // MARK: - Requests
 
-    /// Requests an answer from the service whatever the document has, and replaces it there together with all others of its kind:
-    /// the pages of a listing are as old as the one that a user wants anew.
+    /// Requests an answer from the service whatever the document has, and replaces it there, a page together with all pages that are
+    /// older than the renewal: the pages of a listing are as old as the one that a user wants anew.
     private func renewed<Value: JSONCoded>(
         _ name: String, _ mayKeep: @Sendable () -> Bool, _ ask: @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -304,8 +306,11 @@ actor SharedDocument {
         if store.now == nil { _ = await look(since: nil, within: times.patience) }
         if let now = store.now {
             let kind = Self.kind(of: name)
-            voidBefore[kind] = now
-            parts = parts.filter { Self.kind(of: $0.key) != kind }
+            if kind == "page", voidedBy != RequestUrgency.renewal {
+                voidedBy = RequestUrgency.renewal
+                voidBefore[kind] = now
+                parts = parts.filter { Self.kind(of: $0.key) != kind }
+            }
             keep(name, value)
         }
         return value

@@ -23,7 +23,7 @@ struct TierDays: SharedSizes, SharedPreviews {
         }
     }
 
-    func correct(_ size: Int64, of picture: PictureID, in listing: ListingKey) async {
+    func offer(_ size: Int64, of picture: PictureID, in listing: ListingKey) async {
         await documents(listing)?.sizes(of: listing)?.offer("size/\(picture.key)", size)
     }
 

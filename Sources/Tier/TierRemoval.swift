@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HTTP
 package import Rankings
 
@@ -9,7 +10,7 @@ extension Tier {
     /// Removes pictures from the object store.
     ///
     /// - Returns: The number of objects removed.
-    /// - Throws: The reason why the object store did not answer.
+    /// - Throws: The reason why the object store did not answer; `.declined` with `EKEYREJECTED` if the key lacks a right.
     package func forget(_ pictures: [PictureID]) async throws(Failure) -> Int {
         var removed = 0
         for picture in pictures {
@@ -25,7 +26,7 @@ extension Tier {
     ///   - listing: The listing.
     ///   - source: The source, whose sign-in decides which user's documents they are.
     /// - Returns: The number of objects removed.
-    /// - Throws: The reason why the object store did not answer.
+    /// - Throws: The same.
     package func forget(_ listing: ListingKey, of source: any RankingSource) async throws(Failure) -> Int {
         guard let documents = source.description.audience(of: listing, source.signIn).flatMap({ documents(for: $0) }),
             let first = documents.key(of: listing)
@@ -43,11 +44,15 @@ extension Tier {
     ) async throws(Failure) -> Int {
         let objects = store.store
         var keys: [ObjectKey] = []
-        try await TierInspection(objects, time: store.time).forEach(beginning: beginning, within: Self.removalPatience)
-        {
-            keys += $0.entries.map(\.key).filter(isMeant)
-        }
-        for key in keys { try await objects.delete(key, deadline: store.time.now() + Self.removalPatience) }
+        do throws(Failure) {
+            try await TierInspection(objects, time: store.time)
+                .forEach(beginning: beginning, within: Self.removalPatience) {
+                    keys += $0.entries.map(\.key).filter(isMeant)
+                }
+            for key in keys { try await objects.delete(key, deadline: store.time.now() + Self.removalPatience) }
+        } catch .refused(let cause) {
+            throw .declined(EKEYREJECTED, "the tier's key lacks the right to list or to remove objects (\(cause))")
+        } catch { throw error }
         return keys.count
     }
 }

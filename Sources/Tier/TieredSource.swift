@@ -26,9 +26,19 @@ struct TieredSource: RankingSource {
             began = documents.now
         }
 
-        /// Returns the service's deadline: the time spent before the request is not taken from its time.
-        func moved(_ deadline: ContinuousClock.Instant) -> ContinuousClock.Instant {
-            deadline + began.duration(to: documents.now)
+        /// Sends a request to the service with a moved deadline: the time spent before it is not taken from its time, but from that for
+        /// its turn.
+        func ask<Answer: Sendable>(
+            by deadline: ContinuousClock.Instant,
+            _ send: @Sendable (ContinuousClock.Instant) async throws(Failure) -> Answer
+        ) async throws(Failure) -> Answer {
+            let waited = began.duration(to: documents.now)
+            let answer: Result<Answer, Failure> = await RequestUrgency.$waited.withValue(waited) {
+                do throws(Failure) { return .success(try await send(deadline + waited)) } catch {
+                    return .failure(error)
+                }
+            }
+            return try answer.get()
         }
     }
 
@@ -53,7 +63,9 @@ struct TieredSource: RankingSource {
             return try await newestPage(mode, part, share, deadline: deadline)
         }
         return try await page(of: listing, part, share) { () async throws(Failure) in
-            try await source.page(of: listing, part, deadline: share.moved(deadline))
+            try await share.ask(by: deadline) { deadline async throws(Failure) in
+                try await source.page(of: listing, part, deadline: deadline)
+            }
         }
     }
 
@@ -87,7 +99,9 @@ struct TieredSource: RankingSource {
         _ mode: RankingMode, _ part: ListingPart, _ share: Share, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
         let ask = { @Sendable () async throws(Failure) -> ListingPage in
-            try await source.page(of: .ranking(mode, nil), part, deadline: share.moved(deadline))
+            try await share.ask(by: deadline) { deadline async throws(Failure) in
+                try await source.page(of: .ranking(mode, nil), part, deadline: deadline)
+            }
         }
         guard let newest = share.documents.document(["newest", mode.rawValue]) else { return try await ask() }
         let days = description.days(of: mode)
@@ -112,7 +126,9 @@ struct TieredSource: RankingSource {
         if let page = told.withLock({ $0 }) { return page }
         let listing = ListingKey.ranking(mode, Day(ordinal: ordinal))
         return try await page(of: listing, part, share) { () async throws(Failure) in
-            try await source.page(of: listing, part, deadline: share.moved(deadline))
+            try await share.ask(by: deadline) { deadline async throws(Failure) in
+                try await source.page(of: listing, part, deadline: deadline)
+            }
         }
     }
 
@@ -138,14 +154,16 @@ struct TieredSource: RankingSource {
 
     private func value<ID: RawRepresentable<Int64> & Sendable, Value: JSONCoded>(
         _ kind: String, _ part: String, _ seconds: Int64, _ id: ID, _ deadline: ContinuousClock.Instant,
-        _ ask: @Sendable (ID, ContinuousClock.Instant) async throws(Failure) -> Value
+        _ ask: @escaping @Sendable (ID, ContinuousClock.Instant) async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         guard let share = share(), let document = share.documents.document([kind, "\(id.rawValue)"]) else {
             return try await ask(id, deadline)
         }
         return try await document.value(
             part, isFresh: { AnswerAge.holds($0, seconds, $1) }, mayKeep: { stillHolds(share) }
-        ) { () async throws(Failure) in try await ask(id, share.moved(deadline)) }
+        ) { () async throws(Failure) in
+            try await share.ask(by: deadline) { deadline async throws(Failure) in try await ask(id, deadline) }
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 @testable import Tier
 import Rankings
@@ -149,6 +150,8 @@ import Testing
                 _ = try await machine.source.page(of: .ranking(.daily, day), 1, deadline: deadline)
                 return service.state.withLock { $0.deadlines.last.map { $0 - deadline } }
             }
+            // Its reader has been waiting since.
+            #expect(service.state.withLock { $0.waited.last } == left)
             if day != nil {
                 #expect(service.asked == asked + 1)
                 #expect(try #require(left) >= SharedDocument.Times.answers.patience)
@@ -189,7 +192,11 @@ import Testing
         #expect(try await tier.forget(.ranking(.daily, day), of: service) == 2)
         #expect(memory.keys("") == kept.sorted())
         memory.fail { _ in .status(403, "<Code>AccessDenied</Code>") }
-        await #expect(throws: Failure.self) { try await tier.forget([picture]) }
+        let error = await #expect(throws: Failure.self) { try await tier.forget([picture]) }
+        guard case .declined(EKEYREJECTED, _)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
         try await clock.passing { await tier.close() }
     }
 

@@ -373,7 +373,8 @@ extension Listings {
     /// - Throws: The error of the service; the stored listing stays in that case.
     package func refresh(_ key: ListingKey) async throws(Failure) {
         endPauses(of: current(key))
-        let answer: Result<Void, Failure> = await RequestUrgency.$isRenewal.withValue(true) {
+        let began = context.configuration.time.now()
+        let answer: Result<Void, Failure> = await RequestUrgency.$renewal.withValue(began) {
             do throws(Failure) { return .success(try await askAnew(key)) } catch { return .failure(error) }
         }
         try answer.get()

@@ -46,7 +46,7 @@ package final class Sizes: Sendable {
         let wasDoubted = doubted.withLock { $0.remove(picture) != nil }
         for listing in memory.all where listing.setSize(size, of: picture) {
             // What a host told wrongly once other machines would believe.
-            if wasDoubted, let shared { Task { await shared.correct(size, of: picture, in: listing.key) } }
+            if wasDoubted, let shared { Task { await shared.offer(size, of: picture, in: listing.key) } }
         }
         context.outbox.add([.size(size, picture)])
     }
@@ -158,6 +158,15 @@ package final class Sizes: Sendable {
         }
         context.outbox.add(told.map { .toldSize($0.value, $0.key) })
         return unknown
+    }
+
+    /// Offers the known sizes of a listing to other machines again, once what they shared of it was removed.
+    package func offer(of listing: Listing) async {
+        guard let shared else { return }
+        for entry in listing.entries {
+            guard let size = await stored(of: entry.picture) else { continue }
+            await shared.offer(size, of: entry.picture, in: listing.key)
+        }
     }
 
     /// Requests many sizes at once: those in the database with one call, the others from the image host.
@@ -281,8 +290,8 @@ package protocol SharedSizes: Sendable {
     /// - Returns: Bytes in the order of the pictures, 0 for sizes that no machine has requested.
     func known(of pictures: [PictureID], in listing: ListingKey) async -> [Int64]
 
-    /// Replaces a size that a download has contradicted.
-    func correct(_ size: Int64, of picture: PictureID, in listing: ListingKey) async
+    /// Stores a size: one that a download has found where another one was told, or one whose document was removed.
+    func offer(_ size: Int64, of picture: PictureID, in listing: ListingKey) async
 
     /// A size that a machine has requested, this one if no other has.
     ///

@@ -130,6 +130,7 @@ extension RankFileSystem {
         guard let key = try await pictureListing(of: node)?.currentKey(in: tree) else { return 0 }
         let removed = try await tier.forgetListing(key)
         _ = try await refresh(node, inode: inode)
+        if let listing = await tree.catalog.listings.stored(key) { await tree.catalog.sizes.offer(of: listing) }
         return removed
     }
 

@@ -55,6 +55,9 @@ package enum RequestUrgency {
     ///
     /// Such requests queue after all others and leave half of a burst to them (Semantics, "Folder manners").
     @TaskLocal package static var isBackground = false
-    /// Whether the user requests a new answer from the service: no answer that another machine received is used then.
-    @TaskLocal package static var isRenewal = false
+    /// The beginning of a renewal, in which the user requests new answers from the service: no answer that another machine received is
+    /// used then.
+    @TaskLocal package static var renewal: ContinuousClock.Instant?
+    /// The time that passed between a reader's call and the request, which has as much less for its turn.
+    @TaskLocal package static var waited = Duration.zero
 }

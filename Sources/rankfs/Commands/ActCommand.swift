@@ -205,6 +205,7 @@ extension MountCommand {
 
     fileprivate func complaint(_ failure: SystemError, at path: String) -> String {
         if failure.code == EPERM { return "only the mount's owner and root may do that; ask them, or for share=all" }
+        if failure.code == EKEYREJECTED { return "the tier's key lacks the right to list or remove objects; give it" }
         if failure.code == EACCES, MountTable.current().isOthers(path) {
             return "the mount is another user's; ask them, or for allow_other and share=all"
         }

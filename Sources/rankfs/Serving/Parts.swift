@@ -129,7 +129,7 @@ final class Parts: Sendable {
     private static func withTurn(_ request: HTTPRequest, _ settings: Settings, _ network: Duration) -> HTTPRequest {
         var request = request
         let isWhole = request.deadline - TimeSource.system.now() > network * 9 / 10
-        if isWhole { request.turn = settings.timeout - turnMargin }
+        if isWhole { request.turn = settings.timeout - turnMargin - RequestUrgency.waited }
         return request
     }
 

@@ -10,6 +10,8 @@ final class ToldSource: RankingSource {
         var meanwhile: (@Sendable () -> Void)?
         /// Deadlines of the questions so far.
         var deadlines: [ContinuousClock.Instant] = []
+        /// The times that had passed before each of them.
+        var waited: [Duration] = []
     }
 
     let newest: Day
@@ -31,6 +33,7 @@ final class ToldSource: RankingSource {
         }
         let meanwhile = state.withLock { state in
             state.deadlines.append(deadline)
+            state.waited.append(RequestUrgency.waited)
             return state.meanwhile
         }
         meanwhile?()
