@@ -36,6 +36,8 @@ struct TierHealth: Sendable {
         var needed: Set<Use> { self == .lease ? [.read, .write, .lease] : [.read, self] }
         /// Whether the store changes.
         var isWrite: Bool { self == .write || self == .lease }
+        /// The use that ends if there are too many requests for this one.
+        var kind: Use { isWrite ? .write : self }
     }
 
     /// The rest after a first failure; it doubles with each further one.
@@ -65,6 +67,8 @@ struct TierHealth: Sendable {
         var reason: String
         /// Whether the store was away for all uses: reading again shows that it is back.
         var isAway: Bool
+        /// Whether several accidents in a row began it, of which requests that were under way say nothing.
+        var isCounted: Bool
         var isTried = false
 
         func mayTry(_ now: ContinuousClock.Instant) -> Bool { now >= until && !isTried }
@@ -102,14 +106,18 @@ struct TierHealth: Sendable {
     /// Records a successful request.
     mutating func worked(_ use: Use) {
         if rests[.read] != nil, rests[.write]?.isAway == true { rests[.write] = nil }
-        rests[.read] = nil
-        // A store that takes a document gives documents out as well; the reverse is not true of a full one.
+        if let rest = rests[.read], !rest.isCounted || rest.isTried {
+            if rest.isCounted { accidents[.read] = Self.mostAccidents - 1 }
+            rests[.read] = nil
+        }
+        // A store that takes a document gives documents out as well; the reverse is not true of a full one, nor of its pictures.
         busySince[.read] = nil
         pause = max(pause / 2, Self.pauses.least)
         switch use {
         case .read: break
         // A picture that is not there was told in time; the next one shows whether those that are there come in time too.
         case .picture:
+            busySince[.picture] = nil
             if rests.removeValue(forKey: .picture) != nil { accidents[.picture] = Self.mostAccidents - 1 }
         case .write: (rests[.write], accidents[.write], busySince[.write]) = (nil, nil, nil)
         // A small one in time says nothing of large ones.
@@ -119,8 +127,7 @@ struct TierHealth: Sendable {
 
     /// Records an answer that there are too many requests, and returns the pause before the next one.
     mutating func wasBusy(_ use: Use, now: ContinuousClock.Instant) -> Duration {
-        let kind = use.isWrite ? Use.write : .read
-        busySince[kind] = busySince[kind] ?? now
+        busySince[use.kind] = busySince[use.kind] ?? now
         lastBusy = now
         defer { pause = min(pause * 2, Self.pauses.most) }
         return pause
@@ -156,7 +163,7 @@ struct TierHealth: Sendable {
         accidents[use, default: 0] += 1
         guard accidents[use, default: 0] >= Self.mostAccidents else { return }
         accidents[use] = nil
-        begin(use, reason, now)
+        begin(use, reason, now, isCounted: true)
     }
 
     /// Records a failed request.
@@ -168,8 +175,8 @@ struct TierHealth: Sendable {
         case _ where error.isTooMany:
             letTry()
             // None has succeeded for long enough, or the probe after a rest has not.
-            let kind = use.isWrite ? Use.write : .read
-            guard rests[kind] != nil || busySince[kind].map({ now - $0 >= Self.busyPatience }) ?? false else { return }
+            let (kind, since) = (use.kind, busySince[use.kind])
+            guard rests[kind] != nil || since.map({ now - $0 >= Self.busyPatience }) ?? false else { return }
             begin(kind, error.cause, now)
         case (.lease, .timedOut):
             letTry()
@@ -201,12 +208,16 @@ struct TierHealth: Sendable {
         for use in rests.keys { rests[use]?.isTried = false }
     }
 
-    private mutating func begin(_ use: Use, _ reason: String, _ now: ContinuousClock.Instant, isAway: Bool = false) {
+    private mutating func begin(
+        _ use: Use, _ reason: String, _ now: ContinuousClock.Instant, isAway: Bool = false, isCounted: Bool = false
+    ) {
         // Several failures at the same moment count as one.
         if let rest = rests[use], rest.until > now { return }
         let ordinary = isAway ? Self.closedRests : (first: Self.firstRest, longest: Self.longestRest)
         let lengths = use == .lease ? Self.leaseRests : ordinary
         let length = max(lengths.first, rests[use].map { min($0.length * 2, lengths.longest) } ?? lengths.first)
-        rests[use] = Rest(until: now + length, length: length, reason: reason, isAway: isAway)
+        // Some causes are sentences.
+        let reason = reason.hasSuffix(".") ? String(reason.dropLast()) : reason
+        rests[use] = Rest(until: now + length, length: length, reason: reason, isAway: isAway, isCounted: isCounted)
     }
 }

@@ -14,8 +14,16 @@ final class TierPace: Sendable {
     static let slowest: Int64 = 512 << 10
     /// The time at the start of a download in which the pace is not checked, and the interval of later checks.
     static let grace = Duration.seconds(1)
+    /// The interval at which a download with a reader is compared with one from the image host.
+    static let interval = Duration.milliseconds(250)
+    /// The assumed bytes a second of a picture that another machine or an unknown host brings.
+    static let assumed: Double = 2_097_152
     /// The least bytes of an answer by which a pace is measured.
     private static let measurable: Int64 = 64 << 10
+    /// The usual time to a first block up to which a store is near enough for readers, however near the image host is.
+    static let near = Duration.milliseconds(50)
+    /// The time after which a usual time to a first block counts no longer: only downloads show that a store is quick again.
+    static let remembers = Duration.seconds(30)
 
     /// The required pace of a download: the time of its first byte, and the credit then.
     typealias Share = (began: ContinuousClock.Instant, credit: Double)
@@ -28,6 +36,9 @@ final class TierPace: Sendable {
         /// The time to the first byte of the image host's answers, and the bytes a second of each after it, as averages.
         var hostFirst = UsualAnswer()
         var hostPace: Double?
+        /// The time to the first block of the store's pictures, or to the answer that there is none, and the time of the last one.
+        var first = UsualAnswer()
+        var firstAt: ContinuousClock.Instant?
 
         mutating func pass(_ now: ContinuousClock.Instant) {
             defer { at = now }
@@ -39,8 +50,51 @@ final class TierPace: Sendable {
 
     private let state = Mutex(State())
 
-    /// The longest wait for the first byte of a download.
+    /// The longest wait for the answer that there is no picture, or for the permission to bring it.
     var firstByte: Duration { state.withLock { $0.hostFirst.late } }
+
+    /// Returns the longest wait for the first block of a download of so many bytes (nil: an unknown number), before which no reader gets
+    /// any of it.
+    func firstBlock(of length: Int64?) -> Duration {
+        state.withLock { state in
+            let pace = state.hostPace.map { $0 / 2 } ?? Double(Self.slowest)
+            let block = Double(BlockDigests.size(forLength: length ?? 0)) / pace * Double(max(1, state.running))
+            return min(state.hostFirst.late + .seconds(block), UsualAnswer.limits.most)
+        }
+    }
+
+    /// Takes note of the time to the first block of a picture, or to the answer that there is none, or until that was given up.
+    func came(after duration: Duration, now: ContinuousClock.Instant) {
+        state.withLock { state in
+            state.first.learn(duration)
+            state.firstAt = now
+        }
+    }
+
+    /// Returns whether readers had better ask the image host at once, which usually takes less time to as many bytes.
+    func isFar(now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            guard let host = state.hostFirst.usual, let pace = state.hostPace, let usual = state.first.usual,
+                let at = state.firstAt, now - at < Self.remembers
+            else { return false }
+            return usual > max((host + .seconds(Double(BlockDigests.smallest) / pace)) * 1.2, Self.near)
+        }
+    }
+
+    /// Returns whether the rest of a download takes longer at its present pace than the whole picture from the image host.
+    ///
+    /// - Parameters:
+    ///   - left: The bytes to come.
+    ///   - length: The bytes of the picture.
+    ///   - pace: The bytes a second at present.
+    /// - Returns: Whether it does.
+    func isBehind(_ left: Int64, of length: Int64, at pace: Double) -> Bool {
+        state.withLock { state in
+            let first = state.hostFirst.usual ?? UsualAnswer.limits.unknown
+            let whole = first / .seconds(1) + Double(length) / (state.hostPace ?? Self.assumed)
+            return Double(left) > pace * whole
+        }
+    }
 
     /// Takes note of an answer of the image host.
     ///

@@ -14,8 +14,6 @@ final class TierPictures: PictureTier {
     static let leaseSeconds: Int64 = 10
     /// The time limit of a reader's wait for another machine's download, in addition to the time for its bytes.
     static let patience = Duration.seconds(2)
-    /// The assumed bytes a second of another machine's download.
-    static let pace: Double = 2_097_152
     /// The longest wait of a reader, for a picture of any size.
     static let longestPatience = Duration.seconds(8)
     /// The longest wait for a picture without readers.
@@ -60,6 +58,8 @@ final class TierPictures: PictureTier {
 
     func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {
         guard let key = key(of: picture), !state.withLock({ $0.wrong.contains(picture) }) else { return false }
+        // Pictures without readers still come from the store, and show when it is near again.
+        if urgency.priority == .reader, pace.isFar(now: store.time.now()) { return false }
         var wait = Wait(length: length, now: store.time.now())
         while true {
             if let isWhole = await take(picture, key, length: length, urgency: urgency, into: sink) {
@@ -147,8 +147,9 @@ final class TierPictures: PictureTier {
             * Double(store.store.transport.limits.bodies.all)
         let deadline =
             store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most)
+        let patience = urgency.priority == .reader ? pace.firstByte : TierStore.patience
         do throws(Failure) {
-            return try await store.repeated(.picture, until: store.time.now() + TierStore.patience) {
+            return try await store.repeated(.picture, until: store.time.now() + patience) {
                 () async throws(Failure) -> TierDownload.Outcome in
                 // The deadline of a download is far longer than a key may take.
                 _ = try await store.store.keys.current(by: store.time.now() + TierStore.patience)
@@ -185,7 +186,7 @@ final class TierPictures: PictureTier {
 
         init(length: Int64?, now: ContinuousClock.Instant) {
             let bytes = Double(length ?? 1 << 20)
-            patience = min(TierPictures.patience + .seconds(bytes / TierPictures.pace), TierPictures.longestPatience)
+            patience = min(TierPictures.patience + .seconds(bytes / TierPace.assumed), TierPictures.longestPatience)
             began = now
         }
 
@@ -337,8 +338,10 @@ final class TierDownload: BodyReceiver {
         var oldTag: String?
         var digests: BlockDigests?
         var received: Int64 = 0
-        /// Whether the request has left the transport's request queue.
-        var isSent = false
+        /// The time at which the request left the transport's request queue.
+        var sentAt: ContinuousClock.Instant?
+        /// The bytes that had come when the pace was checked last.
+        var checked: (received: Int64, at: ContinuousClock.Instant)?
         /// The download's share of the line, from its first byte on.
         var share: TierPace.Share?
         /// Watches the pace from the moment at which the request is sent.
@@ -346,6 +349,8 @@ final class TierDownload: BodyReceiver {
         /// The end, if it is not that of the request.
         var end: Outcome?
         var asking: Task<Result<ObjectStore.Found, Failure>, Never>?
+        /// Whether a reader waits; nil if one does.
+        var urgency: Urgency?
     }
 
     private let state = Mutex(State())
@@ -382,6 +387,7 @@ final class TierDownload: BodyReceiver {
     ///   - deadline: The time at which the download is given up.
     /// - Returns: The end of the download.
     func run(on store: ObjectStore, urgency: Urgency? = nil, deadline: ContinuousClock.Instant) async -> Outcome {
+        state.withLock { $0.urgency = urgency }
         if pace != nil {
             // The wait is longer than any reader's, and other downloads use the line. It is watched before the request
             // can be sent: the watch that follows takes its place.
@@ -409,7 +415,18 @@ final class TierDownload: BodyReceiver {
         }
         ended.watch?.cancel()
         if ended.share != nil { pace?.end(now: time.now()) }
-        return outcome(ended, result)
+        let outcome = outcome(ended, result)
+        switch outcome {
+        case .absent, .slow: if ended.proven == 0 { noteFirst() }
+        default: break
+        }
+        return outcome
+    }
+
+    /// Takes note of the time to the first block, or to what came in its place.
+    private func noteFirst() {
+        let now = time.now()
+        if let sent = state.withLock({ $0.sentAt }) { pace?.came(after: now - sent, now: now) }
     }
 
     /// The description and the ETag of an object that is to be written anew; nil for a newer one.
@@ -422,7 +439,7 @@ final class TierDownload: BodyReceiver {
 
     /// Gives the download up if it has not had its turn.
     func withdraw() {
-        if state.withLock({ !$0.isSent }) { end(.withdrawn) }
+        if state.withLock({ $0.sentAt == nil }) { end(.withdrawn) }
     }
 
     /// Begins a watch in place of the one before.
@@ -433,16 +450,13 @@ final class TierDownload: BodyReceiver {
         }
     }
 
-    /// Ends the download when its first byte is late, or later ones are.
+    /// Ends the download when its first block is late, or later ones are.
     private func watchPace(_ pace: TierPace) async throws {
-        try await time.sleep(pace.firstByte)
+        try await time.sleep(pace.firstBlock(of: length))
         while true {
             let now = time.now()
-            let isSlow = state.withLock { state in
-                state.share.map { state.received < pace.due($0, now: now) } ?? true
-            }
-            if isSlow { return end(nil) }
-            try await time.sleep(TierPace.grace)
+            if state.withLock({ $0.isSlow(pace, now) }) { return end(nil) }
+            try await time.sleep(TierPace.interval)
         }
     }
 
@@ -458,9 +472,10 @@ final class TierDownload: BodyReceiver {
     // MARK: - Arriving bytes
 
     func begun() {
+        let now = time.now()
         let isFirst = state.withLock { state in
-            defer { state.isSent = true }
-            return !state.isSent
+            defer { state.sentAt = state.sentAt ?? now }
+            return state.sentAt == nil
         }
         if isFirst, let pace { watch { try await $0.watchPace(pace) } }
     }
@@ -489,7 +504,9 @@ final class TierDownload: BodyReceiver {
         let now = time.now()
         guard let offset = state.withLock({ $0.take(Int64(bytes.count), pace, now) }), unsafe sink.write(bytes, offset)
         else { return false }
+        let before = state.withLock { $0.proven }
         guard let (proven, length) = state.withLock({ unsafe $0.verify(bytes) }) else { return false }
+        if before == 0, proven > 0 { noteFirst() }
         guard proven > 0, !sink.proven(proven, length) else { return true }
         state.withLock { $0.end = .wrong }
         return false
@@ -512,6 +529,20 @@ final class TierDownload: BodyReceiver {
 }
 
 extension TierDownload.State {
+    /// The number of bytes that have been verified.
+    fileprivate var proven: Int64 { digests?.complete ?? 0 }
+
+    /// Returns whether the image host would bring the picture sooner.
+    fileprivate mutating func isSlow(_ pace: TierPace, _ now: ContinuousClock.Instant) -> Bool {
+        guard let share, let length = description?.length, proven > 0 else { return true }
+        let before = checked ?? (0, share.began)
+        checked = (received, now)
+        let present = Double(received - before.received) / ((now - before.at) / .seconds(1))
+        let isRead = urgency.map { $0.priority == .reader } ?? true
+        return received < pace.due(share, now: now)
+            || isRead && pace.isBehind(length - received, of: length, at: present)
+    }
+
     /// Counts bytes; returns their offset, or nil if they arrive too slowly, or are too many.
     fileprivate mutating func take(_ count: Int64, _ pace: TierPace?, _ now: ContinuousClock.Instant) -> Int64? {
         guard end == nil, let length = description?.length, received + count <= length else {

@@ -228,6 +228,35 @@ import Testing
         #expect(health.state == .works)
         health.lied(now: start)
         #expect(health.state == .rests(reason: "its objects are damaged"))
+        // What was under way then says nothing of the others.
+        for use in [TierHealth.Use.read, .picture, .write, .lease] { health.worked(use) }
+        #expect(!health.mayAsk(.read, now: after(29)))
+        #expect(health.mayAsk(.read, now: after(30)))
+        health.worked(.read)
+        #expect(health.state == .works)
+        health.lied(now: after(31))
+        #expect(!health.mayAsk(.read, now: after(32)))
+    }
+
+    @Test func aReasonThatIsASentenceIsPartOfOne() {
+        let health = Watched()
+        health.failed(.read, .broken("store: the connection ended."), now: start)
+        #expect(health.state == .rests(reason: "store: the connection ended"))
+    }
+
+    /// Semantics: "Shared with other machines".
+    @Test func picturesAloneMayBeTooMany() {
+        let health = Watched()
+        _ = health.wasBusy(.picture, now: start)
+        for use in [TierHealth.Use.read, .write, .lease] { health.worked(use) }
+        health.failed(.picture, .answered(status: 503), now: after(7))
+        #expect(health.state == .works)
+        health.failed(.picture, .answered(status: 503), now: after(8))
+        #expect(health.state == .picturesRest(reason: Failure.answered(status: 503).cause))
+        #expect(!health.mayAsk(.picture, now: after(37)) && health.mayAsk(.read, now: after(37)))
+        #expect(health.mayAsk(.picture, now: after(38)))
+        health.worked(.picture)
+        #expect(health.state == .works)
     }
 }
 

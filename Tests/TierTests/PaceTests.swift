@@ -28,10 +28,10 @@ import Testing
     }
 
     /// Asks for the picture; whether it came.
-    private func fetch() -> Task<Bool, Never> {
+    private func fetch(isRead: Bool = true) -> Task<Bool, Never> {
         Task { [pictures, picture] in
             let urgency = Urgency()
-            urgency.raise()
+            if isRead { urgency.raise() }
             return await pictures.fetch(picture, length: 3000, urgency: urgency, into: .ignoring)
         }
     }
@@ -77,7 +77,7 @@ import Testing
             let held = await transport.waitForRequest(at: number)
             held.begin()
             await clock.waitForSleepers(1)
-            clock.advance(by: UsualAnswer.limits.unknown)
+            clock.advance(by: TierPace().firstBlock(of: 3000))
             #expect(await !found.value)
         }
         #expect(store.rests(.picture) != nil)
@@ -94,6 +94,71 @@ import Testing
         #expect(pace.firstByte > .milliseconds(1100) && pace.firstByte <= .milliseconds(1200))
         for _ in 0..<40 { pace.learn(1 << 20, firstAfter: .seconds(60), in: .milliseconds(100)) }
         #expect(pace.firstByte == UsualAnswer.limits.most)
+    }
+
+    @Test func beforeItsFirstBlockAPictureHasTheTimeOfTheHostTwice() {
+        let pace = TierPace()
+        #expect(pace.firstBlock(of: 3000) == UsualAnswer.limits.unknown + .milliseconds(250))
+        pace.learn(4 << 20, firstAfter: .milliseconds(60), in: .seconds(1))
+        #expect(pace.firstBlock(of: nil) == .milliseconds(250) + .microseconds(62_500))
+        // Larger pictures have larger blocks.
+        #expect(pace.firstBlock(of: 8 << 20) == .milliseconds(250) + .milliseconds(125))
+        let shares = (0..<8).map { _ in pace.begin(now: .now) }
+        #expect(pace.firstBlock(of: nil) == .milliseconds(750) && shares.count == 8)
+        for _ in 0..<80 { _ = pace.begin(now: .now) }
+        #expect(pace.firstBlock(of: nil) == UsualAnswer.limits.most)
+    }
+
+    @Test func aReaderWaitsForNoRestThatTheHostWouldHaveBroughtWhole() {
+        let pace = TierPace()
+        // Of an unknown host: a second, and 2 MB a second.
+        #expect(!pace.isBehind(1 << 20, of: 2 << 20, at: 1_048_576))
+        #expect(pace.isBehind(1 << 20, of: 2 << 20, at: 262_144))
+        pace.learn(4 << 20, firstAfter: .milliseconds(250), in: .seconds(1))
+        #expect(!pace.isBehind(1 << 20, of: 3 << 20, at: 1_048_576))
+        #expect(pace.isBehind(1 << 20, of: 3 << 20, at: 1_000_000))
+        #expect(pace.isBehind(1, of: 3 << 20, at: 0))
+        #expect(!pace.isBehind(0, of: 3 << 20, at: 0))
+    }
+
+    @Test func aStoreIsFarIfItUsuallyTakesLongerThanTheHost() {
+        let (pace, start) = (TierPace(), ContinuousClock.now)
+        pace.came(after: .milliseconds(110), now: start)
+        #expect(!pace.isFar(now: start))
+        // A first block after 60 + 31 ms.
+        pace.learn(4 << 20, firstAfter: .milliseconds(60), in: .seconds(1))
+        #expect(pace.isFar(now: start))
+        pace.came(after: .milliseconds(100), now: start + .seconds(1))
+        #expect(!pace.isFar(now: start + .seconds(1)))
+        pace.came(after: .seconds(1), now: start + .seconds(2))
+        #expect(pace.isFar(now: start + .seconds(31)))
+        #expect(!pace.isFar(now: start + .seconds(32)))
+        // Near enough, however near the host is.
+        let near = TierPace()
+        near.learn(4 << 20, firstAfter: .milliseconds(1), in: .milliseconds(10))
+        near.came(after: TierPace.near, now: start)
+        #expect(!near.isFar(now: start))
+    }
+
+    @Test func readersOfAFarStoreAskTheHostAndOthersTheStore() async throws {
+        let first = fetch()
+        let held = await transport.waitForRequest(at: 0)
+        held.begin()
+        await clock.waitForSleepers(1)
+        clock.advance(by: TierPace().firstBlock(of: 3000))
+        #expect(await !first.value)
+        pictures.hostBrought(1 << 20, firstAfter: .milliseconds(60), in: .milliseconds(200))
+        #expect(await !fetch().value)
+        #expect(transport.requests.count == 1)
+        let ahead = fetch(isRead: false)
+        let next = await transport.waitForRequest(at: 1)
+        next.begin()
+        next.respond(status: 200, headers: try headers, body: bytes)
+        #expect(await ahead.value)
+        clock.advance(by: TierPace.remembers)
+        let again = fetch()
+        (await transport.waitForRequest(at: 2)).respond(status: 200, headers: try headers, body: bytes)
+        #expect(await again.value)
     }
 
     @Test func besideASlowHostLessIsEnough() {
@@ -127,9 +192,7 @@ import Testing
         #expect(held.body([7]))
         if standsStill {
             await clock.waitForSleepers(1)
-            clock.advance(by: UsualAnswer.limits.unknown)
-            await clock.waitForSleepers(1)
-            clock.advance(by: .seconds(4))
+            clock.advance(by: TierPace().firstBlock(of: 3000))
         } else {
             clock.advance(by: .seconds(4))
             #expect(!held.body([7]))

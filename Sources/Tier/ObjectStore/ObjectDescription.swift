@@ -155,7 +155,8 @@ package struct BlockDigests: Sendable {
         return Int(length / size + (length % size > 0 ? 1 : 0)) * kept
     }
 
-    private static func size(forLength length: Int64) -> Int64 {
+    /// Returns the size of the blocks of an object of a length.
+    static func size(forLength length: Int64) -> Int64 {
         var size = smallest
         while length / most >= size { size *= 2 }
         return size
