@@ -39,6 +39,9 @@ final class Leases: Sendable {
     /// The time in which a machine that cannot hold a lease waits for another machine to get it.
     static let aboutTo = Duration.milliseconds(50)
 
+    /// The time limit of a read that may be beside a write on the same line: longer than that of an answer, so that the store need not rest.
+    static let besidePatience = TierStore.patience * 1.25
+
     private let store: TierStore
     /// Begins to read the pauses of the service's hosts, unless that was done within an interval; called before requests go to them.
     let readPauses: @Sendable (_ interval: Duration) -> Task<Void, Never>?
@@ -100,7 +103,8 @@ final class Leases: Sendable {
             case .declined: break
             }
         }
-        guard store.hasConditions, let found = await store.get(key) else { return .unknown }
+        let patience = holds ? TierStore.patience : Self.besidePatience
+        guard store.hasConditions, let found = await store.get(key, within: patience) else { return .unknown }
         guard case .object(let object) = found else {
             let absence = sight(of: key, nil)
             // The lease ended meanwhile; the next request decides about the next holder. A store that declines it again is wrong.

@@ -147,9 +147,12 @@ final class TierPictures: PictureTier {
             * Double(store.store.transport.limits.bodies.all)
         let deadline =
             store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most)
-        let patience = urgency.priority == .reader ? pace.firstByte : TierStore.patience
+        let began = store.time.now()
         do throws(Failure) {
-            return try await store.repeated(.picture, until: store.time.now() + patience) {
+            // A reader may join at any time.
+            return try await store.repeated(
+                .picture, until: began + (urgency.priority == .reader ? pace.firstByte : TierStore.patience)
+            ) {
                 () async throws(Failure) -> TierDownload.Outcome in
                 // The deadline of a download is far longer than a key may take.
                 _ = try await store.store.keys.current(by: store.time.now() + TierStore.patience)

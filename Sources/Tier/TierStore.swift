@@ -97,8 +97,8 @@ final class TierStore: Sendable {
     /// least.
     var lateLease: Duration { answers.withLock { max($0.service.late, Self.distant) } }
 
-    /// The time after which an answer of the store about a document is later than usual.
-    var lateAnswer: Duration { answers.withLock { $0.store.late } }
+    /// The time after which a lease is read beside its write: later than the store's usual answer, and before a reader goes on.
+    var lateAnswer: Duration { min(answers.withLock { $0.store.late }, lateLease / 2) }
 
     /// Takes note of an answer of the service.
     func serviceAnswered(after duration: Duration) { answers.withLock { $0.service.learn(duration) } }
@@ -239,14 +239,15 @@ final class TierStore: Sendable {
     /// Sends a request, and again after pauses as long as the store answers that there are too many (Amazon S3 User Guide,
     /// "Optimizing performance": 503 SlowDown); the pauses differ by half between machines.
     func repeated<Answer: Sendable>(
-        _ use: TierHealth.Use, until deadline: ContinuousClock.Instant, _ send: () async throws(Failure) -> Answer
+        _ use: TierHealth.Use, until deadline: @autoclosure () -> ContinuousClock.Instant,
+        _ send: () async throws(Failure) -> Answer
     ) async throws(Failure) -> Answer {
         while true {
             do throws(Failure) { return try await send() } catch {
                 guard error.isTooMany else { throw error }
                 let now = time.now()
                 let wait = spread(health.withLock { $0.wasBusy(use, now: now) })
-                guard now + wait < deadline else { throw error }
+                guard now + wait < deadline() else { throw error }
                 count { $0.slowedDown += 1 }
                 do { try await time.sleep(wait) } catch { throw .cancelled }
             }

@@ -83,7 +83,9 @@ import Testing
             machine.uploads.add(
                 Upload(key: key, path: path, length: 3000, hash: hash), then: isAwaited ? { @Sendable in } : nil)
         }
-        try await clock.passing(by: .seconds(1)) { while machine.uploads.waiting > 0 { await Task.yield() } }
+        try await clock.passing(by: .seconds(1)) { [memory] in
+            while memory.count("HEAD") < 2 || memory.count("PUT") < 2 { await Task.yield() }
+        }
         #expect(memory.count("PUT pictures/there") == 0)
         #expect(memory.count("PUT pictures/new 200") == 1)
         #expect(memory.count("PUT pictures/awaited 412") == 1)
