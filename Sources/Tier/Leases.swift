@@ -50,6 +50,9 @@ final class Leases: Sendable {
     /// The times at which other machines' leases were first seen, for stores that declare no times.
     private let seen = Mutex<[ObjectKey: (etag: String?, first: ContinuousClock.Instant)]>([:])
 
+    /// The number of the last lease that this run has requested.
+    private let numbers = Atomic<Int64>(0)
+
     /// The number of leases above which ended ones are removed.
     private static let mostSeen = 256
 
@@ -81,7 +84,7 @@ final class Leases: Sendable {
         var holds = mayHold && store.takesLeases
         if holds {
             let ends = store.time.now() + .seconds(seconds)
-            let number = Int64.random(in: 0..<1 << 50)
+            let number = numbers.wrappingAdd(1, ordering: .relaxed).newValue
             let writing = Task { await write(key, seconds: seconds, queue: queued, number: number, if: .isNew) }
             // A store may decline only after seconds what another machine has written at the same moment: then the lease is there.
             while await writing.value(until: store.time.now() + store.lateAnswer, store.time) == nil {

@@ -20,8 +20,9 @@ final class TierPace: Sendable {
     static let assumed: Double = 2_097_152
     /// The least bytes of an answer by which a pace is measured.
     private static let measurable: Int64 = 64 << 10
-    /// The usual time to a first block up to which a store is near enough for readers, however near the image host is.
-    static let near = Duration.milliseconds(50)
+    /// The usual time to a first block up to which a store is near enough for readers, however near the image host is: what they wait
+    /// spares the service a request of each machine.
+    static let near = Duration.milliseconds(200)
     /// The time after which a usual time to a first block counts no longer: only downloads show that a store is quick again.
     static let remembers = Duration.seconds(30)
 

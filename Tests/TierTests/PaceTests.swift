@@ -123,12 +123,12 @@ import Testing
 
     @Test func aStoreIsFarIfItUsuallyTakesLongerThanTheHost() {
         let (pace, start) = (TierPace(), ContinuousClock.now)
-        pace.came(after: .milliseconds(110), now: start)
+        pace.came(after: .milliseconds(400), now: start)
         #expect(!pace.isFar(now: start))
-        // A first block after 60 + 31 ms.
-        pace.learn(4 << 20, firstAfter: .milliseconds(60), in: .seconds(1))
+        // A first block after 260 + 31 ms.
+        pace.learn(4 << 20, firstAfter: .milliseconds(260), in: .seconds(1))
         #expect(pace.isFar(now: start))
-        pace.came(after: .milliseconds(100), now: start + .seconds(1))
+        pace.came(after: .milliseconds(150), now: start + .seconds(1))
         #expect(!pace.isFar(now: start + .seconds(1)))
         pace.came(after: .seconds(1), now: start + .seconds(2))
         #expect(pace.isFar(now: start + .seconds(31)))

@@ -81,15 +81,15 @@ extension MountSuite {
                 #expect(
                     refused.errors.contains(
                         "later rankfs (a later step); update rankfs, or name another directory with cache_dir"))
+                #expect(try Data(contentsOf: URL(filePath: database)) == before)
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: "\(mount.cache)/catalog") == ["catalog.sqlite"])
                 for command in [["doctor"], ["cache", "clear"]] {
                     let told = try workplace.run([Workplace.rankfs] + command + ["-o", "cache_dir=\(mount.cache)"])
                     #expect(
                         told.status != 0 && "\(told.output)\(told.errors)".contains("later rankfs (a later step)"),
                         "\(told)")
                 }
-                #expect(try Data(contentsOf: URL(filePath: database)) == before)
-                #expect(
-                    try FileManager.default.contentsOfDirectory(atPath: "\(mount.cache)/catalog") == ["catalog.sqlite"])
 
                 // The later version comes back, as far as this one can play it.
                 try execute("DELETE FROM migrations WHERE position = 999")

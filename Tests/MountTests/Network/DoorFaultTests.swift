@@ -88,12 +88,14 @@ extension MountSuite {
                 }
                 try origin.spoil([], in: workplace)
                 #expect(poll(upTo: 20) { doors.allSatisfy { refresh("\(mount.path)/\($0)") == 0 } })
-                #expect(all(mount, doors) == right)
+                let anew = all(mount, doors)
+                // What is hot may have one more meanwhile.
+                #expect(zip(anew, right).allSatisfy { $0?.errno == 0 && ($0?.count ?? 0) >= ($1?.count ?? 0) })
                 let names = try doors.map { try mount.names("\(mount.path)/\($0)") }
                 origin.stop()
                 #expect(mount.unmount())
                 let again = try Mount(workplace, of: origin, options: options, named: "again")
-                #expect(all(again, doors) == right)
+                #expect(all(again, doors) == anew)
                 #expect(try doors.map { try again.names("\(again.path)/\($0)") } == names)
             }
         }
