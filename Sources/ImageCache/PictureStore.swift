@@ -131,7 +131,9 @@ final class PictureStore: Sendable {
                 throw SystemError("setting the mode of the cache directory to 0700")
             }
             // Some file systems without rights say that they have set them.
-            if (fileStatus(open: top.descriptor)?.st_mode ?? 0) & 0o077 != 0 { report(.open(directory: directory)) }
+            if (fileStatus(open: top.descriptor)?.st_mode ?? 0) & 0o077 != 0 {
+                report(.readableByOthers(directory: directory))
+            }
             let lock = OpenFile(owning: try Files.open(lockName, in: top.descriptor, O_RDWR | O_CREAT))
             guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 if errno == EWOULDBLOCK { throw SystemError(lockName, code: EWOULDBLOCK) }

@@ -106,7 +106,7 @@ package enum ImageCacheEvent: Sendable {
     /// A mark that keeps backups away could not be set.
     case unmarked(mark: String, reason: String)
     /// The file system keeps no rights, so that other users may read the cache.
-    case open(directory: String)
+    case readableByOthers(directory: String)
 }
 
 extension Failure {

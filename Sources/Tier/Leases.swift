@@ -88,11 +88,14 @@ final class Leases: Sendable {
             let writing = Task { await write(key, seconds: seconds, queue: queued, number: number, if: .isNew) }
             // A store may decline only after seconds what another machine has written at the same moment: then the lease is there.
             while await writing.value(until: store.time.now() + store.lateAnswer, store.time) == nil {
-                guard case .taken(let left, let queue) = await claim(work, seconds: seconds, mayHold: false)
-                else { continue }
+                var other = Claim.unknown
+                if !Task.isCancelled {
+                    other = await claim(work, seconds: seconds, mayHold: false)
+                    guard case .taken = other else { continue }
+                }
                 writing.cancel()
                 withdraw(key, number)
-                return .taken(left, queue: queue)
+                return other
             }
             switch await writing.value {
             case .done: return .held(Lease(key: key, ends: ends, isNew: true))

@@ -74,6 +74,19 @@ import Testing
         #expect(clock.now - began < .seconds(9))
     }
 
+    @Test func aRequestThatIsGivenUpEndsAtOnceAndLeavesNoLease() async throws {
+        memory.answer(after: .seconds(1), by: clock) { $0.method == .put }
+        let leases = try machine("first")
+        let asking = Task { await claim(leases) }
+        // The answer, and the time for it.
+        await clock.waitForSleepers(2)
+        asking.cancel()
+        #expect(await asking.value == nil)
+        #expect(memory.keys("leases").isEmpty)
+        try await clock.passing { [memory] in while memory.keys("leases").isEmpty { await Task.yield() } }
+        try await clock.passing { [memory] in while !memory.keys("leases").isEmpty { await Task.yield() } }
+    }
+
     /// Its machines would otherwise wait for a holder that does not exist.
     @Test func aStoreThatDeclinesWhatIsAbsentIsWorkedWithoutLeases() async throws {
         memory.fail { $0.method == .put ? .status(409, "") : nil }

@@ -71,7 +71,7 @@ extension Log {
             debug("evicted \(count) pictures, \(SizeText.text(bytes))")
         case .unmarked(let mark, let reason):
             info("the cache could not be marked with \(mark) against backups: \(reason)")
-        case .open(let directory):
+        case .readableByOthers(let directory):
             warning(
                 "other users may read the cache, for the file system of \(LogText.escaped(directory)) keeps no rights; mount it with "
                     + "umask=077, or set cache_dir")
