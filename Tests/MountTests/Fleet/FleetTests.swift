@@ -62,7 +62,8 @@ extension MountSuite {
                 let first = try store.machine("first", options: plain)
                 let second = try handOver(
                     try read(first), from: first, store, options: plain)
-                #expect(try number("hits", second) >= Self.pictures)
+                // A reader has the last byte a moment before the picture counts.
+                #expect(poll(upTo: 60) { (try? number("hits", second) >= Self.pictures) == true })
                 #expect(try number("answers_asked", second) == 0)
             }
         }
@@ -178,22 +179,23 @@ extension MountSuite {
         @Test func aStoreThatStopsAndComesBackIsForgiven() async throws {
             try await withStore { workplace, origin, store in
                 try store.stop()
-                let first = try store.machine("first")
+                // A preload that the end of its mount cuts short is not there for others.
+                let plain = ["prefetch=0"]
+                let first = try store.machine("first", options: plain)
                 let seen = try read(first)
                 #expect(try tier(first)["state"] as? String == "resting")
                 #expect(try first.status()["recent"].map { "\($0)" }?.contains("the service is asked instead") == true)
-                #expect(try number("waiting", first) > 0)
+                #expect(poll(upTo: 60) { (try? number("waiting", first) > 0) == true })
                 #expect(first.unmount())
                 try store.start()
                 // What was downloaded meanwhile is brought by the next run.
-                let next = try store.machine("first")
-                try settle(next)
-                #expect(try number("uploads", next) >= Self.pictures)
+                let next = try store.machine("first", options: plain)
+                try settle(next, uploads: Self.pictures)
                 #expect(next.unmount())
                 // Sizes were not told to anybody; a byte of a picture tells some of them.
                 let downloads = { self.asked(origin).filter { $0.method == "GET" && $0.isPicture && $0.bytes != 1 } }
                 let before = downloads()
-                let second = try store.machine("second")
+                let second = try store.machine("second", options: plain)
                 #expect(try read(second) == seen)
                 let again = Set(downloads().dropFirst(before.count).map(\.path))
                 #expect(again.isDisjoint(with: before.map(\.path)), "\(again)")
