@@ -25,6 +25,8 @@ final class TierPace: Sendable {
     static let near = Duration.milliseconds(200)
     /// The time after which a usual time to a first block counts no longer: only downloads show that a store is quick again.
     static let remembers = Duration.seconds(30)
+    /// The time after a download given up without a block in which preloads do not try again.
+    static let shuns = Duration.seconds(15)
 
     /// The required pace of a download: the time of its first byte, and the credit then.
     typealias Share = (began: ContinuousClock.Instant, credit: Double)
@@ -40,6 +42,8 @@ final class TierPace: Sendable {
         /// The time to the first block of the store's pictures, or to the answer that there is none, and the time of the last one.
         var first = UsualAnswer()
         var firstAt: ContinuousClock.Instant?
+        /// The time of the last download, if it was given up without a block.
+        var givenUpAt: ContinuousClock.Instant?
 
         mutating func pass(_ now: ContinuousClock.Instant) {
             defer { at = now }
@@ -65,21 +69,27 @@ final class TierPace: Sendable {
     }
 
     /// Takes note of the time to the first block of a picture, or to the answer that there is none, or until that was given up.
-    func came(after duration: Duration, now: ContinuousClock.Instant) {
+    func came(after duration: Duration, isGivenUp: Bool = false, now: ContinuousClock.Instant) {
         state.withLock { state in
             state.first.learn(duration)
             state.firstAt = now
+            state.givenUpAt = isGivenUp ? now : nil
         }
     }
 
     /// Returns whether readers had better ask the image host at once, which usually takes less time to as many bytes.
     func isFar(now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
-            guard let host = state.hostFirst.usual, let pace = state.hostPace, let usual = state.first.usual,
-                let at = state.firstAt, now - at < Self.remembers
-            else { return false }
-            return usual > max((host + .seconds(Double(BlockDigests.smallest) / pace)) * 1.2, Self.near)
+            guard let usual = state.first.usual, let at = state.firstAt, now - at < Self.remembers else { return false }
+            let block = Double(BlockDigests.smallest) / (state.hostPace ?? Self.assumed)
+            return usual > max((state.hostFirst.expected + .seconds(block)) * 1.2, Self.near)
         }
+    }
+
+    /// Returns whether the last download was given up a moment ago without a block, so that preloads are better asked of the image host:
+    /// they are soon read.
+    func isShunned(now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in state.givenUpAt.map { now - $0 < Self.shuns } ?? false }
     }
 
     /// Returns whether the rest of a download takes longer at its present pace than the whole picture from the image host.
@@ -91,8 +101,7 @@ final class TierPace: Sendable {
     /// - Returns: Whether it does.
     func isBehind(_ left: Int64, of length: Int64, at pace: Double) -> Bool {
         state.withLock { state in
-            let first = state.hostFirst.usual ?? UsualAnswer.limits.unknown
-            let whole = first / .seconds(1) + Double(length) / (state.hostPace ?? Self.assumed)
+            let whole = state.hostFirst.expected / .seconds(1) + Double(length) / (state.hostPace ?? Self.assumed)
             return Double(left) > pace * whole
         }
     }

@@ -58,9 +58,14 @@ final class TierPictures: PictureTier {
 
     func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {
         guard let key = key(of: picture), !state.withLock({ $0.wrong.contains(picture) }) else { return false }
-        // Pictures without readers still come from the store, and show when it is near again.
-        if urgency.priority == .reader, pace.isFar(now: store.time.now()) { return false }
-        var wait = Wait(length: length, now: store.time.now())
+        let now = store.time.now()
+        if pace.isShunned(now: now) {
+            store.count { $0.slow += 1 }
+            return false
+        }
+        // Pictures without readers still come from a distant store.
+        if urgency.priority == .reader, pace.isFar(now: now) { return false }
+        var wait = Wait(length: length, now: now)
         while true {
             if let isWhole = await take(picture, key, length: length, urgency: urgency, into: sink) {
                 guard isWhole else { return false }
@@ -115,6 +120,7 @@ final class TierPictures: PictureTier {
             if isThere { state.withLock { _ = $0.elsewhere.insert(picture) } }
             store.wasSlow()
             withdrawWaiting()
+            if pace.isShunned(now: store.time.now()) { for download in underWay { download.leave() } }
             return false
         case .withdrawn:
             store.failed(.picture, .cancelled)
@@ -134,8 +140,10 @@ final class TierPictures: PictureTier {
     /// Ends the downloads that wait for their turn at a store that rests.
     private func withdrawWaiting() {
         guard store.rests(.picture) != nil else { return }
-        for download in state.withLock({ Array($0.downloads.values) }) { download.withdraw() }
+        for download in underWay { download.withdraw() }
     }
+
+    private var underWay: [TierDownload] { state.withLock { Array($0.downloads.values) } }
 
     private func download(
         _ key: ObjectKey, length: Int64?, urgency: Urgency, into sink: PictureSink
@@ -159,7 +167,9 @@ final class TierPictures: PictureTier {
                 let download = TierDownload(
                     length: length, key: key, secret: store.store.secret, time: store.time, pace: pace, sink: sink)
                 state.withLock { $0.downloads[ObjectIdentifier(download)] = download }
-                let outcome = await download.run(on: store.store, urgency: urgency, deadline: deadline)
+                let outcome = await urgency.whileFollowed(by: { [pace, time = store.time] priority in
+                    if priority == .reader, pace.isFar(now: time.now()) { download.leave() }
+                }) { [store] in await download.run(on: store.store, urgency: urgency, deadline: deadline) }
                 state.withLock { _ = $0.downloads.removeValue(forKey: ObjectIdentifier(download)) }
                 if case .failed(let error) = outcome { throw error }
                 if case .whole = outcome, let old = download.old {
@@ -420,16 +430,17 @@ final class TierDownload: BodyReceiver {
         if ended.share != nil { pace?.end(now: time.now()) }
         let outcome = outcome(ended, result)
         switch outcome {
-        case .absent, .slow: if ended.proven == 0 { noteFirst() }
+        case .absent: noteFirst()
+        case .slow: if ended.proven == 0 { noteFirst(isGivenUp: true) }
         default: break
         }
         return outcome
     }
 
     /// Takes note of the time to the first block, or to what came in its place.
-    private func noteFirst() {
+    private func noteFirst(isGivenUp: Bool = false) {
         let now = time.now()
-        if let sent = state.withLock({ $0.sentAt }) { pace?.came(after: now - sent, now: now) }
+        if let sent = state.withLock({ $0.sentAt }) { pace?.came(after: now - sent, isGivenUp: isGivenUp, now: now) }
     }
 
     /// The description and the ETag of an object that is to be written anew; nil for a newer one.
@@ -445,6 +456,11 @@ final class TierDownload: BodyReceiver {
         if state.withLock({ $0.sentAt == nil }) { end(.withdrawn) }
     }
 
+    /// Gives the download up if no block of it has come.
+    func leave() {
+        if state.withLock({ $0.proven == 0 }) { end(nil) }
+    }
+
     /// Begins a watch in place of the one before.
     private func watch(_ look: @escaping @Sendable (TierDownload) async throws -> Void) {
         state.withLock { state in
@@ -455,11 +471,12 @@ final class TierDownload: BodyReceiver {
 
     /// Ends the download when its first block is late, or later ones are.
     private func watchPace(_ pace: TierPace) async throws {
-        try await time.sleep(pace.firstBlock(of: length))
+        let last = time.now() + pace.firstBlock(of: length)
         while true {
+            let left = last - time.now()
+            try await time.sleep(left > .zero ? min(left, TierPace.interval) : TierPace.interval)
             let now = time.now()
-            if state.withLock({ $0.isSlow(pace, now) }) { return end(nil) }
-            try await time.sleep(TierPace.interval)
+            if state.withLock({ $0.isSlow(pace, now, last) }) { return end(nil) }
         }
     }
 
@@ -535,10 +552,13 @@ extension TierDownload.State {
     /// The number of bytes that have been verified.
     fileprivate var proven: Int64 { digests?.complete ?? 0 }
 
-    /// Returns whether the image host would bring the picture sooner.
-    fileprivate mutating func isSlow(_ pace: TierPace, _ now: ContinuousClock.Instant) -> Bool {
-        guard let share, let length = description?.length, proven > 0 else { return true }
+    /// Returns whether the image host would bring the picture sooner; `last` is the time at which its first block is late.
+    fileprivate mutating func isSlow(
+        _ pace: TierPace, _ now: ContinuousClock.Instant, _ last: ContinuousClock.Instant
+    ) -> Bool {
+        guard let share, let length = description?.length, proven > 0 else { return now >= last }
         let before = checked ?? (0, share.began)
+        guard now - before.at >= TierPace.interval else { return false }
         checked = (received, now)
         let present = Double(received - before.received) / ((now - before.at) / .seconds(1))
         let isRead = urgency.map { $0.priority == .reader } ?? true

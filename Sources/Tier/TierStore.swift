@@ -383,6 +383,9 @@ struct UsualAnswer: Sendable {
     /// The average; nil before the first answer.
     var usual: Duration?
 
+    /// The average, or what is assumed before the first answer: half of the time after which that is late.
+    var expected: Duration { usual ?? Self.limits.unknown / 2 }
+
     /// Takes note of an answer.
     mutating func learn(_ duration: Duration) { usual = usual.map { ($0 * 3 + duration) / 4 } ?? duration }
 

@@ -28,22 +28,22 @@ import Testing
     }
 
     /// Asks for the picture; whether it came.
-    private func fetch(isRead: Bool = true) -> Task<Bool, Never> {
+    private func fetch(isRead: Bool = true, length: Int64 = 3000) -> Task<Bool, Never> {
         Task { [pictures, picture] in
             let urgency = Urgency()
             if isRead { urgency.raise() }
-            return await pictures.fetch(picture, length: 3000, urgency: urgency, into: .ignoring)
+            return await pictures.fetch(picture, length: length, urgency: urgency, into: .ignoring)
         }
     }
 
-    private var headers: [(name: String, value: String)] {
-        get throws {
-            let key = try #require(ObjectKey("pictures/pixiv/61/97_p0_regular_5"))
-            return ObjectDescription(mediaType: "", of: bytes, key: key).headers(nil).map { line in
-                let parts = line.split(separator: ":", maxSplits: 1)
-                return (String(parts[0]), String(parts[1].dropFirst()))
-            } + [("content-length", "3000")]
-        }
+    private var headers: [(name: String, value: String)] { get throws { try headers(of: bytes) } }
+
+    private func headers(of bytes: [UInt8]) throws -> [(name: String, value: String)] {
+        let key = try #require(ObjectKey("pictures/pixiv/61/97_p0_regular_5"))
+        return ObjectDescription(mediaType: "", of: bytes, key: key).headers(nil).map { line in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return (String(parts[0]), String(parts[1].dropFirst()))
+        } + [("content-length", "\(bytes.count)")]
     }
 
     @Test func timeInTheQueueIsNotTheStores() async throws {
@@ -73,12 +73,13 @@ import Testing
     @Test func picturesOfAStoreThatIsSilentOnceAskedRest() async throws {
         for number in 0..<TierHealth.mostAccidents {
             #expect(store.rests(.picture) == nil)
-            let found = fetch()
+            let found = fetch(isRead: false)
             let held = await transport.waitForRequest(at: number)
             held.begin()
             await clock.waitForSleepers(1)
             clock.advance(by: TierPace().firstBlock(of: 3000))
             #expect(await !found.value)
+            clock.advance(by: TierPace.shuns)
         }
         #expect(store.rests(.picture) != nil)
         #expect(store.rests(.read) == nil)
@@ -111,8 +112,9 @@ import Testing
 
     @Test func aReaderWaitsForNoRestThatTheHostWouldHaveBroughtWhole() {
         let pace = TierPace()
-        // Of an unknown host: a second, and 2 MB a second.
+        // Of an unknown host: half a second, and 2 MB a second.
         #expect(!pace.isBehind(1 << 20, of: 2 << 20, at: 1_048_576))
+        #expect(pace.isBehind(1 << 20, of: 2 << 20, at: 690_000))
         #expect(pace.isBehind(1 << 20, of: 2 << 20, at: 262_144))
         pace.learn(4 << 20, firstAfter: .milliseconds(250), in: .seconds(1))
         #expect(!pace.isBehind(1 << 20, of: 3 << 20, at: 1_048_576))
@@ -123,42 +125,101 @@ import Testing
 
     @Test func aStoreIsFarIfItUsuallyTakesLongerThanTheHost() {
         let (pace, start) = (TierPace(), ContinuousClock.now)
+        func isFar(after seconds: Int64) -> Bool { pace.isFar(now: start + .seconds(seconds)) }
+        #expect(!isFar(after: 0))
         pace.came(after: .milliseconds(400), now: start)
-        #expect(!pace.isFar(now: start))
+        #expect(!isFar(after: 0))
         // A first block after 260 + 31 ms.
         pace.learn(4 << 20, firstAfter: .milliseconds(260), in: .seconds(1))
-        #expect(pace.isFar(now: start))
+        #expect(isFar(after: 0))
         pace.came(after: .milliseconds(150), now: start + .seconds(1))
-        #expect(!pace.isFar(now: start + .seconds(1)))
+        #expect(!isFar(after: 1))
         pace.came(after: .seconds(1), now: start + .seconds(2))
-        #expect(pace.isFar(now: start + .seconds(31)))
-        #expect(!pace.isFar(now: start + .seconds(32)))
+        #expect(isFar(after: 31) && !isFar(after: 32))
+        #expect(!pace.isShunned(now: start + .seconds(2)))
+        pace.came(after: .seconds(1), isGivenUp: true, now: start + .seconds(40))
+        #expect(pace.isShunned(now: start + .seconds(54)) && !pace.isShunned(now: start + .seconds(55)))
         // Near enough, however near the host is.
         let near = TierPace()
         near.learn(4 << 20, firstAfter: .milliseconds(1), in: .milliseconds(10))
         near.came(after: TierPace.near, now: start)
         #expect(!near.isFar(now: start))
+        // Further than any usual host.
+        let unknown = TierPace()
+        unknown.came(after: .milliseconds(700), now: start)
+        #expect(unknown.isFar(now: start))
     }
 
-    @Test func readersOfAFarStoreAskTheHostAndOthersTheStore() async throws {
+    @Test func theNextPicturesOfAFarStoreComeFromTheHost() async throws {
+        let late = TierPace().firstBlock(of: 3000)
         let first = fetch()
-        let held = await transport.waitForRequest(at: 0)
-        held.begin()
+        (await transport.waitForRequest(at: 0)).begin()
+        await clock.waitForSleepers(1)
+        clock.advance(by: late - .milliseconds(10))
+        // One that is under way meanwhile, without a reader.
+        let ahead = fetch(isRead: false)
+        let left = await transport.waitForRequest(at: 1)
+        left.begin()
+        await clock.waitForSleepers(2)
+        clock.advance(by: .milliseconds(10))
+        #expect(await !first.value)
+        #expect(await !ahead.value)
+        #expect(left.isCancelled)
+        #expect(await !fetch(isRead: false).value)
+        #expect(transport.requests.count == 2)
+        // One that was not tried counts too, and ends nothing.
+        #expect(store.figures.slow == 3 && store.rests(.picture) == nil)
+    }
+
+    @Test func aStoreThatIsShunnedIsTriedByPreloadsFirst() async throws {
+        let first = fetch()
+        (await transport.waitForRequest(at: 0)).begin()
         await clock.waitForSleepers(1)
         clock.advance(by: TierPace().firstBlock(of: 3000))
         #expect(await !first.value)
-        pictures.hostBrought(1 << 20, firstAfter: .milliseconds(60), in: .milliseconds(200))
+        #expect(await !fetch(isRead: false).value)
+        clock.advance(by: TierPace.shuns)
         #expect(await !fetch().value)
-        #expect(transport.requests.count == 1)
-        let ahead = fetch(isRead: false)
+        let probe = fetch(isRead: false)
         let next = await transport.waitForRequest(at: 1)
         next.begin()
         next.respond(status: 200, headers: try headers, body: bytes)
-        #expect(await ahead.value)
-        clock.advance(by: TierPace.remembers)
-        let again = fetch()
-        (await transport.waitForRequest(at: 2)).respond(status: 200, headers: try headers, body: bytes)
-        #expect(await again.value)
+        #expect(await probe.value)
+    }
+
+    @Test func aReaderWhoJoinsTheProbeOfAFarStoreAsksTheHost() async throws {
+        let first = fetch()
+        (await transport.waitForRequest(at: 0)).begin()
+        await clock.waitForSleepers(1)
+        clock.advance(by: TierPace().firstBlock(of: 3000))
+        #expect(await !first.value)
+        clock.advance(by: TierPace.shuns)
+        let urgency = Urgency()
+        let probe = Task { await pictures.fetch(picture, length: 3000, urgency: urgency, into: .ignoring) }
+        let held = await transport.waitForRequest(at: 1)
+        held.begin()
+        urgency.raise()
+        #expect(await !probe.value)
+        #expect(held.isCancelled)
+    }
+
+    @Test func aReaderLeavesARestThatTheHostWouldHaveBroughtBeforeTheFirstBlockIsLate() async throws {
+        // A block and a half, of which one block comes.
+        let large = [UInt8](repeating: 7, count: 200_000)
+        let found = fetch(length: 200_000)
+        let held = await transport.waitForRequest(at: 0)
+        held.begin()
+        await clock.waitForSleepers(1)
+        clock.advance(by: TierPace.interval)
+        await clock.waitForSleepers(1)
+        #expect(held.head(200, try headers(of: large)))
+        #expect(held.body(Array(large.prefix(140_000))))
+        clock.advance(by: TierPace.interval)
+        await clock.waitForSleepers(1)
+        #expect(!held.isCancelled)
+        clock.advance(by: TierPace.interval)
+        #expect(await !found.value)
+        #expect(TierPace.interval * 3 < TierPace().firstBlock(of: 200_000))
     }
 
     @Test func besideASlowHostLessIsEnough() {
