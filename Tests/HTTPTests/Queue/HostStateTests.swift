@@ -37,11 +37,25 @@ struct HostStateTests {
         // The place of the good answer, and 32 more.
         #expect(settle(&host, 0, .fine) == nil)
         #expect(next(&host) == (5..<38).map { .send($0) })
-        // The next burst goes on where this one ended, but only for a while.
+        // What comes while others wait is of the same burst.
+        host.join(200, priority: .reader, deadline: start + .seconds(60))
         for id in 2..<38 { host.end(id, now: start, wall: wall) }
         #expect(next(&host, 5) == (38..<74).map { .send($0) })
         for id in 38..<74 { host.end(id, now: start, wall: wall) }
         #expect(next(&host, 6) == (74..<78).map { .send($0) })
+    }
+
+    /// A host that begins to refuse what it has accepted refuses few requests.
+    @Test func theNextBurstBeginsWithTwoForEachGoodAnswerBesides() {
+        var host = host(4)
+        #expect(next(&host).count == 4)
+        #expect(settle(&host, 0, .fine) == nil)
+        #expect(settle(&host, 1, .fine) == nil)
+        for id in 0..<4 { host.end(id, now: start, wall: wall) }
+        for id in 4..<200 { host.join(id, priority: .reader, deadline: start + .seconds(60)) }
+        #expect(next(&host, 5).count == 8)
+        #expect(settle(&host, 4, .fine, 5) == nil)
+        #expect(next(&host, 5).count == 33)
     }
 
     /// A host that accepts some and refuses the rest is asked for more with care.
