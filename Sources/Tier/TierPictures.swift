@@ -340,7 +340,7 @@ final class TierDownload: BodyReceiver {
         case unproven
         /// The download takes too long; `isThere` says whether any bytes came.
         case slow(isThere: Bool)
-        /// The download was given up before its turn.
+        /// The download was given up before its turn, or before a block of it came, for what others have shown.
         case withdrawn
         case failed(Failure)
     }
@@ -456,9 +456,13 @@ final class TierDownload: BodyReceiver {
         if state.withLock({ $0.sentAt == nil }) { end(.withdrawn) }
     }
 
-    /// Gives the download up if no block of it has come.
+    /// Gives the download up if no block of it has come, which says something of the store only after some time.
     func leave() {
-        if state.withLock({ $0.proven == 0 }) { end(nil) }
+        let now = time.now()
+        let (isLate, isBlank) = state.withLock { state in
+            (state.sentAt.map { now - $0 > TierPace.near } ?? false, state.proven == 0)
+        }
+        if isBlank { end(isLate ? nil : .withdrawn) }
     }
 
     /// Begins a watch in place of the one before.

@@ -168,7 +168,7 @@ import Testing
         #expect(await !fetch(isRead: false).value)
         #expect(transport.requests.count == 2)
         // One that was not tried counts too, and ends nothing.
-        #expect(store.figures.slow == 3 && store.rests(.picture) == nil)
+        #expect(store.figures.slow == 2 && store.rests(.picture) == nil)
     }
 
     @Test func aStoreThatIsShunnedIsTriedByPreloadsFirst() async throws {
@@ -187,7 +187,8 @@ import Testing
         #expect(await probe.value)
     }
 
-    @Test func aReaderWhoJoinsTheProbeOfAFarStoreAsksTheHost() async throws {
+    @Test(arguments: [false, true])
+    func aReaderWhoJoinsTheProbeOfAFarStoreAsksTheHost(_ isLate: Bool) async throws {
         let first = fetch()
         (await transport.waitForRequest(at: 0)).begin()
         await clock.waitForSleepers(1)
@@ -198,9 +199,19 @@ import Testing
         let probe = Task { await pictures.fetch(picture, length: 3000, urgency: urgency, into: .ignoring) }
         let held = await transport.waitForRequest(at: 1)
         held.begin()
+        if isLate { clock.advance(by: TierPace.near + .milliseconds(1)) }
         urgency.raise()
         #expect(await !probe.value)
         #expect(held.isCancelled)
+        #expect(store.figures.slow == (isLate ? 2 : 1))
+        let next = fetch(isRead: false)
+        guard !isLate else {
+            #expect(await !next.value)
+            return
+        }
+        // A moment is no time of the store.
+        (await transport.waitForRequest(at: 2)).respond(status: 200, headers: try headers, body: bytes)
+        #expect(await next.value)
     }
 
     @Test func aReaderLeavesARestThatTheHostWouldHaveBroughtBeforeTheFirstBlockIsLate() async throws {
