@@ -16,6 +16,8 @@ final class TierPace: Sendable {
     static let grace = Duration.seconds(1)
     /// The interval at which a download with a reader is compared with one from the image host.
     static let interval = Duration.milliseconds(250)
+    /// The longest wait of a reader, for a picture of any size.
+    static let longestPatience = Duration.seconds(8)
     /// The assumed bytes a second of a picture that another machine or an unknown host brings.
     static let assumed: Double = 2_097_152
     /// The least bytes of an answer by which a pace is measured.

@@ -143,8 +143,8 @@ import Glibc
                 _ = try CachePlace(settings, source: .standard, home: home).prepared(home)
                 return nil
             } catch {
-                #expect((error as? ProgramError)?.status == .cannotCreate)
-                return (error as? ProgramError)?.message
+                #expect(error.status == .cannotCreate)
+                return error.message
             }
         }
         func names(_ path: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path) }

@@ -205,7 +205,7 @@ import Testing
         #expect(await fetch(dead) == nil)
         let began = clock.now
         #expect(try await clock.passing { await fetch(second) } == nil)
-        #expect(clock.now - began < TierPictures.longestPatience)
+        #expect(clock.now - began < TierPace.longestPatience)
     }
 
     @Test func whenALeaseHasEndedAnotherMachineHasIt() async throws {
