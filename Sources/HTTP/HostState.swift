@@ -62,9 +62,10 @@ struct HostState {
     static let few = 4
     /// The additional requests under way after each good answer: each round trip triples the number of requests.
     static let growth = 2
-    /// Those besides of a host that has refused none, as long as requests wait or are under way: after one round trip a listing's sizes
-    /// fill a connection, and the next burst begins without them.
+    /// Those besides after a small answer of a host that has refused no request: after one round trip a listing's sizes fill a connection.
     static let surge = 30
+    /// The time after the last small answer in which they remain while no answer is due: a walk requests a few sizes, then the others.
+    static let lull = Duration.milliseconds(10)
     /// The time for which a request without an answer counts, so that a hanging request delays no other.
     static let patience = Duration.seconds(1)
     /// The time for which good answers count, from one burst of requests to the next.
@@ -92,8 +93,8 @@ struct HostState {
     private var counted = WaitingLine<ContinuousClock.Instant>()
     /// The allowed requests under way, by the good answers of this burst.
     private var allowance: Int
-    /// The requests under way that are allowed besides, by the good answers since the host was last idle.
-    private var surge = 0
+    /// The requests under way that are allowed besides, by the good small answers of this burst, and the time of the last one.
+    private var surge: (count: Int, at: ContinuousClock.Instant?) = (0, nil)
     private var hasRefused = false
     /// The time of the last good answer.
     private var welcomed: ContinuousClock.Instant?
@@ -152,7 +153,6 @@ struct HostState {
 
     /// Adds a request to the waiting ones, by its id among its equals.
     mutating func join(_ id: Int, _ entry: Entry) {
-        if waiting.isEmpty, counted.count == 0 { surge = 0 }
         waiting[id] = entry
         guard !entry.isPaced else {
             service = service ?? ServiceLine(rate)
@@ -211,10 +211,12 @@ struct HostState {
         switch verdict {
         case .fine:
             allowance = min((isWelcome(now) ? allowance : burst) + Self.growth, Self.most)
-            if !hasRefused { surge = min(surge + Self.surge, Self.most) }
+            if !hasRefused, running[id]?.entry.transferClass == .metadata {
+                surge = (min(surge.count + Self.surge, Self.most), now)
+            }
             welcomed = now
         case .limited:
-            (allowance, surge, hasRefused) = (burst, 0, true)
+            (allowance, surge, hasRefused) = (burst, (0, nil), true)
         case .unknown: break
         }
         return coolDown.settle(ticket, verdict, wall: wall)
@@ -278,6 +280,7 @@ struct HostState {
         let left = coolDown.secondsLeft(wall)
         var actions = expire(now, wall, left)
         while let place = counted.first, place.key <= now { counted.remove(place.id) }
+        if counted.count == 0, let at = surge.at, now - at > Self.lull { surge = (0, nil) }
         while let id = first(now, wall, isOpen: left == 0) {
             guard let entry = waiting[id] else { break }
             let turn = entry.isPaced ? service?.go(id) : nil
@@ -364,7 +367,7 @@ struct HostState {
     }
 
     private func allowance(_ now: ContinuousClock.Instant) -> Int {
-        isWelcome(now) ? allowance + surge : burst
+        isWelcome(now) ? allowance + surge.count : burst
     }
 
     /// Whether the last good answer still counts.

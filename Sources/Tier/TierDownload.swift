@@ -27,7 +27,7 @@ final class TierDownload: BodyReceiver {
         case unproven
         /// The download takes too long; `isThere` says whether any bytes came.
         case slow(isThere: Bool)
-        /// The download was given up before its turn, or before a block of it came, for what others have shown.
+        /// The download was given up before its turn, or before its first block, because of what other downloads have shown.
         case withdrawn
         case failed(Failure)
     }

@@ -27,7 +27,7 @@ final class TierPace: Sendable {
     static let near = Duration.milliseconds(200)
     /// The time after which a usual time to a first block counts no longer: only downloads show that a store is quick again.
     static let remembers = Duration.seconds(30)
-    /// The time after a download given up without a block in which preloads do not try again.
+    /// The time after a download given up without a block in which no other one is tried.
     static let shuns = Duration.seconds(15)
 
     /// The required pace of a download: the time of its first byte, and the credit then.
@@ -88,8 +88,8 @@ final class TierPace: Sendable {
         }
     }
 
-    /// Returns whether the last download was given up a moment ago without a block, so that preloads are better asked of the image host:
-    /// they are soon read.
+    /// Returns whether the last download was given up a moment ago without a block, so that preloads, which are soon read, had better
+    /// come from the image host, too.
     func isShunned(now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in state.givenUpAt.map { now - $0 < Self.shuns } ?? false }
     }

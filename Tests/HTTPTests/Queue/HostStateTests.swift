@@ -37,25 +37,35 @@ struct HostStateTests {
         // The place of the good answer, and 32 more.
         #expect(settle(&host, 0, .fine) == nil)
         #expect(next(&host) == (5..<38).map { .send($0) })
-        // What comes while others wait is of the same burst.
-        host.join(200, priority: .reader, deadline: start + .seconds(60))
+        // What is requested at once is of the same burst; the next one begins with fewer, and a late one with few.
         for id in 2..<38 { host.end(id, now: start, wall: wall) }
-        #expect(next(&host, 5) == (38..<74).map { .send($0) })
+        #expect(next(&host) == (38..<74).map { .send($0) })
         for id in 38..<74 { host.end(id, now: start, wall: wall) }
-        #expect(next(&host, 6) == (74..<78).map { .send($0) })
+        #expect(next(&host, 5) == (74..<80).map { .send($0) })
+        for id in 74..<80 { host.end(id, now: start, wall: wall) }
+        #expect(next(&host, 6) == (80..<84).map { .send($0) })
     }
 
-    /// A host that begins to refuse what it has accepted refuses few requests.
-    @Test func theNextBurstBeginsWithTwoForEachGoodAnswerBesides() {
+    /// A walk requests a few sizes, then the others: no request is due between them.
+    @Test(arguments: [(HostState.lull, 36), (HostState.lull + .milliseconds(1), 6)])
+    func aBurstOutlastsAMomentWithoutRequests(_ moment: Duration, _ count: Int) {
         var host = host(4)
         #expect(next(&host).count == 4)
         #expect(settle(&host, 0, .fine) == nil)
-        #expect(settle(&host, 1, .fine) == nil)
         for id in 0..<4 { host.end(id, now: start, wall: wall) }
         for id in 4..<200 { host.join(id, priority: .reader, deadline: start + .seconds(60)) }
-        #expect(next(&host, 5).count == 8)
-        #expect(settle(&host, 4, .fine, 5) == nil)
-        #expect(next(&host, 5).count == 33)
+        #expect(host.next(now: start + moment, wall: wall).count == count)
+    }
+
+    /// A host that begins to refuse after it gave a picture refuses few sizes.
+    @Test func aPictureAllowsTwoMoreRequests() {
+        var host = HostState()
+        for id in 0..<4 { host.join(id, priority: .reader, transferClass: .bulk, deadline: start + .seconds(60)) }
+        #expect(next(&host).count == 4)
+        for id in 0..<2 { #expect(settle(&host, id, .fine) == nil) }
+        for id in 0..<4 { host.end(id, now: start, wall: wall) }
+        for id in 4..<200 { host.join(id, priority: .reader, deadline: start + .seconds(60)) }
+        #expect(next(&host).count == 8)
     }
 
     /// A host that accepts some and refuses the rest is asked for more with care.
