@@ -105,9 +105,10 @@ final class StoredContents: Sendable {
 
         mutating func insert(_ key: StoredKey) { audiences[key.listing, default: []].insert(key.audience) }
 
-        mutating func remove(_ key: StoredKey) {
+        mutating func remove(_ key: StoredKey, now: Int64) {
             audiences[key.listing]?.remove(key.audience)
             if audiences[key.listing]?.isEmpty == true { audiences[key.listing] = nil }
+            changed[key.listing.kind] = now
         }
     }
 
@@ -147,17 +148,14 @@ final class StoredContents: Sendable {
 
     /// Removes a listing of which a removal is on its way to the database, at a time in Unix seconds.
     func forget(_ key: StoredKey, now: Int64) {
-        remove(key, now: now)
-        state.withLock { $0.leaving[key, default: 0] += 1 }
+        state.withLock { state in
+            state.remove(key, now: now)
+            state.leaving[key, default: 0] += 1
+        }
     }
 
     /// Removes a listing that turned out to be missing, at a time in Unix seconds.
-    func remove(_ key: StoredKey, now: Int64) {
-        state.withLock { state in
-            state.remove(key)
-            state.changed[key.listing.kind] = now
-        }
-    }
+    func remove(_ key: StoredKey, now: Int64) { state.withLock { $0.remove(key, now: now) } }
 
     /// Records changes that were written.
     func wrote(_ writes: [StoreWrite], newSizes: Int) {
