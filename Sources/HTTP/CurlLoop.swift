@@ -106,6 +106,7 @@ final class CurlLoop {
             begin(flight)
         } catch {
             means.observer?.ended(request, TransferOutcome(failure: error))
+            worker.ended()
             transfer.end(.failure(error))
         }
     }
@@ -190,6 +191,7 @@ final class CurlLoop {
     private func finish(_ flight: CurlExchange, _ result: Result<Void, Failure>) {
         detach(flight)
         flights[ObjectIdentifier(flight.transfer)] = nil
+        worker.ended()
         if case .failure(let error) = result, flight.wasSent {
             means.count(flight.request.purpose) { $0.failed(error) }
         }
@@ -299,6 +301,7 @@ final class CurlWorker: Sendable {
     private static let isCurlReady: Bool = rankfs_curl_global_init() == CURLE_OK
 
     private let state: Mutex<State>
+    private let load = Atomic<Int>(0)
 
     /// Starts a thread for the transfers of one class.
     ///
@@ -316,8 +319,12 @@ final class CurlWorker: Sendable {
         state.withLock { $0.thread = thread }
     }
 
+    /// The number of its transfers that have not ended.
+    var underWay: Int { load.load(ordering: .relaxed) }
+
     /// Hands a transfer to the loop.
     func begin(_ transfer: Transfer) {
+        load.add(1, ordering: .relaxed)
         guard post({ $0.begin(transfer) }) else { return transfer.end(.failure(.cancelled)) }
         transfer.carry { [self] transfer in
             if transfer.isCancelled { _ = post { $0.cancel(transfer) } }
@@ -354,6 +361,9 @@ final class CurlWorker: Sendable {
 
     // MARK: - For the loop
 
+    /// Records the end of a transfer.
+    func ended() { load.subtract(1, ordering: .relaxed) }
+
     /// Sets the pool that the loop waits for from now on.
     func wakes(_ pool: CurlPool) {
         let multi = unsafe UInt(bitPattern: pool.multi)
@@ -381,10 +391,10 @@ final class CurlWorker: Sendable {
 
 // MARK: - The transport
 
-/// The transport over libcurl, which begins each transfer at once: two threads, each with multi handles of its own.
+/// The transport over libcurl, which begins each transfer at once: three threads, each with multi handles of its own.
 ///
-/// One thread carries bodies on connections with HTTP/1.1 only, the other small answers on connections that may use HTTP/2. They
-/// share no connection: libcurl 7.88.1 puts a request that prefers HTTP/2 on a connection where a request restricted to HTTP/1.1 is
+/// One thread carries bodies on connections with HTTP/1.1 only, the others small answers on connections that may use HTTP/2; the
+/// second of them takes those that are more than the streams of one connection. No two threads share a connection: libcurl 7.88.1 puts a request that prefers HTTP/2 on a connection where a request restricted to HTTP/1.1 is
 /// under way, and then each request reads bytes of the other.
 ///
 /// ## Concurrency
@@ -397,8 +407,8 @@ package final class CurlTransport: Transport {
 
     /// The worker for bodies: HTTP/1.1 only, one connection each.
     private let bulk: CurlWorker
-    /// The worker for small answers: HTTP/2 where it is offered.
-    private let metadata: CurlWorker
+    /// The workers for small answers: HTTP/2 where it is offered, one connection to a host each.
+    private let metadata: [CurlWorker]
     private let means: CurlMeans
 
     /// Starts the transport's threads.
@@ -421,13 +431,17 @@ package final class CurlTransport: Transport {
         means = try CurlMeans(configuration, resolver, observer)
         if let path = configuration.certificates { try Certificates.check(file: path) }
         limits = configuration.limits
-        bulk = try CurlWorker(.bulk, connections: limits.bodies.all, means)
+        var workers: [CurlWorker] = []
         do throws(Failure) {
-            metadata = try CurlWorker(.metadata, connections: limits.connections, means)
+            workers.append(try CurlWorker(.bulk, connections: limits.bodies.all, means))
+            for _ in 0..<HostLimits.sharedConnections {
+                workers.append(try CurlWorker(.metadata, connections: limits.connections, means))
+            }
         } catch {
-            bulk.shutdown()
+            for worker in workers { worker.shutdown() }
             throw error
         }
+        (bulk, metadata) = (workers[0], Array(workers[1...]))
     }
 
     deinit {
@@ -437,8 +451,13 @@ package final class CurlTransport: Transport {
     package func begin(_ transfer: Transfer) {
         switch transfer.request.transferClass {
         case .bulk: bulk.begin(transfer)
-        case .metadata: metadata.begin(transfer)
+        case .metadata: nextForSmallAnswer.begin(transfer)
         }
+    }
+
+    /// The first worker with a free stream: a second connection is opened for what one does not carry.
+    private var nextForSmallAnswer: CurlWorker {
+        metadata.first { $0.underWay < HostLimits.streamsOfOne } ?? metadata[metadata.count - 1]
     }
 
     /// The requests sent for each purpose since the start, and their outcomes.
@@ -448,7 +467,8 @@ package final class CurlTransport: Transport {
     ///
     /// After the shutdown no call comes.
     package func echo(_ answer: @escaping @Sendable () -> Void) {
-        _ = bulk.post { [metadata] _ in _ = metadata.post { _ in answer() } }
+        let turns = metadata.reduce(answer) { next, worker in { @Sendable in _ = worker.post { _ in next() } } }
+        _ = bulk.post { _ in turns() }
     }
 
     /// Cancels everything, wakes the loops and joins their threads.
@@ -456,8 +476,8 @@ package final class CurlTransport: Transport {
     /// Blocks until all sinks have received the end. Requests started later end with `.cancelled` at once. Within a sink no thread
     /// is joined, since the caller runs on one of them.
     package func shutdown() {
-        let isFromWithin = bulk.isCurrentThread || metadata.isCurrentThread
-        bulk.shutdown(waits: !isFromWithin)
-        metadata.shutdown(waits: !isFromWithin)
+        let workers = [bulk] + metadata
+        let isFromWithin = workers.contains(where: \.isCurrentThread)
+        for worker in workers { worker.shutdown(waits: !isFromWithin) }
     }
 }

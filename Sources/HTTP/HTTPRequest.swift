@@ -398,11 +398,15 @@ package struct HostLimits: Hashable, Sendable {
     package let bodies: TransferSlots
     /// The most small answers on connections of their own.
     let connections: Int
-    /// The most small answers as streams of one connection: nginx's limit, which the image host has.
-    ///
-    /// If a server allows fewer, libcurl 7.88 opens another connection for each further stream (measured: 29 connections at a limit
-    /// of 100), and keeps using those.
+    /// The most small answers as streams of shared connections.
     let streams: Int
+    /// The most connections to one host that small answers share.
+    static let sharedConnections = 2
+    /// The most streams of one of them: fewer than any common server allows (RFC 9113, 6.5.2, recommends 100; nginx allows 128).
+    ///
+    /// If a server allows fewer, libcurl 7.88 opens another connection for each further stream (measured: 29 connections for 128
+    /// streams at a limit of 100), and keeps using those.
+    static let streamsOfOne = 100
 
     /// - Parameters:
     ///   - connections: The connections for bodies.
@@ -412,18 +416,18 @@ package struct HostLimits: Hashable, Sendable {
         let most = max(1, min(256, Descriptors.own.usable / 8))
         bodies = TransferSlots(all: min(connections, most))
         self.connections = min(32, most, max(1, smallAnswers ?? .max))
-        streams = smallAnswers == nil ? 128 : self.connections
+        streams = smallAnswers == nil ? Self.sharedConnections * Self.streamsOfOne : self.connections
     }
 
     /// The most small answers at once from a host that shares connections, does not, or has not answered yet (nil).
     ///
-    /// Before its first answer, a host with TLS gets the number of streams that libcurl assumes until the server announces its own
-    /// (DEFAULT_MAX_CONCURRENT_STREAMS); otherwise libcurl would open a connection for each further stream. The requests wait for
+    /// Before its first answer, a host with TLS gets the streams of one connection, as many as libcurl assumes until the server
+    /// announces its own (DEFAULT_MAX_CONCURRENT_STREAMS); otherwise libcurl would open a connection for each further stream. The requests wait for
     /// one connection. If it cannot be shared, the bound on connections to one host holds (`CURLMOPT_MAX_HOST_CONNECTIONS`).
     func smallAnswers(multiplexed: Bool?, isSecure: Bool) -> Int {
         switch multiplexed {
         case true?: streams
-        case nil where isSecure: min(100, streams)
+        case nil where isSecure: min(Self.streamsOfOne, streams)
         default: connections
         }
     }

@@ -49,6 +49,7 @@ struct HostState {
         var entry: Entry
         /// Nil after the outcome was recorded.
         var ticket: CoolDown.Ticket?
+        let began: ContinuousClock.Instant
         /// Whether the request bypassed the host's cool-down and allowance, so that its outcome says nothing about other requests.
         let isExempt: Bool
         /// The ticket of the service's interface; nil after the verdict of the answer was recorded.
@@ -64,8 +65,10 @@ struct HostState {
     static let growth = 2
     /// Those besides after a small answer of a host that has refused no request: after one round trip a listing's sizes fill a connection.
     static let surge = 30
-    /// The time after the last small answer in which they remain while no answer is due: a walk requests a few sizes, then the others.
-    static let lull = Duration.milliseconds(10)
+    /// The least and the longest time in which they remain while no answer is due, otherwise as long as the last small answer took.
+    ///
+    /// A walk requests a few sizes, waits for a page of its listing, and requests the others.
+    static let lull = Duration.milliseconds(10)...Duration.milliseconds(200)
     /// The time for which a request without an answer counts, so that a hanging request delays no other.
     static let patience = Duration.seconds(1)
     /// The time for which good answers count, from one burst of requests to the next.
@@ -93,8 +96,8 @@ struct HostState {
     private var counted = WaitingLine<ContinuousClock.Instant>()
     /// The allowed requests under way, by the good answers of this burst.
     private var allowance: Int
-    /// The requests under way that are allowed besides, by the good small answers of this burst, and the time of the last one.
-    private var surge: (count: Int, at: ContinuousClock.Instant?) = (0, nil)
+    /// The requests under way that are allowed besides, by the good small answers of this burst, and the end of the lull that they outlast.
+    private var surge: (count: Int, until: ContinuousClock.Instant?) = (0, nil)
     private var hasRefused = false
     /// The time of the last good answer.
     private var welcomed: ContinuousClock.Instant?
@@ -211,8 +214,9 @@ struct HostState {
         switch verdict {
         case .fine:
             allowance = min((isWelcome(now) ? allowance : burst) + Self.growth, Self.most)
-            if !hasRefused, running[id]?.entry.transferClass == .metadata {
-                surge = (min(surge.count + Self.surge, Self.most), now)
+            if !hasRefused, let request = running[id], request.entry.transferClass == .metadata {
+                let lull = min(max(now - request.began, Self.lull.lowerBound), Self.lull.upperBound)
+                surge = (min(surge.count + Self.surge, Self.most), now + lull)
             }
             welcomed = now
         case .limited:
@@ -280,15 +284,15 @@ struct HostState {
         let left = coolDown.secondsLeft(wall)
         var actions = expire(now, wall, left)
         while let place = counted.first, place.key <= now { counted.remove(place.id) }
-        if counted.count == 0, let at = surge.at, now - at > Self.lull { surge = (0, nil) }
+        if counted.count == 0, let until = surge.until, until < now { surge = (0, nil) }
         while let id = first(now, wall, isOpen: left == 0) {
             guard let entry = waiting[id] else { break }
             let turn = entry.isPaced ? service?.go(id) : nil
             leave(id)
             let isExempt = entry.isPaced && coolDown.front == nil
             running[id] = Running(
-                entry: entry, ticket: isExempt ? coolDown.ticket(id) : coolDown.letGo(id), isExempt: isExempt,
-                turn: turn)
+                entry: entry, ticket: isExempt ? coolDown.ticket(id) : coolDown.letGo(id), began: now,
+                isExempt: isExempt, turn: turn)
             if !isExempt { counted.insert(id, now + Self.patience) }
             occupy(entry, by: 1)
             actions.append(.send(id))

@@ -112,7 +112,7 @@ import Testing
             "tier: uploads know their store, a reader waits for a lease no longer than for a first byte and not at all for removals, late "
                 + "leases are removed, lists end where they say so"
         ),
-        (12, "http: a burst of sizes grows at once, and slowly at a host that has refused a request"),
+        (33, "http: a burst of sizes grows at once, and slowly at a host that has refused a request; a second connection"),
         (6, "catalog: a walk asks for a few sizes first, and for all with the second one in a row"),
         (22, "program: pins end where there is no room; mistakes in rankfs.conf are the next step"),
         (61, "program: quotes after -o; caches of a later version, and without rights; long attributes"),
