@@ -13,7 +13,8 @@ import Synchronization
 final class TierDownload: BodyReceiver {
     /// The end of a download.
     enum Outcome: Sendable {
-        case whole(length: Int64)
+        /// Every byte came; `isQuick` says whether about as soon as from the image host.
+        case whole(length: Int64, isQuick: Bool)
         case absent
         /// The bytes are not those that were written, or not a picture's.
         case wrong
@@ -152,6 +153,14 @@ final class TierDownload: BodyReceiver {
         if isBlank { end(isLate ? nil : .withdrawn) }
     }
 
+    /// Takes note of a reader who joins: what the image host brings sooner is given up.
+    func joined() {
+        let now = time.now()
+        guard let pace else { return }
+        if pace.isFar(now: now) { leave() }
+        if state.withLock({ $0.isBehind(pace, now, over: TierPace.glance) }) { end(nil) }
+    }
+
     /// Begins a watch in place of the one before.
     private func watch(_ look: @escaping @Sendable (TierDownload) async throws -> Void) {
         state.withLock { state in
@@ -226,7 +235,9 @@ final class TierDownload: BodyReceiver {
     private func outcome(_ state: State, _ result: Result<ObjectStore.Found, Failure>) -> Outcome {
         if case .wrong? = state.end { return .wrong }
         if let description = state.description, state.received > 0, state.digests?.digests == description.blocks {
-            return .whole(length: description.length)
+            let took = state.sentAt.map { time.now() - $0 } ?? .zero
+            return .whole(
+                length: description.length, isQuick: pace?.isQuick(description.length, in: took) ?? true)
         }
         if let end = state.end { return end }
         switch result {
@@ -247,14 +258,21 @@ extension TierDownload.State {
     fileprivate mutating func isSlow(
         _ pace: TierPace, _ now: ContinuousClock.Instant, _ last: ContinuousClock.Instant
     ) -> Bool {
-        guard let share, let length = description?.length, proven > 0 else { return now >= last }
+        guard let share, proven > 0 else { return now >= last }
+        return received < pace.due(share, now: now) || isBehind(pace, now, over: TierPace.interval)
+    }
+
+    /// Returns whether a reader waits whom the image host would serve sooner, by the pace over at least so long a time.
+    fileprivate mutating func isBehind(
+        _ pace: TierPace, _ now: ContinuousClock.Instant, over least: Duration
+    ) -> Bool {
+        guard let share, let length = description?.length, proven > 0 else { return false }
         let before = checked ?? (0, share.began)
-        guard now - before.at >= TierPace.interval else { return false }
-        checked = (received, now)
+        guard now - before.at >= least else { return false }
+        if now - before.at >= TierPace.interval { checked = (received, now) }
         let present = Double(received - before.received) / ((now - before.at) / .seconds(1))
         let isRead = urgency.map { $0.priority == .reader } ?? true
-        return received < pace.due(share, now: now)
-            || isRead && pace.isBehind(length - received, of: length, at: present)
+        return isRead && pace.isBehind(length - received, of: length, at: present)
     }
 
     /// Counts bytes; returns their offset, or nil if they arrive too slowly, or are too many.

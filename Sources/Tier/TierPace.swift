@@ -16,6 +16,8 @@ final class TierPace: Sendable {
     static let grace = Duration.seconds(1)
     /// The interval at which a download with a reader is compared with one from the image host.
     static let interval = Duration.milliseconds(250)
+    /// The least time by which the pace is judged when a reader joins a download.
+    static let glance = Duration.milliseconds(50)
     /// The longest wait of a reader, for a picture of any size.
     static let longestPatience = Duration.seconds(8)
     /// The assumed bytes a second of a picture that another machine or an unknown host brings.
@@ -46,6 +48,11 @@ final class TierPace: Sendable {
         var firstAt: ContinuousClock.Instant?
         /// The time of the last download, if it was given up without a block.
         var givenUpAt: ContinuousClock.Instant?
+
+        /// The seconds that the image host needs for a whole picture.
+        func hostTime(_ length: Int64) -> Double {
+            hostFirst.expected / .seconds(1) + Double(length) / (hostPace ?? TierPace.assumed)
+        }
 
         mutating func pass(_ now: ContinuousClock.Instant) {
             defer { at = now }
@@ -103,8 +110,14 @@ final class TierPace: Sendable {
     /// - Returns: Whether it does.
     func isBehind(_ left: Int64, of length: Int64, at pace: Double) -> Bool {
         state.withLock { state in
-            let whole = state.hostFirst.expected / .seconds(1) + Double(length) / (state.hostPace ?? Self.assumed)
-            return Double(left) > pace * whole
+            Double(left) > pace * state.hostTime(length)
+        }
+    }
+
+    /// Returns whether a whole picture came about as soon as from the image host; a slow one is no sign of a quick store.
+    func isQuick(_ length: Int64, in duration: Duration) -> Bool {
+        state.withLock { state in
+            duration <= max(.seconds(state.hostTime(length) * 1.2), Self.near)
         }
     }
 

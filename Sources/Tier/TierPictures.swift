@@ -38,6 +38,10 @@ final class TierPictures: PictureTier {
         var elsewhere: Set<PictureID> = []
         /// Pictures whose object is not used; once the image host has brought them, they take its place.
         var wrong: Set<PictureID> = []
+        /// Whether a reader's wait for another machine's picture ended without it.
+        var areWaitsVain = false
+        /// The last picture that this machine waits for all the same, without a reader.
+        var trial: (picture: PictureID, began: ContinuousClock.Instant)?
         /// The downloads that wait for their turn.
         var downloads: [ObjectIdentifier: TierDownload] = [:]
     }
@@ -72,10 +76,18 @@ final class TierPictures: PictureTier {
                     $0.hits += 1
                     if wait.hasWaited { $0.awaited += 1 }
                 }
+                if wait.hasWaited, store.time.now() - wait.began < wait.patience {
+                    state.withLock { $0.areWaitsVain = false }
+                }
                 return true
             }
             guard let pause = await claim(picture, key, urgency, &wait) else { break }
-            do { try await store.time.sleep(pause) } catch { return false }
+            await untilRead(urgency) { [time = store.time] in try? await time.sleep(pause) }
+            if Task.isCancelled { return false }
+            if urgency.priority == .reader, areWaitsVain {
+                state.withLock { _ = $0.elsewhere.insert(picture) }
+                break
+            }
         }
         store.count { $0.misses += 1 }
         return false
@@ -89,10 +101,10 @@ final class TierPictures: PictureTier {
     ) async -> Bool? {
         guard store.begin(.picture) else { return false }
         switch await download(key, length: length, urgency: urgency, into: sink) {
-        case .whole(let length):
+        case .whole(let length, let isQuick):
             store.ended(.picture)
             store.isRight()
-            store.wasQuick()
+            if isQuick { store.wasQuick() }
             // Another machine has replaced it meanwhile.
             state.withLock { _ = $0.wrong.remove(picture) }
             store.count { $0.receivedBytes += length }
@@ -131,6 +143,19 @@ final class TierPictures: PictureTier {
         }
     }
 
+    /// Runs a wait; of one that begins without a reader, the rest is left out when a reader comes.
+    private func untilRead<Value: Sendable>(
+        _ urgency: Urgency, _ wait: @escaping @Sendable () async -> Value
+    ) async -> Value {
+        guard urgency.priority != .reader else { return await wait() }
+        let waiting = Task { await wait() }
+        return await withTaskCancellationHandler {
+            await urgency.whileFollowed(by: { if $0 == .reader { waiting.cancel() } }) { await waiting.value }
+        } onCancel: {
+            waiting.cancel()
+        }
+    }
+
     private func replaceLater(_ picture: PictureID) {
         if store.mayWrite { state.withLock { _ = $0.wrong.insert(picture) } }
     }
@@ -165,9 +190,9 @@ final class TierPictures: PictureTier {
                 let download = TierDownload(
                     length: length, key: key, secret: store.store.secret, time: store.time, pace: pace, sink: sink)
                 state.withLock { $0.downloads[ObjectIdentifier(download)] = download }
-                let outcome = await urgency.whileFollowed(by: { [pace, time = store.time] priority in
-                    if priority == .reader, pace.isFar(now: time.now()) { download.leave() }
-                }) { [store] in await download.run(on: store.store, urgency: urgency, deadline: deadline) }
+                let outcome = await urgency.whileFollowed(by: { if $0 == .reader { download.joined() } }) { [store] in
+                    await download.run(on: store.store, urgency: urgency, deadline: deadline)
+                }
                 state.withLock { _ = $0.downloads.removeValue(forKey: ObjectIdentifier(download)) }
                 if case .failed(let error) = outcome { throw error }
                 if case .whole = outcome, let old = download.old {
@@ -203,9 +228,11 @@ final class TierPictures: PictureTier {
 
         /// The time until which a request for the lease is waited for: a reader waits no longer for a picture that is not there than for
         /// the first byte of one that is.
-        func claimEnds(_ firstByte: Duration, now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        func claimEnds(
+            _ firstByte: Duration, isVain: Bool, now: ContinuousClock.Instant
+        ) -> ContinuousClock.Instant {
             guard let readSince else { return now + TierPictures.longestUnread }
-            return hasWaited ? readSince + patience : began + firstByte
+            return hasWaited && !isVain ? readSince + patience : began + firstByte
         }
     }
 
@@ -218,7 +245,10 @@ final class TierPictures: PictureTier {
         // The object store has been read once more since the lease was granted.
         if state.withLock({ $0.held[picture] != nil }) { return nil }
         if let since = wait.readSince, wait.hasWaited, now - since >= wait.patience {
-            state.withLock { _ = $0.elsewhere.insert(picture) }
+            state.withLock { state in
+                state.elsewhere.insert(picture)
+                state.areWaitsVain = true
+            }
             return nil
         }
         guard now - wait.began < Self.longestUnread else { return nil }
@@ -226,8 +256,20 @@ final class TierPictures: PictureTier {
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now { return interval }
         wait.claimed = now
         _ = leases.readPauses(Leases.pauseIntervals.pictures)
-        let end = wait.claimEnds(pace.firstByte, now: now)
-        guard let claim = await request(picture, key).value(until: end, store.time) else {
+        let end = wait.claimEnds(pace.firstByte, isVain: areWaitsVain, now: now)
+        let asked = request(picture, key)
+        var answer = await untilRead(urgency) { [time = store.time] in await asked.value(until: end, time) }
+        if answer == nil, wait.readSince == nil, urgency.priority == .reader, !Task.isCancelled {
+            let now = store.time.now()
+            wait.readSince = now
+            // What the store is asked before takes longer than a reader takes to come: it is left out for a while.
+            if now - wait.began > TierPace.near, pace.isFar(now: now) {
+                pace.came(after: now - wait.began, isGivenUp: true, now: now)
+            }
+            answer = await asked.value(
+                until: wait.claimEnds(pace.firstByte, isVain: areWaitsVain, now: now), store.time)
+        }
+        guard let claim = answer else {
             // It ends beside the image host's answer.
             state.withLock { if $0.claims[picture] != nil { $0.claims[picture] = true } }
             return nil
@@ -240,13 +282,29 @@ final class TierPictures: PictureTier {
             wait.claimed = nil
             return store.time.now() + Self.intervals.0 < end ? Self.intervals.0 : nil
         // Nobody waits for another machine's line.
-        case .taken(_, let queue) where queue >= wait.patience:
+        case .taken(_, let queue) where queue >= wait.patience || isVain(picture, isRead: wait.readSince != nil):
             state.withLock { _ = $0.elsewhere.insert(picture) }
             return nil
         case .taken(let left, _):
             defer { wait.hasWaited = true }
             wait.ends = now + left + .seconds(1)
             return wait.hasWaited ? interval : Self.intervals.0
+        }
+    }
+
+    /// Whether readers' waits for other machines' pictures end without them at present.
+    private var areWaitsVain: Bool { state.withLock { $0.areWaitsVain } }
+
+    /// Whether a wait for another machine's picture is left out because the last one was vain: readers then wait no longer, and now and
+    /// then one preload does, which shows whether the others may.
+    private func isVain(_ picture: PictureID, isRead: Bool) -> Bool {
+        let now = store.time.now()
+        return state.withLock { state in
+            guard state.areWaitsVain else { return false }
+            if isRead { return true }
+            if let trial = state.trial, now - trial.began < TierPace.shuns { return trial.picture != picture }
+            state.trial = (picture, now)
+            return false
         }
     }
 

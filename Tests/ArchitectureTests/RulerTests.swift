@@ -112,7 +112,7 @@ import Testing
             "tier: uploads know their store, a reader waits for a lease no longer than for a first byte and not at all for removals, late "
                 + "leases are removed, lists end where they say so"
         ),
-        (33, "http: a burst of sizes grows at once, and slowly at a host that has refused a request; a second connection"),
+        (33, "http: a burst of sizes grows at once, slowly at a host that has refused one; a second connection"),
         (6, "catalog: a walk asks for a few sizes first, and for all with the second one in a row"),
         (22, "program: pins end where there is no room; mistakes in rankfs.conf are the next step"),
         (61, "program: quotes after -o; caches of a later version, and without rights; long attributes"),
@@ -121,9 +121,9 @@ import Testing
             "program: what is pinned, rights that a container lacks, mounts that do not answer, a note on a full disk"
         ),
         (
-            175,
+            239,
             "tier: leases that are declined late are read beside, pictures are brought only if they are not there, a renewal keeps its pages, "
-                + "a slow store costs readers no more than the host's first block"
+                + "a slow store costs readers no more than the host's first block, nobody waits for slow lines of other machines"
         ),
         (28, "catalog: originals that fail while none comes are no missing ones, and a refused one is alone"),
         (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),

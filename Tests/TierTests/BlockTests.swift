@@ -154,7 +154,7 @@ import Testing
     @Test func eachBlockIsGivenOutAsItHasCome() async throws {
         let told = Told()
         let headers = ObjectDescription(mediaType: "", of: bytes, key: key).headers(secret)
-        guard case .whole(650_000) = try await download(bytes, into: told, headers) else {
+        guard case .whole(650_000, _) = try await download(bytes, into: told, headers) else {
             Issue.record("not whole")
             return
         }

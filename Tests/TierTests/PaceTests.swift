@@ -233,6 +233,31 @@ import Testing
         #expect(TierPace.interval * 3 < TierPace().firstBlock(of: 200_000))
     }
 
+    /// A reader who comes does not wait for the next look at the pace.
+    @Test func aReaderWhoJoinsASlowDownloadLeavesItAtOnce() async throws {
+        let long = [UInt8](repeating: 7, count: 4 << 20)
+        pictures.hostBrought(4 << 20, firstAfter: .milliseconds(60), in: .seconds(1))
+        let urgency = Urgency()
+        let found = Task { await pictures.fetch(picture, length: 4 << 20, urgency: urgency, into: .ignoring) }
+        let held = await transport.waitForRequest(at: 0)
+        held.begin()
+        #expect(held.head(200, try headers(of: long)))
+        #expect(held.body(Array(long.prefix(256 << 10))))
+        clock.advance(by: TierPace.glance + .milliseconds(50))
+        #expect(held.body(Array(long.prefix(16 << 10))))
+        urgency.raise()
+        #expect(await !found.value)
+        #expect(held.isCancelled)
+    }
+
+    /// A picture that came whole, and late, does not stand for a quick store.
+    @Test func aWholePictureIsQuickIfItTakesAboutTheHostsTime() {
+        let pace = TierPace()
+        pace.learn(4 << 20, firstAfter: .milliseconds(60), in: .seconds(1))
+        #expect(pace.isQuick(4 << 20, in: .milliseconds(1270)) && !pace.isQuick(4 << 20, in: .milliseconds(1280)))
+        #expect(pace.isQuick(1000, in: TierPace.near) && !pace.isQuick(1000, in: TierPace.near + .milliseconds(1)))
+    }
+
     @Test func besideASlowHostLessIsEnough() {
         let (pace, start) = (TierPace(), ContinuousClock.now)
         pace.learn(1 << 20, firstAfter: .milliseconds(20), in: .seconds(8))

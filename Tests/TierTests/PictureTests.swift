@@ -37,8 +37,9 @@ import Testing
     }
 
     /// What a fetch brought.
-    private func fetch(_ machine: Machine, length: Int64? = 3000, isRead: Bool = true) async -> [UInt8]? {
-        let urgency = Urgency()
+    private func fetch(
+        _ machine: Machine, length: Int64? = 3000, isRead: Bool = true, _ urgency: Urgency = Urgency()
+    ) async -> [UInt8]? {
         if isRead { urgency.raise() }
         let found = Mutex<[UInt8]>([])
         let sink = PictureSink { bytes, offset in
@@ -206,6 +207,50 @@ import Testing
         let began = clock.now
         #expect(try await clock.passing { await fetch(second) } == nil)
         #expect(clock.now - began < TierPace.longestPatience)
+    }
+
+    /// The next readers ask the image host at once, and so do preloads but for one, until that one's wait was worth it.
+    @Test func afterAWaitInVainOnlyATrialWaits() async throws {
+        let (dead, second) = (try machine("dead"), try machine("second"))
+        #expect(await fetch(dead) == nil)
+        #expect(try await clock.passing(by: .milliseconds(200)) { await fetch(second) } == nil)
+        let began = clock.now
+        #expect(await fetch(second) == nil)
+        let urgency = Urgency()
+        async let trial = fetch(second, isRead: false, urgency)
+        await clock.waitForSleepers(1)
+        // A reader who comes waits for nothing.
+        urgency.raise()
+        #expect(await trial == nil)
+        #expect(clock.now == began)
+        // The trial goes on for the picture that it began with.
+        let found = try await clock.passing {
+            async let waiting = fetch(second, isRead: false)
+            try keep(dead)
+            return await waiting
+        }
+        #expect(found.map { $0 == bytes } == true)
+        memory.remove("pictures/pixiv/61/97_p0_regular_5")
+        #expect(await fetch(try machine("third")) == nil)
+        let again = clock.now
+        #expect(try await clock.passing(by: .milliseconds(200)) { await fetch(second) } == nil)
+        #expect(clock.now - again >= TierPictures.patience)
+    }
+
+    /// The pauses of a preload are longer than those of a reader.
+    @Test func aReaderWhoComesCutsThePauseOfAPreload() async throws {
+        let (first, second) = (try machine("first"), try machine("second"))
+        #expect(await fetch(first) == nil)
+        let (urgency, began) = (Urgency(), clock.now)
+        let waiting = Task { await fetch(second, isRead: false, urgency) }
+        try await clock.passing(by: .milliseconds(250)) { while clock.now < began + .seconds(3) { await Task.yield() } }
+        await clock.settle()
+        let (before, now) = (memory.count("GET pictures"), clock.now)
+        urgency.raise()
+        while memory.count("GET pictures") == before { await Task.yield() }
+        #expect(clock.now == now)
+        waiting.cancel()
+        #expect(await waiting.value == nil)
     }
 
     @Test func whenALeaseHasEndedAnotherMachineHasIt() async throws {
