@@ -82,9 +82,10 @@ final class TierPictures: PictureTier {
                 return true
             }
             guard let pause = await claim(picture, key, urgency, &wait) else { break }
-            await untilRead(urgency) { [time = store.time] in try? await time.sleep(pause) }
+            let leaves = { urgency.priority == .reader && self.areWaitsVain }
+            if !leaves() { await untilRead(urgency) { [time = store.time] in try? await time.sleep(pause) } }
             if Task.isCancelled { return false }
-            if urgency.priority == .reader, areWaitsVain {
+            if leaves() {
                 state.withLock { _ = $0.elsewhere.insert(picture) }
                 break
             }
@@ -293,7 +294,7 @@ final class TierPictures: PictureTier {
     }
 
     /// Whether readers' waits for other machines' pictures end without them at present.
-    private var areWaitsVain: Bool { state.withLock { $0.areWaitsVain } }
+    var areWaitsVain: Bool { state.withLock { $0.areWaitsVain } }
 
     /// Whether a wait for another machine's picture is left out because the last one was vain: readers then wait no longer, and now and
     /// then one preload does, which shows whether the others may.
