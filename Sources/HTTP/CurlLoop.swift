@@ -394,8 +394,9 @@ final class CurlWorker: Sendable {
 /// The transport over libcurl, which begins each transfer at once: three threads, each with multi handles of its own.
 ///
 /// One thread carries bodies on connections with HTTP/1.1 only, the others small answers on connections that may use HTTP/2; the
-/// second of them takes those that are more than the streams of one connection. No two threads share a connection: libcurl 7.88.1 puts a request that prefers HTTP/2 on a connection where a request restricted to HTTP/1.1 is
-/// under way, and then each request reads bytes of the other.
+/// second of them takes those that are more than the streams of one connection. No two threads share a connection: libcurl 7.88.1
+/// puts a request that prefers HTTP/2 on a connection where a request restricted to HTTP/1.1 is under way, and then each request
+/// reads bytes of the other.
 ///
 /// ## Concurrency
 ///

@@ -422,8 +422,9 @@ package struct HostLimits: Hashable, Sendable {
     /// The most small answers at once from a host that shares connections, does not, or has not answered yet (nil).
     ///
     /// Before its first answer, a host with TLS gets the streams of one connection, as many as libcurl assumes until the server
-    /// announces its own (DEFAULT_MAX_CONCURRENT_STREAMS); otherwise libcurl would open a connection for each further stream. The requests wait for
-    /// one connection. If it cannot be shared, the bound on connections to one host holds (`CURLMOPT_MAX_HOST_CONNECTIONS`).
+    /// announces its own (DEFAULT_MAX_CONCURRENT_STREAMS); otherwise libcurl would open a connection for each further stream. The
+    /// requests wait for one connection. If it cannot be shared, the bound on connections to one host holds
+    /// (`CURLMOPT_MAX_HOST_CONNECTIONS`).
     func smallAnswers(multiplexed: Bool?, isSecure: Bool) -> Int {
         switch multiplexed {
         case true?: streams

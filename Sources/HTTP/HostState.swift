@@ -63,7 +63,7 @@ struct HostState {
     static let few = 4
     /// The additional requests under way after each good answer: each round trip triples the number of requests.
     static let growth = 2
-    /// Those besides after a small answer of a host that has refused no request: after one round trip a listing's sizes fill a connection.
+    /// Those besides after a small answer of a host that has refused no request: after a round trip sizes fill a connection.
     static let surge = 30
     /// The least and the longest time in which they remain while no answer is due, otherwise as long as the last small answer took.
     ///
@@ -96,7 +96,7 @@ struct HostState {
     private var counted = WaitingLine<ContinuousClock.Instant>()
     /// The allowed requests under way, by the good answers of this burst.
     private var allowance: Int
-    /// The requests under way that are allowed besides, by the good small answers of this burst, and the end of the lull that they outlast.
+    /// The requests under way that are allowed besides, by the good small answers of this burst, and the end of the lull before they lapse.
     private var surge: (count: Int, until: ContinuousClock.Instant?) = (0, nil)
     private var hasRefused = false
     /// The time of the last good answer.

@@ -153,7 +153,7 @@ final class TierDownload: BodyReceiver {
         if isBlank { end(isLate ? nil : .withdrawn) }
     }
 
-    /// Takes note of a reader who joins: what the image host brings sooner is given up.
+    /// Takes note of a reader who joins a preload; the download is given up if the image host brings the picture sooner.
     func joined() {
         let now = time.now()
         guard let pace else { return }

@@ -38,9 +38,9 @@ final class TierPictures: PictureTier {
         var elsewhere: Set<PictureID> = []
         /// Pictures whose object is not used; once the image host has brought them, they take its place.
         var wrong: Set<PictureID> = []
-        /// Whether a reader's wait for another machine's picture ended without it.
-        var areWaitsVain = false
-        /// The last picture that this machine waits for all the same, without a reader.
+        /// The time at which a reader's wait for another machine's picture last ended without it; nil once one was worth it.
+        var waitedInVainAt: ContinuousClock.Instant?
+        /// The last preload that waited for another machine all the same.
         var trial: (picture: PictureID, began: ContinuousClock.Instant)?
         /// The downloads that wait for their turn.
         var downloads: [ObjectIdentifier: TierDownload] = [:]
@@ -77,15 +77,16 @@ final class TierPictures: PictureTier {
                     if wait.hasWaited { $0.awaited += 1 }
                 }
                 if wait.hasWaited, store.time.now() - wait.began < wait.patience {
-                    state.withLock { $0.areWaitsVain = false }
+                    state.withLock { $0.waitedInVainAt = nil }
                 }
                 return true
             }
             guard let pause = await claim(picture, key, urgency, &wait) else { break }
-            let leaves = { urgency.priority == .reader && self.areWaitsVain }
-            if !leaves() { await untilRead(urgency) { [time = store.time] in try? await time.sleep(pause) } }
+            // A reader who comes ends the pause of a preload.
+            let rest = { @Sendable [time = store.time] in _ = try? await time.sleep(pause) }
+            if urgency.priority == .reader { await rest() } else { await untilRead(urgency, rest) }
             if Task.isCancelled { return false }
-            if leaves() {
+            if urgency.priority == .reader, areWaitsVain {
                 state.withLock { _ = $0.elsewhere.insert(picture) }
                 break
             }
@@ -144,11 +145,10 @@ final class TierPictures: PictureTier {
         }
     }
 
-    /// Runs a wait; of one that begins without a reader, the rest is left out when a reader comes.
+    /// Runs a wait, which a reader who comes ends.
     private func untilRead<Value: Sendable>(
         _ urgency: Urgency, _ wait: @escaping @Sendable () async -> Value
     ) async -> Value {
-        guard urgency.priority != .reader else { return await wait() }
         let waiting = Task { await wait() }
         return await withTaskCancellationHandler {
             await urgency.whileFollowed(by: { if $0 == .reader { waiting.cancel() } }) { await waiting.value }
@@ -227,13 +227,11 @@ final class TierPictures: PictureTier {
             began = now
         }
 
-        /// The time until which a request for the lease is waited for: a reader waits no longer for a picture that is not there than for
+        /// The time until which a request for the lease is waited for with a reader: no longer for a picture that is not there than for
         /// the first byte of one that is.
-        func claimEnds(
-            _ firstByte: Duration, isVain: Bool, now: ContinuousClock.Instant
-        ) -> ContinuousClock.Instant {
-            guard let readSince else { return now + TierPictures.longestUnread }
-            return hasWaited && !isVain ? readSince + patience : began + firstByte
+        func claimEnds(_ firstByte: Duration) -> ContinuousClock.Instant {
+            if let readSince, hasWaited { return readSince + patience }
+            return began + firstByte
         }
     }
 
@@ -248,7 +246,7 @@ final class TierPictures: PictureTier {
         if let since = wait.readSince, wait.hasWaited, now - since >= wait.patience {
             state.withLock { state in
                 state.elsewhere.insert(picture)
-                state.areWaitsVain = true
+                state.waitedInVainAt = now
             }
             return nil
         }
@@ -257,18 +255,16 @@ final class TierPictures: PictureTier {
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now { return interval }
         wait.claimed = now
         _ = leases.readPauses(Leases.pauseIntervals.pictures)
-        let end = wait.claimEnds(pace.firstByte, isVain: areWaitsVain, now: now)
-        let asked = request(picture, key)
-        var answer = await untilRead(urgency) { [time = store.time] in await asked.value(until: end, time) }
-        if answer == nil, wait.readSince == nil, urgency.priority == .reader, !Task.isCancelled {
+        let (asked, soon) = (request(picture, key), wait.claimEnds(pace.firstByte))
+        let end = wait.readSince == nil ? now + Self.longestUnread : soon
+        var answer = await asked.value(until: soon, store.time)
+        if answer == nil, urgency.priority != .reader {
+            answer = await untilRead(urgency) { [time = store.time] in await asked.value(until: end, time) }
+            // A reader has come before the lease: preloads from such a store come late.
             let now = store.time.now()
-            wait.readSince = now
-            // What the store is asked before takes longer than a reader takes to come: it is left out for a while.
-            if now - wait.began > TierPace.near, pace.isFar(now: now) {
+            if answer == nil, urgency.priority == .reader, pace.isFar(now: now) {
                 pace.came(after: now - wait.began, isGivenUp: true, now: now)
             }
-            answer = await asked.value(
-                until: wait.claimEnds(pace.firstByte, isVain: areWaitsVain, now: now), store.time)
         }
         guard let claim = answer else {
             // It ends beside the image host's answer.
@@ -283,7 +279,7 @@ final class TierPictures: PictureTier {
             wait.claimed = nil
             return store.time.now() + Self.intervals.0 < end ? Self.intervals.0 : nil
         // Nobody waits for another machine's line.
-        case .taken(_, let queue) where queue >= wait.patience || isVain(picture, isRead: wait.readSince != nil):
+        case .taken(_, let queue) where queue >= wait.patience || isVain(picture, urgency):
             state.withLock { _ = $0.elsewhere.insert(picture) }
             return nil
         case .taken(let left, _):
@@ -293,16 +289,18 @@ final class TierPictures: PictureTier {
         }
     }
 
-    /// Whether readers' waits for other machines' pictures end without them at present.
-    var areWaitsVain: Bool { state.withLock { $0.areWaitsVain } }
+    /// Whether a reader's wait for another machine's picture has lately ended without it.
+    var areWaitsVain: Bool {
+        let now = store.time.now()
+        return state.withLock { $0.waitedInVainAt.map { now - $0 < TierHealth.longestRest } ?? false }
+    }
 
-    /// Whether a wait for another machine's picture is left out because the last one was vain: readers then wait no longer, and now and
-    /// then one preload does, which shows whether the others may.
-    private func isVain(_ picture: PictureID, isRead: Bool) -> Bool {
+    /// Whether to go without a wait for another machine's picture, as the last one was vain; now and then a preload tries one.
+    private func isVain(_ picture: PictureID, _ urgency: Urgency) -> Bool {
+        guard areWaitsVain else { return false }
+        if urgency.priority == .reader { return true }
         let now = store.time.now()
         return state.withLock { state in
-            guard state.areWaitsVain else { return false }
-            if isRead { return true }
             if let trial = state.trial, now - trial.began < TierPace.shuns { return trial.picture != picture }
             state.trial = (picture, now)
             return false
