@@ -255,6 +255,11 @@ final class TierPictures: PictureTier {
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now { return interval }
         wait.claimed = now
         _ = leases.readPauses(Leases.pauseIntervals.pictures)
+        // No machine waits for such a line: the lease decides only who uploads.
+        if uploads.delay >= wait.patience || isVain(picture, urgency) {
+            _ = request(picture, key, isLate: true)
+            return nil
+        }
         let (asked, soon) = (request(picture, key), wait.claimEnds(pace.firstByte))
         let end = wait.readSince == nil ? now + Self.longestUnread : soon
         var answer = await asked.value(until: soon, store.time)
@@ -308,8 +313,10 @@ final class TierPictures: PictureTier {
     }
 
     /// Requests the lease of a picture; one that comes when the picture is no longer to be downloaded here is given back.
-    private func request(_ picture: PictureID, _ key: ObjectKey) -> Task<Leases.Claim, Never> {
-        state.withLock { $0.claims[picture] = false }
+    private func request(
+        _ picture: PictureID, _ key: ObjectKey, isLate: Bool = false
+    ) -> Task<Leases.Claim, Never> {
+        state.withLock { $0.claims[picture] = isLate }
         // A machine whose uploads may not use the network would keep the others waiting.
         let (queue, mayHold) = (uploads.delay, uploads.areWelcome)
         return Task {

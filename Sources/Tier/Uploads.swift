@@ -9,8 +9,8 @@ import Synchronization
 /// Pictures for which other machines wait, by a lease of this one, go first. The others, such as those downloaded while the store was
 /// away, go one at a time and in no order: other machines have the same ones, and what one has brought the others need not send.
 ///
-/// A failed upload is retried later, after others. A rejected one is tried a few times. A store that did not answer in time gets
-/// one picture at a time for a while, and more time for the pictures that failed.
+/// A failed upload is retried later, after others. A rejected one is tried a few times. A store that takes long, or did not answer
+/// in time, gets one picture at a time, and more time for the pictures that failed.
 ///
 /// ## Concurrency
 ///
@@ -30,8 +30,8 @@ final class Uploads: Sendable {
     static let longestPause = Duration.seconds(3600)
     /// The number of tries for a picture that the store rejects.
     static let mostTries = 3
-    /// The number of pictures uploaded one at a time after one that was not taken in time.
-    static let careful = 16
+    /// The time of an upload from which on they are made one at a time.
+    static let long = Duration.seconds(2)
 
     private struct State {
         var task: Task<Void, Never>?
@@ -49,12 +49,21 @@ final class Uploads: Sendable {
         var isClosed = false
         /// The number of uploads added.
         var added = 0
-        /// The number of uploads still to be made one at a time.
-        var careful = 0
-        /// The time that an upload takes.
+        /// The time that an upload takes, or until it is given up.
         var usual = UsualAnswer()
-        /// The present limit of uploads at once.
-        var atOnce: Int { careful > 0 ? 1 : Uploads.mostAtOnce }
+        /// The starts of the uploads in progress.
+        var began: [ObjectKey: ContinuousClock.Instant] = [:]
+
+        /// The time that an upload takes, by those that have ended and by the oldest one in progress.
+        func expected(now: ContinuousClock.Instant) -> Duration {
+            max(usual.usual ?? .zero, began.values.min().map { now - $0 } ?? .zero)
+        }
+
+        /// The present limit of uploads at once: a slow line, and one that is not known yet, brings one sooner than several, and
+        /// leaves room for small requests.
+        func atOnce(now: ContinuousClock.Instant) -> Int {
+            usual.usual == nil || expected(now: now) >= Uploads.long ? 1 : Uploads.mostAtOnce
+        }
     }
 
     private let store: TierStore
@@ -79,11 +88,17 @@ final class Uploads: Sendable {
     var areWelcome: Bool { maySpend() && store.takesWrites }
 
     /// The present limit of uploads at once.
-    var atOnce: Int { state.withLock { $0.atOnce } }
+    var atOnce: Int {
+        let now = store.time.now()
+        return state.withLock { $0.atOnce(now: now) }
+    }
 
-    /// The time until a picture that others wait for and that is added now is probably stored, beyond that of its own upload.
+    /// The time until a picture that others wait for and that is added now is probably stored.
     var delay: Duration {
-        state.withLock { state in state.usual.usual.map { $0 * state.followUps.count / state.atOnce } ?? .zero }
+        let now = store.time.now()
+        return state.withLock { state in
+            state.expected(now: now) * (state.followUps.count + 1) / state.atOnce(now: now)
+        }
     }
 
     /// The number of uploads with an action after their end.
@@ -211,9 +226,18 @@ final class Uploads: Sendable {
         let description = ObjectDescription(
             mediaType: ObjectDescription.anyType, length: upload.length, blocks: blocks, key: upload.key.text)
         let began = store.time.now()
+        state.withLock { $0.began[upload.key] = began }
         let written = await store.put(
             upload.key, content, description, if: upload.replaces ? .always : .isNew, transferClass: .bulk,
             within: TierStore.writePatience(for: upload.length, tries: upload.tries))
+        let took = store.time.now() - began
+        state.withLock { state in
+            state.began[upload.key] = nil
+            switch written {
+            case .done, .failed(.timedOut): state.usual.learn(took)
+            case .declined, .notTaken, .failed, .unasked: break
+            }
+        }
         switch written {
         // Another machine has brought it meanwhile.
         case .declined: break
@@ -221,11 +245,6 @@ final class Uploads: Sendable {
             store.count {
                 $0.uploads += 1
                 $0.sentBytes += upload.length
-            }
-            let took = store.time.now() - began
-            state.withLock { state in
-                state.careful = max(0, state.careful - 1)
-                state.usual.learn(took)
             }
         case .notTaken(let error) where upload.tries + 1 >= Self.mostTries:
             store.report(.notTaken(upload.key.text, reason: error.cause))
@@ -235,7 +254,6 @@ final class Uploads: Sendable {
             return true
         case .failed(let error):
             guard error != .cancelled, !Task.isCancelled else { return false }
-            if error == .timedOut { state.withLock { $0.careful = Self.careful } }
             await postpone(upload)
             return store.takesWrites
         case .unasked: return false

@@ -239,6 +239,10 @@ import Testing
             memory.add(key, bytes)
             #expect(try await clock.passing { await again.value }.map { $0 == bytes } == true)
         }
+        memory.remove(key)
+        while !second.pictures.areWaitsVain { #expect(try await clock.passing { await fetch(second) } == nil) }
+        clock.advance(by: TierHealth.longestRest)
+        #expect(!second.pictures.areWaitsVain)
     }
 
     /// The pauses of a preload are longer than those of a reader.

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import ImageCache
 import Rankings
 import Synchronization
 import System
@@ -51,24 +52,62 @@ import Testing
     @Test func afterOneThatIsNotTakenInTimeTheyGoOneByOne() async throws {
         let path = "\(folder.path)/picture"
         try Data(bytes).write(to: URL(filePath: path))
-        memory.fail { $0.url.contains("/pictures/") ? .late : nil }
+        memory.answer(after: TierStore.writePatience * 2, by: clock) { $0.url.contains("/pictures/") }
         let machine = try machine("first")
-        #expect(machine.uploads.atOnce == Uploads.mostAtOnce)
-        for name in 0..<Uploads.careful {
+        func add(_ name: String) throws {
             let key = try #require(ObjectKey("pictures/\(name)"))
             machine.uploads.add(Upload(key: key, path: path, length: 3000, hash: hash)) {}
         }
-        try await clock.passing { while machine.store.rests(.write) == nil { await Task.yield() } }
+        try add("late")
+        try await clock.passing(by: .seconds(1)) { while machine.store.rests(.write) == nil { await Task.yield() } }
         #expect(machine.uploads.atOnce == 1)
         // What is there is read meanwhile.
         #expect(machine.store.rests(.read) == nil)
-        memory.fail(nil)
-        try await clock.passing(by: .seconds(1)) {
-            while machine.store.figures.uploads < Uploads.careful { await Task.yield() }
-            await machine.uploads.close()
+        memory.answer(after: .zero, by: clock) { _ in false }
+        try await clock.passing(by: .seconds(1)) { while machine.uploads.waiting > 0 { await Task.yield() } }
+        for number in 0..<32 where machine.uploads.atOnce == 1 {
+            let before = machine.store.figures.uploads
+            try add("\(number)")
+            try await clock.passing(by: .milliseconds(10)) {
+                while machine.store.figures.uploads == before { await Task.yield() }
+            }
         }
         #expect(machine.uploads.atOnce == Uploads.mostAtOnce)
         #expect(machine.store.figures.dropped == 0)
+        await machine.uploads.close()
+    }
+
+    /// Semantics: "Shared with other machines".
+    @Test func noMachineWaitsForALineWhoseUploadsTakeLong() async throws {
+        let path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+        memory.answer(after: .seconds(20), by: clock) { $0.method == .put && $0.url.contains("/pictures/slow") }
+        let (slow, other) = (try machine("slow"), try machine("other"))
+        slow.uploads.add(
+            Upload(key: try #require(ObjectKey("pictures/slow")), path: path, length: 3000, hash: hash)
+        ) {}
+        while slow.uploads.delay < TierPace.longestPatience {
+            await clock.settle()
+            clock.advance(by: .seconds(1))
+        }
+        let began = clock.now
+        for (name, machine) in [("slow", slow), ("other", other)] {
+            let pictures = TierPictures(
+                machine.store, leases: Leases(machine.store, owner: name), service: "pixiv", uploads: machine.uploads)
+            let urgency = Urgency()
+            urgency.raise()
+            let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
+            let sink = PictureSink { _, _ in
+                true
+            } proven: { _, _ in
+                true
+            }
+            #expect(await pictures.fetch(picture, length: 3000, urgency: urgency, into: sink) == false)
+            while memory.keys("leases").isEmpty { await Task.yield() }
+        }
+        #expect(memory.count("PUT leases") == 2)
+        #expect(clock.now == began)
+        await slow.uploads.close()
     }
 
     /// Semantics: "Shared with other machines".
