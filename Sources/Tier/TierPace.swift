@@ -46,8 +46,15 @@ final class TierPace: Sendable {
         /// The time to the first block of the store's pictures, or to the answer that there is none, and the time of the last one.
         var first = UsualAnswer()
         var firstAt: ContinuousClock.Instant?
-        /// The time of the last download, if it was given up without a block.
+        /// The time of the last download, if it was given up without a block, as usual.
         var givenUpAt: ContinuousClock.Instant?
+
+        /// Whether the store usually takes longer to a first block than the image host to as many bytes.
+        var isFar: Bool {
+            guard let usual = first.usual else { return false }
+            let block = Double(BlockDigests.smallest) / (hostPace ?? TierPace.assumed)
+            return usual > max((hostFirst.expected + .seconds(block)) * 1.2, TierPace.near)
+        }
 
         /// The seconds that the image host needs for a whole picture.
         func hostTime(_ length: Int64) -> Double {
@@ -82,21 +89,18 @@ final class TierPace: Sendable {
         state.withLock { state in
             state.first.learn(duration)
             state.firstAt = now
-            state.givenUpAt = isGivenUp ? now : nil
+            // A single one is no sign of a store that is slow.
+            state.givenUpAt = isGivenUp && state.isFar ? now : nil
         }
     }
 
     /// Returns whether readers had better ask the image host at once, which usually takes less time to as many bytes.
     func isFar(now: ContinuousClock.Instant) -> Bool {
-        state.withLock { state in
-            guard let usual = state.first.usual, let at = state.firstAt, now - at < Self.remembers else { return false }
-            let block = Double(BlockDigests.smallest) / (state.hostPace ?? Self.assumed)
-            return usual > max((state.hostFirst.expected + .seconds(block)) * 1.2, Self.near)
-        }
+        state.withLock { state in state.isFar && state.firstAt.map { now - $0 < Self.remembers } ?? false }
     }
 
-    /// Returns whether the last download was given up a moment ago without a block, so that preloads, which are soon read, had better
-    /// come from the image host, too.
+    /// Returns whether the last download was given up a moment ago without a block from a store that is usually so late, so that
+    /// preloads, which are soon read, had better come from the image host, too.
     func isShunned(now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in state.givenUpAt.map { now - $0 < Self.shuns } ?? false }
     }

@@ -96,9 +96,7 @@ final class Uploads: Sendable {
     /// The time until a picture that others wait for and that is added now is probably stored.
     var delay: Duration {
         let now = store.time.now()
-        return state.withLock { state in
-            state.expected(now: now) * (state.followUps.count + 1) / state.atOnce(now: now)
-        }
+        return state.withLock { $0.expected(now: now) * ($0.followUps.count + 1) / $0.atOnce(now: now) }
     }
 
     /// The number of uploads with an action after their end.

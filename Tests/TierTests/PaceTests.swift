@@ -36,6 +36,18 @@ import Testing
         }
     }
 
+    /// Semantics: "Shared with other machines".
+    @Test func aLateDownloadSaysMuchOfAStoreThatIsOftenLate() {
+        let (pace, now, late) = (TierPace(), clock.now, Duration.milliseconds(300))
+        pace.learn(1 << 20, firstAfter: .milliseconds(20), in: .milliseconds(100))
+        for _ in 0..<8 { pace.came(after: .milliseconds(10), now: now) }
+        pace.came(after: late, isGivenUp: true, now: now)
+        #expect(!pace.isShunned(now: now))
+        for _ in 0..<8 { pace.came(after: late, isGivenUp: true, now: now) }
+        #expect(pace.isShunned(now: now))
+        #expect(!pace.isShunned(now: now + TierPace.shuns))
+    }
+
     private var headers: [(name: String, value: String)] { get throws { try headers(of: bytes) } }
 
     private func headers(of bytes: [UInt8]) throws -> [(name: String, value: String)] {
