@@ -57,7 +57,8 @@ demo: build
 
 # The Swift runtime is inside the programs, and what of it nobody calls is left out: an installed system needs no Swift.
 # The toolchain's linker packs the addresses that are relocated at each start (glibc 2.36), a tenth of the program otherwise.
-RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker -z -Xlinker pack-relative-relocs
+# They need no library beside themselves, and look for none.
+RELEASE := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker -z -Xlinker pack-relative-relocs
 
 build: setup
 	swift build $(RELEASE)
