@@ -49,20 +49,29 @@ final class Uploads: Sendable {
         var isClosed = false
         /// The number of uploads added.
         var added = 0
-        /// The time that an upload takes, or until it is given up.
+        /// The time that an upload takes, or until it is given up, and the end of the last one.
         var usual = UsualAnswer()
+        var endedAt: ContinuousClock.Instant?
         /// The starts of the uploads in progress.
         var began: [ObjectKey: ContinuousClock.Instant] = [:]
 
-        /// The time that an upload takes, by those that have ended and by the oldest one in progress.
-        func expected(now: ContinuousClock.Instant) -> Duration {
-            max(usual.usual ?? .zero, began.values.min().map { now - $0 } ?? .zero)
+        /// Returns the time that an upload takes, by those of the last minutes and by the oldest one in progress; nil if there is none.
+        func expected(now: ContinuousClock.Instant) -> Duration? {
+            let lately = endedAt.map { now - $0 < TierHealth.longestRest } ?? false
+            return [lately ? usual.usual : nil, began.values.min().map { now - $0 }].compactMap(\.self).max()
         }
 
-        /// The present limit of uploads at once: a slow line, and one that is not known yet, brings one sooner than several, and
+        /// Returns the present limit of uploads at once: a slow line, and one that is not known, brings one sooner than several, and
         /// leaves room for small requests.
         func atOnce(now: ContinuousClock.Instant) -> Int {
-            usual.usual == nil || expected(now: now) >= Uploads.long ? 1 : Uploads.mostAtOnce
+            expected(now: now) ?? Uploads.long >= Uploads.long ? 1 : Uploads.mostAtOnce
+        }
+
+        /// Takes note of the time of an upload that has ended.
+        mutating func learn(_ took: Duration, now: ContinuousClock.Instant) {
+            if expected(now: now) == nil { usual = UsualAnswer() }
+            usual.learn(took)
+            endedAt = now
         }
     }
 
@@ -96,7 +105,7 @@ final class Uploads: Sendable {
     /// The time until a picture that others wait for and that is added now is probably stored.
     var delay: Duration {
         let now = store.time.now()
-        return state.withLock { $0.expected(now: now) * ($0.followUps.count + 1) / $0.atOnce(now: now) }
+        return state.withLock { ($0.expected(now: now) ?? .zero) * ($0.followUps.count + 1) / $0.atOnce(now: now) }
     }
 
     /// The number of uploads with an action after their end.
@@ -228,11 +237,11 @@ final class Uploads: Sendable {
         let written = await store.put(
             upload.key, content, description, if: upload.replaces ? .always : .isNew, transferClass: .bulk,
             within: TierStore.writePatience(for: upload.length, tries: upload.tries))
-        let took = store.time.now() - began
+        let ended = store.time.now()
         state.withLock { state in
             state.began[upload.key] = nil
             switch written {
-            case .done, .failed(.timedOut): state.usual.learn(took)
+            case .done, .failed(.timedOut): state.learn(ended - began, now: ended)
             case .declined, .notTaken, .failed, .unasked: break
             }
         }

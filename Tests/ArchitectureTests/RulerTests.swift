@@ -121,7 +121,7 @@ import Testing
             "program: what is pinned, rights that a container lacks, mounts that do not answer, a note on a full disk"
         ),
         (
-            258,
+            264,
             "tier: leases that are declined late are read beside, pictures are brought only if they are not there, a renewal keeps its pages, "
                 + "a slow store costs readers no more than the host's first block, nobody waits for slow lines of other machines"
         ),

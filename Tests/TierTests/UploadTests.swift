@@ -107,6 +107,10 @@ import Testing
         }
         #expect(memory.count("PUT leases") == 2)
         #expect(clock.now == began)
+        try await clock.passing(by: .seconds(1)) { while slow.uploads.waiting > 0 { await Task.yield() } }
+        #expect(slow.uploads.delay >= TierPace.longestPatience)
+        clock.advance(by: TierHealth.longestRest)
+        #expect(slow.uploads.delay == .zero)
         await slow.uploads.close()
     }
 
