@@ -333,8 +333,9 @@ struct CurlFailure {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             return .untrusted(
                 "\(host): the connection cannot be secured; is something in between, or does this port not speak TLS?")
-        // "Unsupported protocol" is HTTP/0.9 here, since every URL was checked; "out of memory" an overlong header line.
-        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_OUT_OF_MEMORY:
+        // "Unsupported protocol" is HTTP/0.9 here, since every URL was checked; "out of memory", or from libcurl 8.6 on "too large"
+        // (CURLE_TOO_LARGE, libcurl-errors(3)), an overlong header line.
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_OUT_OF_MEMORY, CURLcode(rawValue: 100):
             return .invalidAnswer("\(host): the answer is not HTTP.")
         case CURLE_BAD_CONTENT_ENCODING:
             return .invalidAnswer("\(host): the body cannot be decompressed.")

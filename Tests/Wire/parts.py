@@ -92,7 +92,8 @@ class Place:
                  "2", "-subj", f"/CN=rankfs {name}", "-keyout", self.path(name + ".key"), "-out", self.path(name + ".pem"),
                  *more], check=True, stderr=subprocess.DEVNULL)
 
-        openssl("authority")
+        # Python from 3.13 on wants to know what a key is for.
+        openssl("authority", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         openssl("leaf", "-CA", self.path("authority.pem"), "-CAkey", self.path("authority.key"), "-addext",
                 "basicConstraints=critical,CA:FALSE", "-addext",
                 "subjectAltName=IP:127.0.0.1,IP:10.213.77.1" + "".join(

@@ -46,7 +46,7 @@ struct WireTests {
         ("rst-before", []), ("rst-mid-body", [.broken]), ("short", [.broken]), ("short-close", [.broken]),
         ("long", [.broken]), ("stall", [.timedOut]), ("silent", [.timedOut]), ("goaway-unseen", []),
         ("goaway-drop", []), ("goaway-graceful", []), ("headers", [.invalidAnswer, .timedOut]),
-        ("many-headers", [.invalidAnswer, .timedOut]), ("continuation-flood", [.unreachable, .broken]),
+        ("many-headers", [.invalidAnswer, .timedOut]), ("continuation-flood", [.unreachable, .broken, .invalidAnswer]),
         ("empty-data-flood", [.timedOut, .broken, .unreachable]), ("ping-flood", [.timedOut, .broken, .unreachable]),
         ("settings-flood", [.timedOut, .broken, .unreachable]), ("endless", [.tooLarge]), ("bad-frame", []),
     ]

@@ -40,21 +40,20 @@ struct Certificates: Sendable {
             try openssl(
                 "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(leaf)",
                 "-keyout", path("\(leaf).key"), "-out", path("\(leaf).csr"))
-            if leaf == .early {
-                try signForLater(leaf)
-                continue
-            }
-            try openssl(
-                "x509", "-req", "-in", path("\(leaf).csr"), "-CA", authority, "-CAkey", path("authority.key"),
-                "-CAcreateserial", "-days", leaf == .expired ? "-1" : "2", "-extfile", path("\(leaf).ext"),
-                "-out", path("\(leaf).pem"))
+            try sign(leaf)
         }
     }
 
-    /// `openssl x509` of Debian 12 signs from now on only; `openssl ca` wants a directory of its own.
-    private func signForLater(_ leaf: Leaf) throws {
+    /// `openssl x509` signs for other times than from now on in some versions only; `openssl ca` wants a directory of its own.
+    private func sign(_ leaf: Leaf) throws {
+        let times =
+            switch leaf {
+            case .expired: ["-startdate", "20200101000000Z", "-enddate", "20200102000000Z"]
+            case .early: ["-startdate", "20990101000000Z", "-enddate", "20991231000000Z"]
+            case .good, .elsewhere: ["-days", "2"]
+            }
         try Data().write(to: URL(filePath: path("index")))
-        try Data("01\n".utf8).write(to: URL(filePath: path("serial")))
+        try Data("0\(Leaf.allCases.firstIndex(of: leaf) ?? 0)\n".utf8).write(to: URL(filePath: path("serial")))
         let configuration = """
             [ca]
             default_ca = ours
@@ -68,10 +67,12 @@ struct Certificates: Sendable {
             commonName = supplied
             """
         try Data(configuration.utf8).write(to: URL(filePath: path("ca.conf")))
-        try openssl(
-            "ca", "-batch", "-config", path("ca.conf"), "-cert", authority, "-keyfile", path("authority.key"),
-            "-in", path("\(leaf).csr"), "-extfile", path("\(leaf).ext"), "-startdate", "20990101000000Z",
-            "-enddate", "20991231000000Z", "-out", path("\(leaf).pem"), "-notext")
+        try Tool.run(
+            "openssl",
+            [
+                "ca", "-batch", "-config", path("ca.conf"), "-cert", authority, "-keyfile", path("authority.key"),
+                "-in", path("\(leaf).csr"), "-extfile", path("\(leaf).ext"), "-out", path("\(leaf).pem"), "-notext",
+            ] + times)
     }
 
     private func openssl(_ arguments: String...) throws {

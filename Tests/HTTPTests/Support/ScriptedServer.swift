@@ -164,9 +164,12 @@ final class ScriptedServer: Sendable {
         }
     }
 
+    /// Waits for the client to close the connection; the content of its request, which may follow the head, is thrown away.
     private func isGone(_ descriptor: Int32, milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&entry, 1, milliseconds) > 0
+        guard poll(&entry, 1, milliseconds) > 0 else { return false }
+        var content: UInt64 = 0
+        return recv(descriptor, &content, 8, Int32(MSG_DONTWAIT)) <= 0
     }
 
     private func write(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {

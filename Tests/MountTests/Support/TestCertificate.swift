@@ -32,7 +32,8 @@ enum TestCertificate {
                 try String(contentsOfFile: "\(path).key", encoding: .utf8)
             )
         }
-        let authority = try openssl("authority")
+        // Python from 3.13 on wants to know what a key is for.
+        let authority = try openssl("authority", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         let folder = workplace.directory.path
         let leaf = try openssl(
             "leaf", "-CA", "\(folder)/authority.pem", "-CAkey", "\(folder)/authority.key", "-addext",
