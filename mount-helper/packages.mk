@@ -18,7 +18,8 @@ dist:
 deb: build
 	mount-helper/debian/build.sh $(BUILD) $(DEB_ROOT) $(DEB) $(VERSION) $(DEB_ARCH)
 
-# In place: nothing is compiled twice. rpmlint -c mount-helper/rpmlint.toml takes nothing amiss. Where rpmbuild is not that of an RPM system it finds no package that is needed for the build.
+# In place: nothing is compiled twice. Where rpmbuild is not that of an RPM system it finds no package that is needed for the build.
+# The package is clean under rpmlint -c mount-helper/rpmlint.toml.
 rpm: build
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) rpmbuild -bb --quiet --build-in-place --nodeps \
 	    --define "_topdir $(RPM_ROOT)" --define "rankfs_version $(VERSION)" mount-helper/rankfs.spec

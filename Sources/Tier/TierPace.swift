@@ -46,7 +46,7 @@ final class TierPace: Sendable {
         /// The time to the first block of the store's pictures, or to the answer that there is none, and the time of the last one.
         var first = UsualAnswer()
         var firstAt: ContinuousClock.Instant?
-        /// The time of the last download, if it was given up without a block, as usual.
+        /// The time of the last download, if it was given up without a block and the store is usually that late.
         var givenUpAt: ContinuousClock.Instant?
 
         /// Whether the store usually takes longer to a first block than the image host to as many bytes.
