@@ -38,6 +38,8 @@ final class TierPictures: PictureTier {
         var elsewhere: Set<PictureID> = []
         /// Pictures whose object is not used; once the image host has brought them, they take its place.
         var wrong: Set<PictureID> = []
+        /// The removals of wrong objects in progress.
+        var removals: [PictureID: Task<Void, Never>] = [:]
         /// The time at which a reader's wait for another machine's picture last ended without it; nil once one was worth it.
         var waitedInVainAt: ContinuousClock.Instant?
         /// The last preload that waited for another machine all the same.
@@ -339,11 +341,11 @@ final class TierPictures: PictureTier {
 
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {
         guard let key = key(of: picture) else { return }
-        let (lease, isThere, replaces) = state.withLock { state in
+        let (lease, isThere, replaces, removal) = state.withLock { state in
             state.claims[picture] = nil
             return (
                 state.held.removeValue(forKey: picture), state.elsewhere.remove(picture) != nil,
-                state.wrong.contains(picture)
+                state.wrong.contains(picture), state.removals[picture]
             )
         }
         let release = lease.map { lease in { @Sendable [leases] in await leases.release(lease) } }
@@ -354,15 +356,24 @@ final class TierPictures: PictureTier {
         // A wrong object stays until the right one takes its place, whenever that is.
         let upload = Upload(key: key, path: path, length: length, hash: hash, replaces: replaces)
         guard replaces else { return uploads.add(upload, then: release) }
-        uploads.add(upload, then: release) { [weak self] in
-            self?.state.withLock { _ = $0.wrong.remove(picture) }
+        Task { [uploads] in
+            // A removal that comes later would take the right object.
+            await removal?.value
+            uploads.add(upload, then: release) { [weak self] in
+                self?.state.withLock { _ = $0.wrong.remove(picture) }
+            }
         }
     }
 
     func distrust(_ picture: PictureID) {
         guard let key = key(of: picture), state.withLock({ $0.wrong.insert(picture).inserted }) else { return }
         store.isWrong(key)
-        Task { [store] in await store.delete(key) }
+        state.withLock { state in
+            state.removals[picture] = Task {
+                await store.delete(key)
+                self.state.withLock { $0.removals[picture] = nil }
+            }
+        }
     }
 
     func giveUp(_ picture: PictureID) {
