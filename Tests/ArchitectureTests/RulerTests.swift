@@ -126,6 +126,8 @@ import Testing
                 + "a slow store costs readers no more than the host's first block, nobody waits for slow lines of other machines"
         ),
         (28, "catalog: originals that fail while none comes are no missing ones, and a refused one is alone"),
+        (5, "desktop: who reads pictures by name needs no other sizes"),
+        (9, "tier: a wrong object's removal comes before what takes its place"),
         (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),
     ]
 

@@ -88,9 +88,11 @@ struct Callers: Sendable {
         var discovery: Instant?
     }
 
-    /// A thread that opens one picture after the other to copy it.
+    /// A thread that opens one picture after the other.
     private struct Copy {
         let directory: ListingKey
+        /// Whether it copies them, so that it needs no other size, even of a directory that is being read.
+        var isSure = false
         /// The number of pictures in a row with sizes that had to be requested.
         var requests = 0
         /// Whether a size had to be requested since the last picture was opened.
@@ -144,8 +146,9 @@ struct Callers: Sendable {
     private var ways = RecentTable<ListingKey, Instant>(most: mostWays)
     /// The numbers of open directory handles that were read from, by listing.
     private var readers: [ListingKey: [Role: Int]] = [:]
-    /// The directory of the last size that had to be requested, and the thread that waited for it.
-    private var lastSize: (directory: ListingKey, thread: Int32)?
+    /// The directory of the last size that had to be requested and whose reader has opened no picture since, the thread that waited for
+    /// it, and the time.
+    private var lastSize: (directory: ListingKey, thread: Int32, time: Instant)?
     /// The directories in which threads copy pictures.
     private var copies = RecentTable<Int32, Copy>(most: most)
     /// Whether any program identified itself as a file manager.
@@ -394,35 +397,39 @@ struct Callers: Sendable {
     ///   - directory: The directory.
     ///   - thread: The thread that waits for the size.
     ///   - isGlance: Whether the caller was seen to count or preview the directory: other programs never count as a glance.
+    ///   - now: The present time.
     /// - Returns: Whether all sizes of the directory should be requested, and whether only programs wait for them.
     mutating func requestedSize(
-        in directory: ListingKey, by thread: Int32, isGlance: Bool
+        in directory: ListingKey, by thread: Int32, isGlance: Bool, now: Instant
     ) -> (isWhole: Bool, isBackground: Bool) {
-        if var copy = copies[thread], copy.directory == directory, !copy.isWaiting {
+        if var copy = copies[thread], copy.directory == directory, !copy.isWaiting,
+            copy.isSure || readers[directory] == nil
+        {
             (copy.requests, copy.isWaiting) = (copy.requests + 1, true)
             copies[thread] = copy
             return (copy.requests > Self.mostRequestsOfACopy, false)
         }
         copies[thread] = nil
-        let isSecond = lastSize?.directory == directory
-        lastSize = (directory, thread)
+        let isSecond = lastSize.map { $0.directory == directory && $0.time.duration(to: now) < Self.pace } ?? false
+        lastSize = (directory, thread, now)
         guard let roles = readers[directory]?.keys else { return (isSecond, false) }
         if roles.contains(where: { !$0.isBackground }) { return (true, false) }
         return roles.allSatisfy(\.isGlance) ? (false, isGlance) : (true, true)
     }
 
-    /// Records that a thread opens a picture to copy it.
+    /// Records that a thread opens a picture: by itself in a directory that nobody reads, it reads one picture after the other, as a copy.
     ///
-    /// - Returns: Whether all sizes of the directory were last requested for this thread, which does not need them any more.
-    mutating func beganCopying(from directory: ListingKey, by thread: Int32) -> Bool {
+    /// - Returns: Whether all sizes of the directory were last requested for this thread, which copies and does not need them any more.
+    mutating func beganReading(pictureIn directory: ListingKey, by thread: Int32, isCopy: Bool) -> Bool {
+        guard isCopy || readers[directory] == nil else { return false }
         var copy = copies[thread] ?? Copy(directory: directory)
         if copy.directory != directory { copy = Copy(directory: directory) }
         if !copy.isWaiting { copy.requests = 0 }
-        copy.isWaiting = false
+        (copy.isWaiting, copy.isSure) = (false, isCopy)
         copies[thread] = copy
-        guard let last = lastSize, last == (directory, thread) else { return false }
+        guard let last = lastSize, last.directory == directory, last.thread == thread else { return false }
         lastSize = nil
-        return true
+        return isCopy
     }
 
     // MARK: -

@@ -78,8 +78,8 @@ final class PictureSizes: Sendable {
         _ listing: Listing, _ index: Int, by caller: Caller, isGlance: Bool
     ) async throws(Failure) -> KnownSize {
         if let size = known(listing, index) { return size }
-        let (isWhole, isBackground) = tree.callers.facts { callers, _ in
-            callers.requestedSize(in: listing.key, by: caller.process, isGlance: isGlance)
+        let (isWhole, isBackground) = tree.callers.facts { callers, now in
+            callers.requestedSize(in: listing.key, by: caller.process, isGlance: isGlance, now: now)
         }
         // A walk over sizes requests all pages of the listing.
         let told = await RequestUrgency.$isBackground.withValue(isBackground) {

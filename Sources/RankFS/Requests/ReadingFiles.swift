@@ -37,7 +37,8 @@ extension RankFileSystem {
             let (name, endsWalk) = tree.callers.facts { callers, _ in
                 (
                     callers.furtherName(of: node.path.text, openedBy: request.caller.process),
-                    request.isBulk && callers.beganCopying(from: listing.key, by: request.caller.process)
+                    callers.beganReading(
+                        pictureIn: listing.key, by: request.caller.process, isCopy: request.isBulk)
                 )
             }
             if endsWalk { tree.catalog.sizes.endWalk(of: listing) }

@@ -382,14 +382,12 @@ import Testing
     /// Whether the requests of sizes in directories, one after the other, are for all sizes.
     private func areWhole(_ callers: Machine, _ directories: ListingKey...) -> [Bool] {
         directories.map { key in
-            callers.at(0) { callers, _ in callers.requestedSize(in: key, by: 1, isGlance: false).isWhole }
+            callers.at(0) { $0.requestedSize(in: key, by: 1, isGlance: false, now: $1).isWhole }
         }
     }
 
     private func isBackground(_ callers: Machine, isGlance: Bool, in key: ListingKey? = nil) -> Bool {
-        callers.at(0) { callers, _ in
-            callers.requestedSize(in: key ?? listing, by: 1, isGlance: isGlance).isBackground
-        }
+        callers.at(0) { $0.requestedSize(in: key ?? listing, by: 1, isGlance: isGlance, now: $1).isBackground }
     }
 
     @Test func onlyTheSecondSizeInARowIsOfAWalk() {
@@ -441,15 +439,19 @@ import Testing
 
     // MARK: Copies
 
-    private func requestsAll(_ callers: Machine, by thread: Int32, in key: ListingKey? = nil) -> Bool {
-        callers.at(0) { callers, _ in
-            callers.requestedSize(in: key ?? listing, by: thread, isGlance: false).isWhole
-        }
+    private func requestsAll(
+        _ callers: Machine, by thread: Int32, in key: ListingKey? = nil, at seconds: Double = 0
+    ) -> Bool {
+        callers.at(seconds) { $0.requestedSize(in: key ?? listing, by: thread, isGlance: false, now: $1).isWhole }
     }
 
-    /// Whether the open of a picture to copy it ends the walk over sizes.
-    private func endsWalk(_ callers: Machine, by thread: Int32, in key: ListingKey? = nil) -> Bool {
-        callers.at(0) { callers, _ in callers.beganCopying(from: key ?? listing, by: thread) }
+    /// Whether the open of a picture ends the walk over sizes.
+    private func endsWalk(
+        _ callers: Machine, by thread: Int32, in key: ListingKey? = nil, isCopy: Bool = true
+    ) -> Bool {
+        callers.at(0) { callers, _ in
+            callers.beganReading(pictureIn: key ?? listing, by: thread, isCopy: isCopy)
+        }
     }
 
     /// `cp` queries a size, opens the picture, and queries the next size; most are told by preloads.
@@ -477,6 +479,24 @@ import Testing
         #expect(!endsWalk(callers, by: 1))
         #expect(endsWalk(callers, by: 2))
         #expect(!endsWalk(callers, by: 1, in: author))
+    }
+
+    /// `cp` without `-r`, and any program that reads pictures by name.
+    @Test func whoReadsAPictureByNameNeedsNoOtherSizes() {
+        let callers = Machine()
+        for program: Int32 in 1...3 {
+            #expect(!requestsAll(callers, by: program))
+            #expect(!endsWalk(callers, by: program, isCopy: false))
+        }
+        read(callers, .ordinary)
+        #expect(requestsAll(callers, by: 1) && !endsWalk(callers, by: 1, isCopy: false))
+        #expect(requestsAll(callers, by: 1), "a file manager sniffs pictures of a directory that it shows")
+    }
+
+    @Test func twoSizesAreOfAWalkOnlySoonAfterEachOther() {
+        let (callers, pace) = (Machine(), Callers.pace / .seconds(1))
+        #expect(!requestsAll(callers, by: 1) && !requestsAll(callers, by: 2, at: pace))
+        #expect(requestsAll(callers, by: 2, at: pace * 1.5))
     }
 
     /// Pictures in an order that no preload follows: each size costs a wait, and one request for all costs less.
