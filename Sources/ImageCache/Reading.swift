@@ -141,7 +141,7 @@ extension Core {
         guard let neighbours = handle.neighbours else { return }
         follow(
             preload.passed(
-                neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
+                neighbours.index, in: neighbours.directory, orders: neighbours.orders, opened: handle.opened,
                 wasThere: handle.wasThere, isComplete: handle.whole != nil, isBulk: neighbours.isBulk,
                 isSmall: length <= 2 * ReadMeasure.beginning),
             neighbours)

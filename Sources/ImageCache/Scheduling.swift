@@ -338,10 +338,10 @@ struct Failures: Sendable {
 ///
 /// A pure state machine over the actions of readers; it knows neither files nor network. Each directory is a walk of its own.
 ///
-/// A walk goes by name until a step shows otherwise: a step that leads far by name, and by time to the very next picture, makes
-/// it a walk by time; a step that leads to the very next by name, and not so by time, makes it a walk by name again. The first
-/// step decides; until then the very next picture by time is planned after the next two by name. Places are places in name
-/// order whatever the walk's order.
+/// A walk goes by name until a step shows otherwise: a step that leads far by name, and in another order to the very next picture,
+/// makes it a walk in that order; one by time becomes a walk by name again with a step to the very next by name that is none by
+/// time. The first step decides; until then the very next picture by time is planned after the next two by name. A walk of a
+/// program that copies begins as listed, which is by name in most directories. Places are places as listed whatever the walk's order.
 struct PreloadPolicy: Sendable {
     /// The longest pause of a bulk walk.
     ///
@@ -367,8 +367,8 @@ struct PreloadPolicy: Sendable {
 
     private struct Walk {
         var last: Int
-        /// The order of the walk; nil for name order.
-        var order: PictureOrder?
+        /// The order of the walk.
+        var order: PictureOrder
         /// The order that the walk may follow as well; nil once a step has decided.
         var other: PictureOrder?
         var step = 1
@@ -387,8 +387,7 @@ struct PreloadPolicy: Sendable {
 
         /// The place some steps after `last` in the walk's order and direction; nil outside the directory.
         func place(ahead count: Int) -> Int? {
-            guard let order else { return last + step * count }
-            return order.place(of: last).flatMap { order.index(at: $0 + step * count) }
+            order.place(of: last).flatMap { order.index(at: $0 + step * count) }
         }
 
         /// The places to download after `last`, in this order.
@@ -429,9 +428,9 @@ struct PreloadPolicy: Sendable {
     /// Takes note that a reader has read more than the first bytes of a picture.
     ///
     /// - Parameters:
-    ///   - index: The picture's place in name order.
+    ///   - index: The picture's place as listed.
     ///   - directory: The directory of the walk.
-    ///   - byTime: The directory's pictures by time, as it is now.
+    ///   - orders: The orders of the directory's pictures but for the listed one, as it is now.
     ///   - opened: The time at which the picture was opened.
     ///   - wasThere: Whether it was stored when it was opened, so that the reader did not wait.
     ///   - isComplete: Whether all of it is present now.
@@ -439,7 +438,7 @@ struct PreloadPolicy: Sendable {
     ///   - isSmall: Whether it is so small that the kernel may have read ahead to its end after an inspection.
     /// - Returns: The decision about the directory's plans.
     mutating func passed(
-        _ index: Int, in directory: UInt64, byTime: PictureOrder? = nil, opened: ContinuousClock.Instant,
+        _ index: Int, in directory: UInt64, orders: [PictureOrder] = [], opened: ContinuousClock.Instant,
         wasThere: Bool, isComplete: Bool, isBulk: Bool = false, isSmall: Bool = false
     ) -> Decision {
         guard ordinary > 0 else { return .nothing }
@@ -449,7 +448,10 @@ struct PreloadPolicy: Sendable {
         events += 1
         guard var walk = walks[directory] else {
             forgetOldest()
-            walks[directory] = Walk(last: index, other: isBulk ? nil : byTime, width: ordinary, used: events)
+            let byName = orders.first { $0.kind == .byName }
+            walks[directory] = Walk(
+                last: index, order: isBulk ? .asListed : byName ?? .asListed,
+                other: isBulk ? nil : orders.first { $0.kind == .byTime }, width: ordinary, used: events)
             return isComplete || isBulk ? plan(directory) : .nothing
         }
         walk.used = events
@@ -458,7 +460,7 @@ struct PreloadPolicy: Sendable {
             return isComplete ? plan(directory) : .nothing
         }
         let reach = max(walk.width, ordinary)
-        let (move, isTurn) = step(to: index, byTime: byTime, reach: reach, &walk)
+        let (move, isTurn) = step(to: index, [.asListed] + orders, reach: reach, &walk)
         let isNear = abs(move) <= reach
         if isNear, !isTurn, abs(move) == 1 || move.signum() == walk.step {
             pace(&walk, move: move, opened: opened, wasThere: wasThere, isBulk: isBulk)
@@ -482,28 +484,22 @@ struct PreloadPolicy: Sendable {
     ///
     /// - Returns: The distance in places, and whether the walk has changed its order.
     private func step(
-        to index: Int, byTime: PictureOrder?, reach: Int, _ walk: inout Walk
+        to index: Int, _ orders: [PictureOrder], reach: Int, _ walk: inout Walk
     ) -> (move: Int, isTurn: Bool) {
-        let byName = index - walk.last
-        let wasByTime = walk.order != nil
-        walk.order = nil
-        if let byTime, let place = byTime.place(of: index), let last = byTime.place(of: walk.last) {
-            let move = place - last
-            let isByTime =
-                if wasByTime {
-                    // Chance seldom makes two pictures neighbours by name, and a walk by name makes no other steps.
-                    abs(move) == 1 || abs(byName) != 1
-                } else {
-                    abs(move) == 1 && abs(byName) > reach
-                }
-            if isByTime {
-                walk.order = byTime
-                if !wasByTime { walk.forward = move }
-                return (move, !wasByTime)
-            }
+        let before = walk.order.kind
+        let moves = orders.compactMap { order -> (order: PictureOrder, move: Int)? in
+            guard let place = order.place(of: index), let last = order.place(of: walk.last) else { return nil }
+            return (order, place - last)
         }
-        walk.forward = 1
-        return (byName, wasByTime)
+        let present = moves.first { $0.order.kind == before }
+        // By time, a step to a neighbour in another order is none: chance seldom makes one, and a walk in that order makes no others.
+        let mayTurn = present.map { abs($0.move) != 1 && (before == .byTime || abs($0.move) > reach) } ?? true
+        let other = mayTurn ? moves.first { $0.order.kind != before && abs($0.move) == 1 } : nil
+        let (order, move) = other ?? present ?? (.asListed, index - walk.last)
+        walk.order = order
+        guard order.kind != before else { return (move, false) }
+        walk.forward = order.kind == .byTime ? move : 1
+        return (move, true)
     }
 
     /// Widens the window for a reader without a pause, and narrows it again after a pause.

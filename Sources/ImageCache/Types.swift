@@ -28,54 +28,69 @@ package struct PictureRequest: Sendable {
 package struct Neighbours: Sendable {
     /// Identifies the directory; readers of two directories count as two walks.
     package var directory: UInt64
-    /// The open picture's place in the directory, in name order.
+    /// The open picture's place in the directory, as listed.
     package var index: Int
-    /// The same pictures in order of modification time; nil if that order is not in use.
-    package var byTime: PictureOrder?
+    /// The other orders in which users may go through the same pictures.
+    package var orders: [PictureOrder]
     /// Whether the opener copies or packs, and so passes from picture to picture without displaying them.
     package var isBulk: Bool
-    /// The picture at a place in name order; nil outside the directory or where nothing can be preloaded.
+    /// The picture at a place as listed; nil outside the directory or where nothing can be preloaded.
     ///
     /// Must not wait.
     package var picture: @Sendable (Int) -> PictureRequest?
 
     package init(
-        directory: UInt64, index: Int, byTime: PictureOrder? = nil, isBulk: Bool = false,
+        directory: UInt64, index: Int, orders: [PictureOrder] = [], isBulk: Bool = false,
         picture: @escaping @Sendable (Int) -> PictureRequest?
     ) {
         self.directory = directory
         self.index = index
-        self.byTime = byTime
+        self.orders = orders
         self.isBulk = isBulk
         self.picture = picture
     }
 }
 
-/// An order of a directory's pictures other than name order.
+/// An order of a directory's pictures.
 package struct PictureOrder: Sendable {
-    /// The place in this order, indexed by the place in name order.
+    /// What the pictures are sorted by.
+    package enum Kind: Sendable {
+        case asListed
+        case byName
+        case byTime
+    }
+
+    /// The order in which the directory is listed, of any number of pictures.
+    static let asListed = PictureOrder(.asListed, places: [], indices: [])
+
+    let kind: Kind
+    /// The place in this order, indexed by the place as listed.
     private let places: [Int32]
-    /// The place in name order, indexed by the place in this order.
+    /// The place as listed, indexed by the place in this order.
     private let indices: [Int32]
 
     /// Keeps two arrays, each the inverse of the other.
     ///
     /// - Parameters:
-    ///   - places: The place in this order, indexed by the place in name order.
-    ///   - indices: The place in name order, indexed by the place in this order.
-    package init(places: [Int32], indices: [Int32]) {
+    ///   - kind: What the pictures are sorted by.
+    ///   - places: The place in this order, indexed by the place as listed.
+    ///   - indices: The place as listed, indexed by the place in this order.
+    package init(_ kind: Kind, places: [Int32], indices: [Int32]) {
+        self.kind = kind
         self.places = places
         self.indices = indices
     }
 
-    /// The place in this order of a picture, given its place in name order; nil if it is not in this order.
+    /// The place in this order of a picture, given its place as listed; nil if it is not in this order.
     package func place(of index: Int) -> Int? {
-        places.indices.contains(index) ? Int(places[index]) : nil
+        if kind == .asListed { return index }
+        return places.indices.contains(index) ? Int(places[index]) : nil
     }
 
-    /// The place in name order of the picture at a place in this order; nil outside the directory.
+    /// The place as listed of the picture at a place in this order; nil outside the directory.
     package func index(at place: Int) -> Int? {
-        indices.indices.contains(place) ? Int(indices[place]) : nil
+        if kind == .asListed { return place }
+        return indices.indices.contains(place) ? Int(indices[place]) : nil
     }
 }
 

@@ -127,6 +127,8 @@ import Testing
         ),
         (28, "catalog: originals that fail while none comes are no missing ones, and a refused one is alone"),
         (5, "desktop: who reads pictures by name needs no other sizes"),
+        (18, "preloads: by name, also where a directory is listed otherwise"),
+        (4, "program: a log file that was moved is begun anew"),
         (9, "tier: a wrong object's removal comes before what takes its place"),
         (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),
     ]

@@ -9,10 +9,24 @@ package struct BrowsingOrders: Sendable, Equatable {
     package let places: [Int32]
     /// By index of an entry: the number of pictures that a file manager shows before it.
     package let windowPlaces: [Int32]
-    /// By place as listed: the place by time.
-    package let timePlaces: [Int32]
-    /// By place by time: the place as listed.
-    package let byTime: [Int32]
+    package let byTime: Order
+    /// Nil where the listing, or its reverse, is in the order of names.
+    package let byName: Order?
+
+    /// An order other than the listed one.
+    package struct Order: Sendable, Equatable {
+        /// By place as listed: the place in this order.
+        package let places: [Int32]
+        /// By place in this order: the place as listed.
+        package let indices: [Int32]
+
+        fileprivate init(_ indices: [Int32]) {
+            self.indices = indices
+            var places = [Int32](repeating: 0, count: indices.count)
+            for (place, index) in indices.enumerated() { places[Int(index)] = Int32(clamping: place) }
+            self.places = places
+        }
+    }
 
     /// Sorts entries; takes 0.1 ms for a thousand.
     ///
@@ -31,18 +45,18 @@ package struct BrowsingOrders: Sendable, Equatable {
             (picture.uploaded, entries[Int(picture.index)].namePlace, picture.index)
         }
         pictures.sort { order($0) < order($1) }
-        var timePlaces = [Int32](repeating: 0, count: pictures.count)
-        for (place, picture) in pictures.enumerated() { timePlaces[Int(picture.place)] = Int32(clamping: place) }
         var windowPlaces = [Int32](repeating: 0, count: entries.count)
-        var shown: Int32 = 0
+        var named: [Int32] = []
+        named.reserveCapacity(pictures.count)
         for index in entries.indices.sorted(by: { (entries[$0].namePlace, $0) < (entries[$1].namePlace, $1) }) {
-            windowPlaces[index] = shown
-            if entries[index].isBrowsed { shown += 1 }
+            windowPlaces[index] = Int32(clamping: named.count)
+            if entries[index].isBrowsed { named.append(places[index]) }
         }
         self.places = places
         self.windowPlaces = windowPlaces
-        self.timePlaces = timePlaces
-        byTime = pictures.map(\.place)
+        byTime = Order(pictures.map(\.place))
+        let steps = zip(named, named.dropFirst()).lazy.map { $1 - $0 }
+        byName = steps.allSatisfy { $0 == 1 } || steps.allSatisfy { $0 == -1 } ? nil : Order(named)
     }
 }
 

@@ -292,7 +292,9 @@ extension RankFileSystem {
         let isPrivate = configuration.isPrivate(listing.key)
         return Neighbours(
             directory: inodes.number(of: .directory(listing.directory)), index: place,
-            byTime: PictureOrder(places: orders.timePlaces, indices: orders.byTime), isBulk: isBulk
+            orders: [(.byName, orders.byName), (.byTime, orders.byTime)].compactMap { kind, order in
+                order.map { PictureOrder(kind, places: $0.places, indices: $0.indices) }
+            }, isBulk: isBulk
         ) { [self] wanted in
             guard let index = entry(of: listing, steps: wanted - place, from: index) else { return nil }
             let entry = listing.entries[index]

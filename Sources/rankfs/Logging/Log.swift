@@ -132,7 +132,7 @@ final class Log: Sendable {
         file.withLock { file in
             let line = Self.line(level, message, at: time, isFile: file != nil, forJournal: forJournal) + "\n"
             if var open = file {
-                open.size += line.utf8.count
+                open.size = (Self.renewed(open.log) ?? open.size) + line.utf8.count
                 // A full file is set aside; a device is not.
                 if open.log.isRegular, open.size > Self.fileBound {
                     open.size = line.utf8.count + Self.turn(open.log.path)
@@ -141,6 +141,12 @@ final class Log: Sendable {
             }
             Files.write(Array(line.utf8), to: 2)
         }
+    }
+
+    /// Opens a file anew that was removed or moved, once its folder is there; returns its size in bytes, or nil for a file in its place.
+    private static func renewed(_ log: LogFile) -> Int? {
+        guard log.isRegular, fileStatus(link: log.path)?.st_ino != fileStatus(open: 2)?.st_ino else { return nil }
+        return (try? LogFile(opening: log.path)).map(take)
     }
 
     /// Sets a full file aside and begins a new one; returns the size of the new one in bytes.

@@ -23,8 +23,8 @@ import Testing
             entry(4, work: 10, uploaded: 500), entry(5, work: 50, uploaded: 100),
         ])
         #expect(orders.places == [0, 1, 2, 3, 4])
-        #expect(orders.byTime == [1, 4, 3, 0, 2])
-        #expect(orders.timePlaces == [3, 0, 4, 2, 1])
+        #expect(orders.byTime.indices == [1, 4, 3, 0, 2])
+        #expect(orders.byTime.places == [3, 0, 4, 2, 1])
     }
 
     @Test func worksWithoutRanksAreNamedByTheirNumbersAndTheirPages() {
@@ -33,7 +33,9 @@ import Testing
             entry(0, work: 1000, uploaded: 7), entry(0, work: 999, page: 0, uploaded: 7),
             entry(0, work: 999, page: 2, uploaded: 7), entry(0, work: 999, page: 10, uploaded: 7),
         ])
-        #expect(orders.byTime == [1, 2, 3, 0])
+        #expect(orders.byTime.indices == [1, 2, 3, 0])
+        #expect(orders.byName?.indices == [1, 2, 3, 0])
+        #expect(BrowsingOrders([3, 2, 1].map { entry(0, work: $0, uploaded: 7) }).byName == nil, "the reverse")
     }
 
     /// Favourites are listed as they were chosen.
@@ -49,6 +51,9 @@ import Testing
             entry(4, work: 30, uploaded: 1),
         ])
         #expect(ranked.windowPlaces == ranked.places)
+        #expect(ranked.byName == nil)
+        #expect(orders.byName?.indices == [4, 3, 1, 2, 0])
+        #expect(orders.byName?.places == [4, 2, 3, 1, 0])
     }
 
     /// File managers compare numbers by their value.
@@ -82,8 +87,8 @@ import Testing
             entry(5, work: 5, uploaded: 1),
         ])
         #expect(orders.places == [0, 0, 1, 1, 1])
-        #expect(orders.byTime == [1, 0])
-        #expect(orders.timePlaces == [1, 0])
+        #expect(orders.byTime.indices == [1, 0])
+        #expect(orders.byTime.places == [1, 0])
     }
 
     @Test func theTwoDirectionsAreInverse() {
@@ -92,16 +97,16 @@ import Testing
             return entry(Int32(number + 1), work: Int64(number), uploaded: Int64(time))
         }
         let orders = BrowsingOrders(entries)
-        #expect(orders.byTime.count == 997)
-        #expect(orders.byTime.enumerated().allSatisfy { orders.timePlaces[Int($1)] == $0 })
-        let sorted = orders.byTime.map { entries[Int($0)] }
+        #expect(orders.byTime.indices.count == 997)
+        #expect(orders.byTime.indices.enumerated().allSatisfy { orders.byTime.places[Int($1)] == $0 })
+        let sorted = orders.byTime.indices.map { entries[Int($0)] }
         for (one, next) in zip(sorted, sorted.dropFirst()) {
             #expect((one.picture.uploaded, one.rank) < (next.picture.uploaded, next.rank))
         }
     }
 
     @Test func noEntriesHaveNoOrder() {
-        #expect(BrowsingOrders([]).byTime.isEmpty)
+        #expect(BrowsingOrders([]).byTime.indices.isEmpty)
     }
 
     @Test func aListingThatGrowsIsSortedAgain() async throws {

@@ -14,7 +14,7 @@ import Testing
         let indices = (0..<count).map { Int32($0 * factor % count) }
         var places = [Int32](repeating: 0, count: count)
         for (place, index) in indices.enumerated() { places[Int(index)] = Int32(place) }
-        return PictureOrder(places: places, indices: indices)
+        return PictureOrder(.byTime, places: places, indices: indices)
     }
 
     /// Neighbours by time are 21 places apart by name, neighbours by name 37 or 60 by time.
@@ -29,12 +29,14 @@ import Testing
 
         /// Reads pictures whole, one after the other, with a pause before each; returns what each planned.
         mutating func walk(
-            _ indices: [Int], _ order: PictureOrder? = spread, pause: Duration = .seconds(1), wasThere: Bool = true
+            _ indices: [Int], _ order: PictureOrder? = spread, byName: PictureOrder? = nil,
+            pause: Duration = .seconds(1), wasThere: Bool = true, isBulk: Bool = false
         ) -> [Decision] {
             indices.map { index in
                 now += pause
                 var decision = policy.passed(
-                    index, in: 1, byTime: order, opened: now, wasThere: wasThere, isComplete: wasThere)
+                    index, in: 1, orders: [byName, order].compactMap(\.self), opened: now, wasThere: wasThere,
+                    isComplete: wasThere, isBulk: isBulk)
                 now += .milliseconds(400)
                 if decision == .nothing || decision == .drop { decision = policy.completed(index, in: 1) }
                 policy.finished(index, in: 1, now: now)
@@ -74,8 +76,46 @@ import Testing
         let now = ContinuousClock.now
         var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let plan = policy.passed(
-            here, in: 1, byTime: Self.spread, opened: now, wasThere: false, isComplete: false, isBulk: true)
+            here, in: 1, orders: [Self.spread], opened: now, wasThere: false, isComplete: false, isBulk: true)
         #expect(plan == .plan([here + 1, here + 2]))
+    }
+
+    // Favourites, search results and related works are listed otherwise than by name.
+
+    static let named: PictureOrder = {
+        let order = Self.order(97, factor: 35)
+        let places = (0..<97).map { Int32(order.place(of: $0) ?? 0) }
+        return PictureOrder(.byName, places: places, indices: (0..<97).map { Int32(order.index(at: $0) ?? 0) })
+    }()
+
+    static func byName(_ places: some Sequence<Int>) -> [Int] { places.compactMap { named.index(at: $0) } }
+
+    @Test func aViewerGoesByNameWhateverTheListing() {
+        var walker = Walker()
+        let plans = walker.walk(Self.byName([30, 31, 32, 31]), byName: Self.named)
+        let next = Self.spread.place(of: Self.byName([30])[0]).flatMap { Self.spread.index(at: $0 + 1) }
+        #expect(plans[0] == .plan(Self.byName([31, 32]) + (next.map { [$0] } ?? [])))
+        #expect(Array(plans.dropFirst()) == [[32, 33], [33, 34], [30, 29]].map { .plan(Self.byName($0)) })
+        #expect(walker.walk(Self.byName([80]), byName: Self.named) == [.plan(Self.byName([81, 82]))], "a jump")
+    }
+
+    @Test func oneThatGoesAsListedOrByTimeShowsItWithAStep() {
+        var (listed, timed) = (Walker(), Walker())
+        #expect(
+            listed.walk([30, 31, 32], byName: Self.named).dropFirst() == [.plan([32, 33]), .plan([33, 34])])
+        #expect(
+            timed.walk(Self.byTime([30, 29, 28]), byName: Self.named).dropFirst()
+                == [.plan(Self.byTime([28, 27])), .plan(Self.byTime([27, 26]))])
+    }
+
+    /// `tar` goes as listed, `rsync` by name.
+    @Test func aCopyBeginsAsListedAndShowsItsOrderWithItsSecondPicture() {
+        let quick = Duration.milliseconds(5)
+        var (tar, rsync) = (Walker(), Walker())
+        let asListed = tar.walk([30, 31], byName: Self.named, pause: quick, isBulk: true)
+        #expect(asListed == [.plan([31, 32]), .plan(Array(32...43))])
+        let plans = rsync.walk(Self.byName(30...32), byName: Self.named, pause: quick, isBulk: true)
+        #expect(plans.last == .plan(Self.byName(33...44)))
     }
 
     @Test func newestFirstIsADirectionLikeAnother() {
@@ -93,7 +133,7 @@ import Testing
         let second = Self.byTime([31])[0]
         let now = ContinuousClock.now
         #expect(
-            walker.policy.passed(second, in: 1, byTime: Self.spread, opened: now, wasThere: false, isComplete: false)
+            walker.policy.passed(second, in: 1, orders: [Self.spread], opened: now, wasThere: false, isComplete: false)
                 == .drop)
         #expect(walker.policy.completed(second, in: 1) == .plan(Self.byTime([32, 33])))
         #expect(walker.policy.completed(second, in: 1) == .nothing)
@@ -204,7 +244,7 @@ import Testing
     @Test(arguments: [Duration.milliseconds(5), .seconds(1)], [true, false])
     func theSameOrderOrItsReverseChangesNothing(pause: Duration, wasThere: Bool) {
         let same = Self.order(7, factor: 1)
-        let reverse = PictureOrder(places: (0..<7).reversed(), indices: (0..<7).reversed())
+        let reverse = PictureOrder(.byTime, places: (0..<7).reversed(), indices: (0..<7).reversed())
         for number in 0..<2401 {
             var rest = number
             let indices = (0..<4).map { _ in
@@ -250,7 +290,7 @@ import Testing
     static let size = 200_000
 
     static func neighbours(_ index: Int) -> Neighbours {
-        Neighbours(directory: 1, index: index, byTime: spread) { place in
+        Neighbours(directory: 1, index: index, orders: [spread]) { place in
             (0..<97).contains(place) ? Sample.picture(Int64(place), size: Int64(size)) : nil
         }
     }

@@ -192,7 +192,8 @@ import Testing
         let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
         for index in [0, 6, 9] {
             let neighbours = bench.fileSystem.neighbours(listing, index)
-            let order = try #require(neighbours.byTime)
+            let order = try #require(neighbours.orders.first)
+            #expect(neighbours.orders.count == 1, "ranks are in the order of names")
             let pictures = (0...9).map { place in order.index(at: place).flatMap { neighbours.picture($0) } }
             let works: [Int64?] = [1007, 1004, 1001, 1005, 1002, 1009, 1006, 1003, 1010, nil]
             #expect(pictures.map { $0?.id.work.rawValue } == works)
