@@ -291,8 +291,8 @@ extension Download {
         guard failuresInRow <= Download.triesWithoutProgress, failures <= Download.triesInAll else {
             return fail(error, keepsPartial: validator != nil)
         }
-        // Without a version name the present bytes cannot be resumed: all of them come again and have to be the same.
-        if validator == nil, segments.isEmpty { keep(upTo: present.firstMissing(from: 0)) }
+        // Bytes of an answer without a version name cannot be resumed: all of them come again and have to be the same.
+        if validator == nil, ignoresRanges, segments.isEmpty { keep(upTo: present.firstMissing(from: 0)) }
         // The first failure after progress is tried again at once: a connection that the server closed.
         let pause = failuresInRow == 1 ? Duration.zero : Download.firstPause * (1 << (failuresInRow - 2))
         retryAt = now + pause

@@ -261,10 +261,20 @@ package enum PictureBytes: Sendable {
 /// Only provable equality counts: the same download, the same hash of stored bytes, or the same version name (ETag,
 /// Last-Modified: RFC 9110 section 8.8) at the same length. Versions are known in this process only, as are the kernel's pages.
 package struct PictureVersion: Sendable {
-    /// Identifies the download that brought the bytes; the hash of bytes that were stored otherwise.
+    /// Identifies the download that brought the bytes; the hash of bytes that were stored otherwise, or of what a file is made of.
     let token: UInt64
     /// A hash of validator and length; 0 if the source names no versions.
-    var tag: UInt64 = 0
+    var tag: UInt64
+
+    init(token: UInt64, tag: UInt64 = 0) {
+        self.token = token
+        self.tag = tag
+    }
+
+    /// The version of a file that is made of parts.
+    package init(of parts: some Hashable) {
+        self.init(token: UInt64(bitPattern: Int64(parts.hashValue)))
+    }
 
     /// Whether bytes of both versions may be combined.
     package func isSame(as other: PictureVersion) -> Bool {

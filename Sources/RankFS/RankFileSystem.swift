@@ -26,7 +26,7 @@ package final class RankFileSystem: FileSystem {
     let sizes: PictureSizes
     let thumbnails: DirectoryThumbnails
     let reporter: Reporter
-    let inodes = InodeTable()
+    var inodes: InodeTable { tree.inodes }
     let handles = HandleTable()
     /// The most recent records, by inode, so that `getfattr -d` reads the database once per file.
     let records = Mutex(

@@ -6,7 +6,7 @@ import Rankings
 import Render
 import Synchronization
 
-/// The state of one mount without inodes, handles and replies; directories, files and links take it as a parameter.
+/// The state of one mount without handles and replies; directories, files and links take it as a parameter.
 ///
 /// ## Concurrency
 ///
@@ -17,6 +17,7 @@ final class Tree: Sendable {
     let catalog: Catalog
     let cache: ImageCache
     let renderer: any Rendering
+    let inodes = InodeTable()
     let callers: CallerRecognition
     /// The files that are found by name.
     let helpers: [HelperFile]
@@ -82,11 +83,13 @@ final class Tree: Sendable {
         }
     }
 
-    /// Forgets the size of a picture that was read and had another length, so that the next `stat` queries it again.
+    /// Forgets the size of a picture that was read and had another length, so that the next `stat` queries it again, in any listing.
     ///
     /// Only a contradicting length does that: a cut connection or a portal's page says nothing about the length.
     func doubtSize(of picture: OpenPicture, after failure: Failure) {
-        if case .lengthContradicts = failure, !picture.hasDigest { catalog.sizes.forget(picture.picture) }
+        guard case .lengthContradicts = failure, !picture.hasDigest else { return }
+        catalog.sizes.forget(picture.picture)
+        inodes.numbers(of: picture.picture).forEach(invalidateAttributes)
     }
 
     /// Downloads a picture if no header declares its length, which is the only way to show a true size.

@@ -345,8 +345,10 @@ actor SharedDocument {
         if isBusy, looked.map({ now - $0 > Self.intervals.busy }) ?? true { return nil }
         // A read that is still in progress shows what the previous holder of the lease has stored.
         claimed = looking?.began ?? now
-        let task = Task {
+        let task = Task { [releasing] in
             defer { claiming = nil }
+            // A removal that comes later would take the new one.
+            await releasing?.value
             switch await leases.claim(key, seconds: Self.leaseSeconds) {
             case .held(let lease):
                 self.lease = lease

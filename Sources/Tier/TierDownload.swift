@@ -104,7 +104,11 @@ final class TierDownload: BodyReceiver {
                         key, into: self, limit: PictureLimits.largest, urgency: urgency, deadline: deadline))
             } catch { return .failure(error) }
         }
-        state.withLock { $0.asking = asking }
+        let isOver = state.withLock { state in
+            state.asking = asking
+            return state.end != nil
+        }
+        if isOver { asking.cancel() }
         let result = await withTaskCancellationHandler {
             await asking.value
         } onCancel: {

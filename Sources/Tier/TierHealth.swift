@@ -187,7 +187,7 @@ struct TierHealth: Sendable {
         // Objects that may be read are still read; the next read determines whether they may.
         case (.write, _), (.lease, _):
             if case .full = error { rests[.read] = nil } else if case .refused = error { rests[.read] = nil }
-            rests[.read]?.isTried = false
+            for use in [Use.read, .lease] { rests[use]?.isTried = false }
             begin(.write, error.cause, now, isAway: Self.isAway(error))
         case (.read, _), (.picture, _):
             rests[.picture]?.isTried = false

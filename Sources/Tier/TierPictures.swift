@@ -104,13 +104,14 @@ final class TierPictures: PictureTier {
         _ picture: PictureID, _ key: ObjectKey, length: Int64?, urgency: Urgency, into sink: PictureSink
     ) async -> Bool? {
         guard store.begin(.picture) else { return false }
+        let wasWrong = state.withLock { $0.wrong.contains(picture) }
         switch await download(key, length: length, urgency: urgency, into: sink) {
         case .whole(let length, let isQuick):
             store.ended(.picture)
             store.isRight()
             if isQuick { store.wasQuick() }
-            // Another machine has replaced it meanwhile.
-            state.withLock { _ = $0.wrong.remove(picture) }
+            // Another machine has replaced it since, unless these bytes have just been found wrong.
+            if wasWrong { state.withLock { _ = $0.wrong.remove(picture) } }
             store.count { $0.receivedBytes += length }
             return true
         case .absent:

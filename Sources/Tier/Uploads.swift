@@ -130,9 +130,7 @@ final class Uploads: Sendable {
         state.withLock { state in
             state.followUps[upload.key] = then
             state.replacements[upload.key] = atEnd
-            state.added += 1
             state.waiting += 1
-            state.nap?.cancel()
             state.listing = Task { [list, before = state.listing] in
                 await before?.value
                 for key in await list.add(upload, isAwaited: then != nil) {
@@ -164,6 +162,8 @@ final class Uploads: Sendable {
 
     private func begin() {
         state.withLock { state in
+            state.added += 1
+            state.nap?.cancel()
             guard state.task == nil, !state.isClosed else { return }
             state.task = Task(priority: .low) { await run() }
         }
@@ -273,13 +273,19 @@ final class Uploads: Sendable {
     private func postpone(_ upload: Upload) async {
         await follow(upload.key)
         let seconds = Self.pause.components.seconds << Int64(min(max(upload.tries, 0), 10))
-        await list.postpone(upload, until: now + min(seconds, Self.longestPause.components.seconds))
+        await noted(list.postpone(upload, until: now + min(seconds, Self.longestPause.components.seconds)))
     }
 
     /// Removes an upload that has succeeded or is given up.
     private func end(_ upload: Upload) async {
-        await list.remove(upload)
+        let isNoted = await list.remove(upload)
         await left(upload.key)
+        await noted(isNoted)
+    }
+
+    /// Pauses where the disk has taken no note: the same upload would be made again at once.
+    private func noted(_ isNoted: Bool) async {
+        if !isNoted { try? await store.time.sleep(Self.pause) }
     }
 
     /// Tells those that wait for an upload that it is not in the list any more.
@@ -422,7 +428,7 @@ actor UploadList {
     ///   - isAwaited: Whether other machines wait for it.
     /// - Returns: The keys of the uploads that no longer fit the list.
     func add(_ upload: Upload, isAwaited: Bool = false) -> [ObjectKey] {
-        try? connection.run(
+        let isNoted: Void? = try? connection.run(
             """
             INSERT OR REPLACE INTO uploads(key, path, length, hash, replaces, awaited, place, private)
             VALUES(?1, ?2, ?3, ?4, max(?5, (SELECT coalesce(max(replaces), 0) FROM uploads WHERE key = ?1)), ?6, ?7, ?8)
@@ -430,7 +436,7 @@ actor UploadList {
             .text(upload.key.text), .text(upload.path), .integer(upload.length),
             .integer(Int64(bitPattern: upload.hash)), .flag(upload.replaces), .flag(isAwaited),
             .text(home.place), .flag(home.takesPrivate))
-        var cut: [ObjectKey] = []
+        var cut = isNoted == nil ? [upload.key] : []
         try? connection.rows(
             """
             DELETE FROM uploads WHERE number IN (SELECT number FROM uploads ORDER BY number DESC LIMIT -1 OFFSET ?)
@@ -448,15 +454,16 @@ actor UploadList {
     /// - Parameters:
     ///   - upload: The upload.
     ///   - due: The time of the next try, in seconds since the start.
-    func postpone(_ upload: Upload, until due: Int64) {
-        try? connection.run(
+    /// - Returns: Whether the disk has taken note of it.
+    func postpone(_ upload: Upload, until due: Int64) -> Bool {
+        (try? connection.run(
             "UPDATE uploads SET tries = tries + 1, due = ?, awaited = 0 WHERE key = ?", .integer(due),
-            .text(upload.key.text))
+            .text(upload.key.text))) != nil
     }
 
-    /// Removes an upload from the list.
-    func remove(_ upload: Upload) {
-        try? connection.run("DELETE FROM uploads WHERE key = ?", .text(upload.key.text))
+    /// Removes an upload from the list; returns whether the disk has taken note of it.
+    func remove(_ upload: Upload) -> Bool {
+        (try? connection.run("DELETE FROM uploads WHERE key = ?", .text(upload.key.text))) != nil
     }
 
     /// Returns the oldest awaited uploads that are due by `now`, in seconds since the start; without any, another one.

@@ -156,4 +156,26 @@ import Testing
         }
         #expect(await service.asked == 1)
     }
+
+    /// The removal of the lease takes as long as the next call.
+    @Test func aLeaseThatIsGivenBackIsNotTakenForTheNextOne() async throws {
+        let (first, second, service, time) = (try machine("1"), try machine("2"), Service(), TimeSource(clock))
+        memory.answer(after: .milliseconds(100), by: clock) { $0.method == .delete }
+        @Sendable func two(_ document: SharedDocument) async throws {
+            _ = try await document.value("page/2", isFresh: { _, _ in true }) { () async throws(Failure) in
+                await service.ask()
+                try? await time.sleep(.seconds(2))
+                return "two"
+            }
+        }
+        try await clock.passing {
+            _ = try await first.value("page/1", isFresh: { _, _ in true }) { "one" }
+            await first.settle()
+            async let one: Void = two(first)
+            try? await time.sleep(.milliseconds(500))
+            async let other: Void = two(second)
+            _ = try await (one, other)
+        }
+        #expect(await service.asked == 1)
+    }
 }

@@ -159,6 +159,19 @@ import Testing
         #expect(!health.mayAsk(.lease, now: now))
     }
 
+    /// A store that hangs and then refuses, as one that restarts.
+    @Test(arguments: [Failure.answered(status: 500), .unreachable("it refuses connections"), .full, .refused("403")])
+    func aLeaseThatFailsAsATrialIsTriedAgain(_ error: Failure) {
+        let health = Watched()
+        health.failed(.lease, .timedOut, now: start)
+        #expect(health.mayAsk(.lease, now: start + .seconds(5)), "the trial")
+        health.failed(.lease, error, now: start + .seconds(5))
+        let later = start + .seconds(600)
+        #expect(health.mayAsk(.write, now: later))
+        health.worked(.write)
+        #expect(health.mayAsk(.lease, now: later))
+    }
+
     @Test func slowPicturesEndPicturesAlone() {
         let health = Watched()
         for _ in 0..<2 { health.wasSlow(now: start) }

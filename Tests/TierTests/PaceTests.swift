@@ -330,4 +330,21 @@ import Testing
         #expect(pace.due(next, now: start + .seconds(101)) == 0)
         #expect(pace.due(next, now: start + .seconds(102)) == TierPace.slowest)
     }
+
+    /// A reader joins a preload of a distant store between two looks at it.
+    @Test func whatIsLeftBeforeItIsAskedForIsNotWaitedFor() async throws {
+        let (memory, clock, pace) = (MemoryStore(), ManualClock(), TierPace())
+        for _ in 0..<4 { pace.learn(1 << 20, firstAfter: .milliseconds(50), in: .milliseconds(250)) }
+        for _ in 0..<2 { pace.came(after: .seconds(1.5), now: clock.now) }
+        let time = TimeSource(clock)
+        let store = try memory.store(time: time)
+        let key = try #require(ObjectKey("pictures/p/1/a"))
+        let download = TierDownload(length: 3000, key: key, secret: nil, time: time, pace: pace, sink: .ignoring)
+        memory.answer(after: .seconds(1.5), by: clock) { _ in true }
+        download.joined()
+        // The clock stands still.
+        guard case .withdrawn = await download.run(on: store, deadline: clock.now + .seconds(20)) else {
+            return #expect(Bool(false), "it was waited for")
+        }
+    }
 }

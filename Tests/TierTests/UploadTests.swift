@@ -49,6 +49,38 @@ import Testing
         await machine.uploads.close()
     }
 
+    /// Another process has the database, as a full disk would.
+    @Test func whatTheDiskTakesNoNoteOfIsGivenUpOrMadeAgainAfterAPause() async throws {
+        let path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+        let key = try #require(ObjectKey("pictures/there"))
+        memory.add(key.text, bytes)
+        let left = try UploadList(path: "\(folder.path)/first.sqlite", for: pool)
+        _ = await left.add(Upload(key: key, path: path, length: 3000, hash: hash))
+        await left.close()
+        let machine = try machine("first")
+        let other = try Connection(path: "\(folder.path)/first.sqlite")
+        defer { other.close() }
+        try other.execute("BEGIN IMMEDIATE")
+        machine.uploads.resume()
+        for tries in 1...3 {
+            await clock.waitForSleepers(1)
+            #expect(memory.count("HEAD") == tries)
+            clock.advance(by: Uploads.pause)
+        }
+        // What cannot be listed is given up, and nobody waits for it.
+        let followed = Atomic(false)
+        let new = try #require(ObjectKey("pictures/new"))
+        machine.uploads.add(Upload(key: new, path: path, length: 3000, hash: hash)) {
+            followed.store(true, ordering: .relaxed)
+        }
+        while !followed.load(ordering: .relaxed) { await Task.yield() }
+        #expect(machine.uploads.followed == 0 && machine.store.figures.dropped == 1)
+        try other.execute("ROLLBACK")
+        try await clock.passing { while machine.uploads.waiting > 0 { await Task.yield() } }
+        await machine.uploads.close()
+    }
+
     @Test func afterOneThatIsNotTakenInTimeTheyGoOneByOne() async throws {
         let path = "\(folder.path)/picture"
         try Data(bytes).write(to: URL(filePath: path))

@@ -14,6 +14,8 @@ final class AnimationFile: Sendable {
     /// The range of each frame in the archive.
     private let frames: [Range<Int64>]
     let archive: OpenPicture
+    /// The version of the file: layouts differ with the work's title, and with the upload.
+    let version: PictureVersion
     /// The length of the archive, in bytes.
     private let length: Int64
 
@@ -34,6 +36,7 @@ final class AnimationFile: Sendable {
                 archive, renderer)
             layout = film.layout
             frames = film.frames
+            version = PictureVersion(of: [AnyHashable(film.layout), AnyHashable(archive.picture)])
         } catch {
             archive.close()
             throw error

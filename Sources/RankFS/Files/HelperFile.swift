@@ -38,8 +38,8 @@ extension HelperFile: TreeFile {
         return (Int64(length), tree.newestPublication)
     }
 
-    func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile? {
-        .text(text(toOwner: toOwner, in: tree), isLive: isLive)
+    func openedNow(in tree: Tree, toOwner: Bool) -> OpenedText? {
+        (text(toOwner: toOwner, in: tree), isLive)
     }
 
     private func text(toOwner: Bool, in tree: Tree) -> [UInt8] {

@@ -35,7 +35,7 @@ protocol TreeFile: TreeEntry {
     /// Returns size and modification time, with a request if needed.
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime
     /// Returns the contents for a reader, if known without a request; otherwise nil.
-    func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile?
+    func openedNow(in tree: Tree, toOwner: Bool) -> OpenedText?
     /// Returns the contents, with a request if needed.
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile
     /// The work whose animation it is, and the rendition that is stored once it was encoded; nil for other files.
@@ -45,9 +45,11 @@ protocol TreeFile: TreeEntry {
 /// The size in bytes, and the modification time in Unix seconds.
 typealias SizeAndTime = (bytes: Int64, modified: Int64)
 
+/// A text; one made for each reader bypasses the kernel's pages.
+typealias OpenedText = (text: [UInt8], isLive: Bool)
+
 /// The contents of an open file.
 enum OpenedFile: Sendable {
-    /// A text; a text made for each reader bypasses the kernel's pages.
     case text([UInt8], isLive: Bool)
     case picture(OpenPicture, size: Int64)
     /// An animation, and whether its length equals the length that was reported before.
@@ -59,7 +61,7 @@ extension TreeFile {
     var name: String { path.name }
     func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.changing, TreeLimits.changing) }
     func knownSize(in tree: Tree) -> SizeAndTime? { nil }
-    func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile? { nil }
+    func openedNow(in tree: Tree, toOwner: Bool) -> OpenedText? { nil }
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile { throw .absent }
     var encoded: (work: WorkID, rendition: Rendition)? { nil }
 

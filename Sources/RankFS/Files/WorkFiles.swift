@@ -76,7 +76,7 @@ struct FilmFile: TreeFile {
         if rendition == .matroska {
             let told = await films.storedSize(rendition, of: listing)
             let film = try await films.matroska(of: listing)
-            return .animation(film, isAsTold: told == nil || told == film.layout.length)
+            return .animation(film, isAsTold: told == film.layout.length)
         }
         if let stored = try films.stored(rendition, of: listing) {
             return .picture(stored.picture, size: stored.size)

@@ -60,8 +60,8 @@ final class PictureHandle: Sendable {
 /// An open file or directory.
 enum Handle: Sendable {
     case picture(PictureHandle)
-    /// An animation with frames that are read from its archive.
-    case animation(AnimationFile, Node)
+    /// An animation with frames that are read from its archive; one that is open with another layout bypasses the kernel's pages.
+    case animation(AnimationFile, Node, isDirect: Bool)
     /// A small text, made when it was opened.
     case text([UInt8])
     case directory(DirectoryView)

@@ -1,3 +1,5 @@
+import Catalog
+import Rankings
 import Synchronization
 
 /// The inodes that the kernel knows, by their number.
@@ -41,6 +43,15 @@ final class InodeTable: Sendable {
     /// The node with a number, if the kernel may know it.
     func node(_ number: UInt64) -> Node? {
         state.withLock { $0.slots[number]?.node }
+    }
+
+    /// The numbers of a picture in all listings that the kernel knows; goes through the whole table.
+    func numbers(of picture: PictureID) -> [UInt64] {
+        state.withLock { $0.slots }.compactMap { number, slot in
+            guard case .picture(let listing, let index) = slot.node, listing.entry(at: Int(index))?.picture == picture
+            else { return nil }
+            return number
+        }
     }
 
     /// Returns the number of a node without counting a lookup.

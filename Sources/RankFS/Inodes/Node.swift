@@ -117,8 +117,8 @@ private struct PictureEntry: TreeEntry {
     }
 
     func lifetime(in tree: Tree) -> Lifetime {
-        // The user may sign in at any moment, and then it is shown.
-        if listing.entry(at: index)?.isWithheld == true, tree.source.description.can(.signIn) { return (.zero, .zero) }
+        // It may be shown at any moment: the user signs in, or a post is approved.
+        if listing.entry(at: index)?.isWithheld == true { return (.zero, .zero) }
         // Another picture may get the name, at once where it is that of a page or of a place in a list. To make the kernel forget a name
         // (fuse_lowlevel_notify_inval_entry) would wait for lookups in its directory, and outlive a kill of this process.
         if listing.key.ranking == nil {

@@ -67,32 +67,29 @@ extension RankFileSystem {
 
     /// Opens a file that is no picture of a listing.
     private func open(_ file: any TreeFile, _ request: OpenRequest, _ reply: OpenReply) {
-        if let opened = file.openedNow(in: tree, toOwner: tree.isOwner(request.caller)) {
-            return serve(opened, as: .file(file), request, reply)
+        if let (text, isLive) = file.openedNow(in: tree, toOwner: tree.isOwner(request.caller)) {
+            return serve(text, isLive: isLive, reply)
         }
         later(reply, subject: { file.path.text }) { () async throws(Failure) in
             let opened = try await file.opened(in: self.tree)
-            if case .picture(let picture, let size) = opened {
+            switch opened {
+            case .picture(let picture, let size):
                 let found = OpenedPicture(picture: picture, node: .file(file), size: (size, false))
-                return await self.serveLater(found, request, reply)
+                await self.serveLater(found, request, reply)
+            case .animation(let film, let isAsTold):
+                // The file contains the title, which authors change: the kernel must not cut the file to its former length.
+                if !isAsTold { self.tree.invalidateAttributes(request.inode) }
+                let opening = self.pages.opening(request.inode, of: film.archive.picture, serving: film.version)
+                await self.drop(request.inode, opening)
+                self.serve(opening, reply) { .animation(film, .file(file), isDirect: $0) }
+            case .text(let text, let isLive): self.serve(text, isLive: isLive, reply)
             }
-            self.serve(opened, as: .file(file), request, reply)
         }
     }
 
-    private func serve(_ opened: OpenedFile, as node: Node, _ request: OpenRequest, _ reply: OpenReply) {
-        switch opened {
-        case .text(let text, let isLive):
-            let handle = handles.insert(.text(text))
-            reply.opened(handle: handle, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
-        case .animation(let animation, let isAsTold):
-            // The file contains the title, which authors change: the kernel must not cut the file to its former length.
-            if !isAsTold { tree.invalidateAttributes(request.inode) }
-            let handle = handles.insert(.animation(animation, node))
-            reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
-        case .picture(let picture, let size):
-            serve(OpenedPicture(picture: picture, node: node, size: (size, false)), request, reply)
-        }
+    private func serve(_ text: [UInt8], isLive: Bool, _ reply: OpenReply) {
+        let handle = handles.insert(.text(text))
+        reply.opened(handle: handle, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
     }
 
     /// Opens a picture after a request for its size.
@@ -153,8 +150,15 @@ extension RankFileSystem {
     }
 
     private func serve(_ opened: OpenedPicture, _ opening: PageVersions.Opening, _ reply: OpenReply) {
+        serve(opening, reply) { .picture(PictureHandle(opened, isDirect: $0)) }
+    }
+
+    /// Answers with a file that goes by the kernel's pages, or past them.
+    private func serve(
+        _ opening: PageVersions.Opening, _ reply: OpenReply, _ handle: (_ isDirect: Bool) -> Handle
+    ) {
         let isDirect = opening == .direct
-        let handle = handles.insert(.picture(PictureHandle(opened, isDirect: isDirect)))
+        let handle = handles.insert(handle(isDirect))
         // Pages are always kept: the kernel would drop them during the open and wait for pages that other readers wait for, and
         // no signal would interrupt that. Invalid pages have been dropped before.
         reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
@@ -183,7 +187,9 @@ extension RankFileSystem {
             if handle.isUnread, handle.opened.isNoted {
                 tree.catalog.recents.noteAgain(handle.opened.node.path.text, handle.opened.picture.picture)
             }
-        case .animation(let file, _): file.close()
+        case .animation(let file, _, let isDirect):
+            file.close()
+            if !isDirect { pages.closed(inode) }
         case .directory(let view): closed(view)
         case .text, nil: break
         }
@@ -208,17 +214,23 @@ extension RankFileSystem {
             reply.bytes(Array(bytes[start..<min(bytes.count, start + request.size)]))
         case .picture(let handle):
             read(handle, request, reply)
-        case .animation(let file, let node): read(file, node, request, reply)
+        case .animation(let file, let node, let isDirect): read(file, node, isDirect, request, reply)
         case .directory, nil:
             refuse(reply, .unknownHandle, subject: "inode \(request.inode)")
         }
     }
 
-    private func read(_ file: AnimationFile, _ node: Node, _ request: ReadRequest, _ reply: DataReply) {
+    private func read(
+        _ file: AnimationFile, _ node: Node, _ isDirect: Bool, _ request: ReadRequest, _ reply: DataReply
+    ) {
         let count = Int(max(0, min(Int64(request.size), file.layout.length - request.offset)))
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
             do throws(Failure) {
-                reply.bytes(try await file.bytes(offset: request.offset, count: count))
+                let bytes = try await file.bytes(offset: request.offset, count: count)
+                guard isDirect && !request.isForPages || self.pages.admits(file.version, to: request.inode) else {
+                    throw .damaged("the animation's title or upload changed while others had it open")
+                }
+                reply.bytes(bytes)
             } catch {
                 self.noteDamage(error, of: file.archive, request.inode)
                 throw error

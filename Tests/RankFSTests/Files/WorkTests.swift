@@ -94,6 +94,7 @@ import Testing
         _ = try await bench.catalog.listings.open(.search("x"))
         let before = try await bench.stat("works/77/ugoira.mkv")
         let shorter = try await bench.contents(before.inode)
+        let former = try #require(await bench.open(before.inode).opened)
         // Another listing tells the title that the work has now.
         bench.source.set { state in
             state.hits["y"] = [film.listed]
@@ -101,7 +102,7 @@ import Testing
         }
         _ = try await bench.catalog.listings.open(.search("y"))
         let opened = try #require(await bench.open(before.inode).opened)
-        #expect(!opened.keepsCache)
+        #expect(opened.isDirect, "the kernel has pages of the former one, which is open")
         while bench.invalidated.isEmpty { await Task.yield() }
         #expect(bench.invalidated == [before.inode])
         let after = try await bench.stat("works/77/ugoira.mkv")
@@ -111,6 +112,11 @@ import Testing
             return
         }
         #expect(bytes.count == after.size)
+        #expect(await bench.read(before.inode, former.handle, 0, 1 << 20) == .bytes(shorter))
+        for handle in [former.handle, opened.handle] { bench.fileSystem.release(before.inode, handle: handle) }
+        let next = try #require(await bench.open(before.inode).opened)
+        #expect(!next.isDirect && bench.invalidated.count == 2, "the pages are dropped")
+        #expect(await bench.read(before.inode, next.handle, 0, 1 << 20) == .bytes(bytes))
     }
 
     @Test(arguments: [Rendition.webp, .gif])
