@@ -192,7 +192,7 @@ extension BooruSource {
         return try await works([PercentCoding.encode(tag)], page: page, deadline: deadline)
     }
 
-    /// The family of a post: the first of its ancestors, and that one's children, which records of posts name.
+    /// The family of a post: its ancestors, and the children of each of them and of the post itself, which records of posts name.
     ///
     /// Children name a parent that the service no longer has, and are a family without it; so are those of a Flash file. A parent
     /// that is named has children, whatever its record says.
@@ -200,32 +200,34 @@ extension BooruSource {
         func field(_ name: String, of post: Record) -> JSON {
             post.fields.first { $0.name == name }?.value ?? .null
         }
-        var eldest = try await record(work, deadline: deadline)
-        var met: Set<Int64> = [work.rawValue]
-        for _ in 1..<BooruLimits.generations {
+        let post = try await record(work, deadline: deadline)
+        let hasChildren = field("has_children", of: post).flag
+        var (way, parents) = ([post], hasChildren == true ? [work.rawValue] : [])
+        while way.count < BooruLimits.generations {
             // Posts may name each other.
-            guard let parent = field("parent", of: eldest).number, parent > 0, met.insert(parent).inserted else {
-                break
-            }
-            do throws(Failure) {
-                eldest = try await record(WorkID(rawValue: parent), deadline: deadline)
-            } catch .notFound {
-                let page = try await works(["parent:\(parent)"], page: 1, mayShowNone: true, deadline: deadline)
-                guard page.entries.isEmpty, page.unreadable == 0 else { return page }
-                break
-            }
+            guard let parent = field("parent", of: way[way.count - 1]).number, parent > 0,
+                !way.contains(where: { $0.id.rawValue == parent })
+            else { break }
+            parents.append(parent)
+            do throws(Failure) { way.append(try await record(WorkID(rawValue: parent), deadline: deadline)) } catch
+                .notFound
+            { break }
         }
-        let hasChildren = eldest.id == work ? field("has_children", of: eldest).flag : true
-        if hasChildren != false {
-            let page = try await works(
-                ["parent:\(eldest.id.rawValue)"], page: 1, mayShowNone: true, deadline: deadline)
-            guard page.entries.isEmpty, page.unreadable == 0 else { return page }
-            if hasChildren == true {
-                // The list has the eldest as well, unless it is above the rating, or was removed.
-                guard let post = admitted(eldest.entry) else { throw .withheld(Withholding.rating) }
-                if let reason = post.work.withheld { throw .withheld(reason) }
-                throw .unreadable("\(description.title) shows no post of the family of post \(eldest.id.rawValue).")
-            }
+        if parents.isEmpty, hasChildren == nil { parents = [work.rawValue] }
+        var page = ListingPage(works: [])
+        for parent in parents.reversed() {
+            let children = try await works(["parent:\(parent)"], page: 1, mayShowNone: true, deadline: deadline)
+            page.entries += children.entries
+            page.unreadable += children.unreadable
+        }
+        page.entries = page.entries.uniqued(by: \.work.id)
+        guard page.entries.isEmpty, page.unreadable == 0 else { return page }
+        let eldest = way[way.count - 1]
+        if way.count > 1 || hasChildren == true, parents.last == eldest.id.rawValue {
+            // A list has its parent as well, unless that is above the rating, or was removed.
+            guard let post = admitted(eldest.entry) else { throw .withheld(Withholding.rating) }
+            if let reason = post.work.withheld { throw .withheld(reason) }
+            throw .unreadable("\(description.title) shows no post of the family of post \(eldest.id.rawValue).")
         }
         let alone = try details(eldest).work
         if let reason = alone.withheld { throw .withheld(reason) }

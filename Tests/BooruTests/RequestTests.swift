@@ -54,6 +54,26 @@ import Testing
         #expect(alone.urls.count == 1)
     }
 
+    /// The list of a parent has its children alone, not theirs.
+    @Test(arguments: [true, false]) func aFamilyHasAllGenerations(isDanbooru: Bool) async throws {
+        func post(_ id: Int, _ fields: [String: Any]) throws -> String {
+            try text(isDanbooru ? danbooruPost(id, fields) : [moebooruPost(id, fields)])
+        }
+        func list(_ ids: Int...) throws -> String {
+            try text(isDanbooru ? ids.map { danbooruPost($0) } : ids.map { moebooruPost($0) })
+        }
+        let board = FakeBoard(
+            [
+                try post(7, ["parent_id": 5, "has_children": false]), try post(5, ["parent_id": 3]),
+                try post(3, ["parent_id": NSNull()]), try list(3, 5), try list(5, 7, 8),
+            ].map { .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8))) })
+        let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+        let family = try await board.source(engine).page(of: ListingKey(.family, 7), 1, deadline: deadline)
+        #expect(family.works.map(\.id.rawValue) == [3, 5, 7, 8])
+        #expect(board.urls.count == 5)
+        #expect(board.urls.suffix(2).map { $0.contains("tags=parent:3+") } == [true, false])
+    }
+
     /// The service no longer has the parent: the posts that name it are a family, and one that is alone is there alone.
     @Test(arguments: [true, false]) func aFamilyWhoseParentIsGoneAreItsChildren(isDanbooru: Bool) async throws {
         let orphan: [String: Any] = ["parent_id": 5, "has_children": false]
@@ -196,7 +216,7 @@ import Testing
         #expect(try await board.source().page(of: key, 1, deadline: deadline).works.map(\.id.rawValue) == [4])
         #expect(
             board.urls[0] == "https://safebooru.donmai.us/pools.json?search%5Bname_contains%5D=some%20book"
-                + "&search%5Bis_deleted%5D=false&search%5Border%5D=post_count&limit=100")
+                + "&search%5Bis_deleted%5D=false&search%5Border%5D=post_count&limit=1000")
         #expect(board.urls[1].contains("tags=id:4&"))
         let other = FakeBoard(try text([["id": 2, "name": "Some_Book_2"]]), try text([moebooruPost(8)]))
         _ = try await other.source(yandere).page(of: key, 1, deadline: deadline)

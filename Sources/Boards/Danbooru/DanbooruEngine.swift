@@ -36,7 +36,7 @@ package struct DanbooruEngine: BooruEngine {
     }
 
     private func list(ofPools field: String, _ value: String) -> String {
-        "/pools.json?search%5B\(field)%5D=\(value)&search%5Bis_deleted%5D=false&search%5Border%5D=post_count&limit=100"
+        "/pools.json?search%5B\(field)%5D=\(value)&search%5Bis_deleted%5D=false&search%5Border%5D=post_count&limit=1000"
     }
 
     package func isSyntax(_ word: String) -> Bool {

@@ -60,14 +60,17 @@ enum Freshness {
     ///
     /// - Parameters:
     ///   - key: The listing.
+    ///   - isEmpty: Whether it has no entry.
     ///   - fetched: The time of the last request to the service for it, in Unix seconds.
     ///   - days: The days of a ranking.
     ///   - now: The present time, in Unix seconds.
     /// - Returns: True if it may have changed.
     static func needsRefresh(
-        _ key: ListingKey, fetched: Int64, days: (RankingMode) -> RankingDays, now: Int64
+        _ key: ListingKey, isEmpty: Bool = false, fetched: Int64, days: (RankingMode) -> RankingDays, now: Int64
     ) -> Bool {
         switch key.kind.facts.freshness {
+        // A service that limits searches finds nothing for some minutes (pixiv).
+        case .seconds where isEmpty && key.kind == .search: !holds(since: fetched, seconds: lateSeconds, now: now)
         case .calendar:
             key.ranking.map { mayHaveChanged($0.day, days($0.mode), fetched: fetched, now: now) } ?? false
         case .seconds(let seconds): !holds(since: fetched, seconds: seconds, now: now)

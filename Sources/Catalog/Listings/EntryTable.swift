@@ -114,6 +114,22 @@ struct EntryTable: Sendable {
         return Dictionary(uncovered.map { ($0.listed.work.id, $0) }) { first, _ in first }
     }
 
+    /// The pictures of a newer answer with the names that they have here at the same ranks, without works that are shown here and are
+    /// withheld now.
+    func kept(_ pictures: [ListedPicture]) -> [ListedPicture] {
+        pictures.compactMap { picture in
+            guard let entry = position(of: picture.listed.work.id).map({ entries[$0] }), !entry.isWithheld else {
+                return picture
+            }
+            guard picture.listed.work.withheld == nil else { return nil }
+            var picture = picture
+            if Int(entry.rank) == picture.listed.rank, entry.name.hasSuffix(".\(picture.fileExtension)") {
+                picture.name = entry.name
+            }
+            return picture
+        }
+    }
+
     /// Whether pictures have other ranks than here, or new ones come before one that is here.
     func isRenumbered(by pictures: [ListedPicture]) -> Bool {
         let last = entries.map(\.rank).max() ?? 0

@@ -264,6 +264,9 @@ extension Listings {
             do throws(Failure) {
                 return try await begin(key, isComparison: true)
             } catch {
+                // The service has answered this reader: what an account saw is no substitute.
+                let isAnswered = switch error { case .needsSignIn, .withheld, .absent: true; default: false }
+                if isAnswered, other.audience != .everybody { throw error }
                 unanswered.begin(key, after: error, now: now)
                 return other
             }
@@ -338,9 +341,9 @@ extension Listings {
     /// Whether a listing is to be compared with the service's before it is shown.
     func needsRefresh(_ listing: Listing) -> Bool {
         if let mode = listing.key.mode, told.days(of: mode).change == .never { return false }
-        let fetched = listing.state.withLock { $0.fetched }
+        let (fetched, isEmpty) = listing.state.withLock { ($0.fetched, $0.table.rowCount == 0) }
         let now = now
-        return Freshness.needsRefresh(listing.key, fetched: fetched, days: told.days, now: now)
+        return Freshness.needsRefresh(listing.key, isEmpty: isEmpty, fetched: fetched, days: told.days, now: now)
             && !unanswered.holds(listing.stored, now: now) && !unfinished.holds(listing.stored, now: now)
             && !rereading.withLock { $0.contains(listing.stored) }
             // Answers for other viewers would be mixed with it.
@@ -498,10 +501,11 @@ extension Listings {
             // A rereading has no waiter: a long one must leave the service to requests with waiters.
             await RequestUrgency.$isBackground.withValue(true) {
                 do throws(Failure) { _ = try await read() } catch {
-                    // Another rereading would begin with the first page again.
-                    let isWhole = listing.key.kind.facts.isReplaced || listing.key.kind.facts.order == .lastFirst
+                    let facts = listing.key.kind.facts
+                    let isWhole = facts.isReplaced && facts.freshness != .minutes || facts.order == .lastFirst
+                    // Another rereading would begin with the first of many pages again.
                     if isWhole {
-                        unfinished.begin(listing.stored, now: now)
+                        unfinished.begin(listing.stored, after: error, now: now)
                     } else {
                         unanswered.begin(listing.stored, after: error, now: now)
                     }
@@ -532,13 +536,14 @@ extension Listings {
             if isSame, hasEverything, table.uncovered(by: front.pictures).isEmpty { return touch(listing) }
             return replace(listing, front.pictures, before: table, front.source, front.paging)
         }
-        let pictures = front.pictures
+        let isRanking = listing.key.mode != nil
+        let pictures = isRanking ? listing.state.withLock { $0.table.kept(front.pictures) } : front.pictures
         var vanished = EntryTable()
         if !listing.key.listsNames, !facts.isSnapshot {
             let rows = listing.state.withLock { $0.table.rows }
             let (compared, present) = (rows.prefix(pictures.count), Set(pictures.map(\.listed.work.id)))
             let isSame = compared.elementsEqual(pictures) { $0.entry.shows($1) }
-            let kept = rows.filter { listing.key.mode != nil && !present.contains($0.entry.picture.work) }
+            let kept = rows.filter { isRanking && !present.contains($0.entry.picture.work) }
             if isSame, !isRequested, compared.count + kept.count == rows.count { return touch(listing) }
             for row in kept { vanished.append(row) }
         }

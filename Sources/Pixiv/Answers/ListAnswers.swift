@@ -70,8 +70,9 @@ package enum ListAnswers {
 
     /// Decodes a page of `/ajax/series/<id>`: works by their number in the series, the last one first.
     ///
-    /// The page names its works and their numbers; the records beside it include works of other pages and lack those that this
-    /// reader may not see, so numbers have gaps. The total counts these too.
+    /// The page names works and their numbers; the records beside it include works of other pages and lack those that this reader may
+    /// not see. Such works may be missing from the pages, too, so numbers have gaps, and pages may end before the total, which
+    /// counts them (gallery-dl #4760).
     ///
     /// - Throws: `.pastTheEnd` after the last page; `.withheld` if the service shows no work of the series to this reader.
     package static func series(_ body: JSON, page: Int) throws(Failure) -> ListingPage {
@@ -93,8 +94,9 @@ package enum ListAnswers {
         let total = plausible(
             body["page"]["total"].count, page: page, of: PixivLimits.worksPerSeriesPage, shown: places.elements.count)
         if named.isEmpty, !places.elements.isEmpty { throw noneUnderstood(places.elements.count, "works") }
+        if page == 1, places.elements.isEmpty, (total ?? 0) > 0 { throw .withheld(Withheld.all) }
         let hasNext = try hasNext(
-            page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty, hasGaps: page == 1)
+            page: page, of: PixivLimits.worksPerSeriesPage, total: total, isEmpty: named.isEmpty)
         if page == 1, entries.isEmpty, !hasNext, max(total ?? 0, named.count) > 0 {
             throw .withheld(Withheld.all)
         }

@@ -221,7 +221,7 @@ package struct ListingFacts: Sendable {
         /// A day, for lists that the service makes anew.
         static let day = Freshness.seconds(86_400)
         /// Five minutes, for lists that change all day.
-        static let minutes = Freshness.seconds(300)
+        package static let minutes = Freshness.seconds(300)
     }
 
     /// The beginning of keys in databases; never changes.

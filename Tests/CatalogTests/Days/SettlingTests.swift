@@ -97,6 +97,31 @@ import Testing
         #expect(try await restarted.listings.open(Bench.key).entries == after.entries)
     }
 
+    /// Titles change as well, and the first work may no longer be shown.
+    @Test func whatKeepsItsRankKeepsItsNameAndWhatIsWithheldLaterStays() async throws {
+        let numbers = (1...4).map { Int64(Bench.day.ordinal) * 1000 + $0 }
+        let works = numbers.map { FakeSource.work($0, title: "Old") }
+        source.set { state in
+            state.entries = 4
+            for work in works { state.records[work.id] = work }
+        }
+        let catalog = try bench.open(source: source)
+        let before = try await catalog.listings.open(Bench.key)
+        source.set { state in
+            state.records[works[0].id] = FakeSource.withheldWork(numbers[0])
+            for (old, new) in [(1, 2), (2, 1), (3, 3)] {
+                state.records[works[old].id] = FakeSource.work(numbers[new], title: "New")
+            }
+        }
+        bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week
+        _ = try await catalog.listings.open(Bench.key)
+        await replacement(of: before, in: catalog)
+        let after = try await catalog.listings.open(Bench.key)
+        #expect(after.entries.map(\.name).sorted() == ["001-Old.jpg", "002-New.jpg", "003-New.jpg", "004-Old.jpg"])
+        #expect(after.entries.last == before.entries[0])
+        #expect(after.entries.prefix(3).map(\.picture.work) == [works[2].id, works[1].id, works[3].id])
+    }
+
     @Test func onlyWhatWasReadIsReadAnewAndOnlyOnceAtATime() async throws {
         source.set { state in
             state.entries = 1500

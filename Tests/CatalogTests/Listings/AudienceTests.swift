@@ -68,6 +68,26 @@ import Testing
         #expect(try await isWhole(catalog) == (after != .signedOut))
     }
 
+    /// The service answers, and does not show it to this reader.
+    @Test(arguments: [Failure.withheld("none is shown"), .needsSignIn])
+    func whatAnAccountSawIsNotShownWhereTheServiceRefuses(_ refusal: Failure) async throws {
+        for before in [SignIn.signedIn(Self.ann), .signedOut] {
+            signIn(before)
+            try await bench.storeDay()
+            signIn(.signedIn(Self.ben))
+            bench.source.set { $0.failure = refusal }
+            let catalog = try bench.open()
+            if before == .signedOut {
+                #expect(try await !isWhole(catalog))
+            } else {
+                await #expect(throws: refusal) { try await catalog.listings.open(Bench.key) }
+            }
+            bench.source.set { $0.failure = nil }
+            catalog.listings.forget(Bench.key)
+            await catalog.close()
+        }
+    }
+
     @Test func anExpiredSessionKeepsWhatItWasShown() async throws {
         signIn(.signedIn(Self.ann))
         try await bench.storeDay()
