@@ -209,9 +209,9 @@ extension BooruSource {
                 !way.contains(where: { $0.id.rawValue == parent })
             else { break }
             parents.append(parent)
-            do throws(Failure) { way.append(try await record(WorkID(rawValue: parent), deadline: deadline)) } catch
-                .notFound
-            { break }
+            do throws(Failure) {
+                way.append(try await record(WorkID(rawValue: parent), deadline: deadline))
+            } catch .notFound { break }
         }
         if parents.isEmpty, hasChildren == nil { parents = [work.rawValue] }
         var page = ListingPage(works: [])

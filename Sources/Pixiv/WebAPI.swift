@@ -166,9 +166,17 @@ extension WebAPI {
     private static let unknownError = "An unknown error occurred"
 
     /// Sends a request that works without an account: a session that has run out must not prevent the answer.
+    ///
+    /// - Throws: `.needsSignIn` once where the session turns out to have ended, so that a stranger's answer is not kept as the account's.
     func askForEverybody(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
         let cookie = session.cookie
         let answer = try await askTwice(path, cookie, deadline)
+        if let cookie, answer.status == 200, session.isDoubtful(cookie, isNamed: answer.isSignedIn),
+            try await !check(cookie, deadline: deadline)
+        {
+            session.expire(cookie)
+            throw .needsSignIn
+        }
         guard let cookie, answer.status != 200, Self.complains(answer), !answer.isSignedIn else { return answer }
         let again = try await askTwice(path, nil, deadline)
         // The same message without a session says nothing about the session.

@@ -26,7 +26,7 @@ package final class RankFileSystem: FileSystem {
     let sizes: PictureSizes
     let thumbnails: DirectoryThumbnails
     let reporter: Reporter
-    var inodes: InodeTable { tree.inodes }
+    let inodes = InodeTable()
     let handles = HandleTable()
     /// The most recent records, by inode, so that `getfattr -d` reads the database once per file.
     let records = Mutex(
@@ -41,7 +41,7 @@ package final class RankFileSystem: FileSystem {
         self.configuration = configuration
         tree = Tree(
             configuration, source: source, catalog: catalog, cache: cache, renderer: renderer,
-            helpers: HelperFile.all(configuration))
+            helpers: HelperFile.all(configuration), inodes: { [inodes] in inodes.numbers(of: $0) })
         sizes = PictureSizes(tree)
         thumbnails = DirectoryThumbnails(tree: tree)
         memory = MemoryReturn(configuration)

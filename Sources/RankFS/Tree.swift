@@ -6,7 +6,7 @@ import Rankings
 import Render
 import Synchronization
 
-/// The state of one mount without handles and replies; directories, files and links take it as a parameter.
+/// The state of one mount without inodes, handles and replies; directories, files and links take it as a parameter.
 ///
 /// ## Concurrency
 ///
@@ -17,7 +17,8 @@ final class Tree: Sendable {
     let catalog: Catalog
     let cache: ImageCache
     let renderer: any Rendering
-    let inodes = InodeTable()
+    /// Returns the inodes by which the kernel knows a picture, in all listings.
+    private let inodes: @Sendable (PictureID) -> [UInt64]
     let callers: CallerRecognition
     /// The files that are found by name.
     let helpers: [HelperFile]
@@ -32,7 +33,7 @@ final class Tree: Sendable {
 
     init(
         _ configuration: MountConfiguration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
-        renderer: any Rendering, helpers: [HelperFile]
+        renderer: any Rendering, helpers: [HelperFile], inodes: @escaping @Sendable (PictureID) -> [UInt64]
     ) {
         self.configuration = configuration
         self.source = source
@@ -41,6 +42,7 @@ final class Tree: Sendable {
         self.renderer = renderer
         callers = CallerRecognition(configuration.processes, now: configuration.monotonicNow)
         self.helpers = helpers
+        self.inodes = inodes
     }
 
     /// Makes the kernel request the attributes of an inode again.
@@ -89,7 +91,7 @@ final class Tree: Sendable {
     func doubtSize(of picture: OpenPicture, after failure: Failure) {
         guard case .lengthContradicts = failure, !picture.hasDigest else { return }
         catalog.sizes.forget(picture.picture)
-        inodes.numbers(of: picture.picture).forEach(invalidateAttributes)
+        inodes(picture.picture).forEach(invalidateAttributes)
     }
 
     /// Downloads a picture if no header declares its length, which is the only way to show a true size.

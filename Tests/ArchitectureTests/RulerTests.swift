@@ -129,8 +129,9 @@ import Testing
         (5, "desktop: who reads pictures by name needs no other sizes"),
         (18, "preloads: by name, also where a directory is listed otherwise"),
         (4, "program: a log file that was moved is begun anew"),
-        (19, "tier: a wrong object's removal comes before what takes its place; uploads that a full disk cannot note"),
-        (32, "fs, cache: sizes that were wrong are forgotten in all listings, films go by versions of pages as pictures do"),
+        (19, "tier: a wrong object's removal comes before its replacement; uploads that a full disk cannot note"),
+        (38, "fs, cache: wrong sizes are forgotten in all listings, films go by versions of pages as pictures do"),
+        (49, "lists: all generations of a family, hidden works of a series, kept days, sessions that end unnoticed"),
         (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),
     ]
 

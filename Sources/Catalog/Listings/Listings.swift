@@ -184,13 +184,19 @@ extension Listings {
         if let listing = loaded(key) { return listing }
         if isKnownAbsent(key) { throw .absent }
         let own = current(key)
-        return try await flights.value(for: own) { [self] in
-            do throws(Failure) {
-                return .success(try await find(own))
-            } catch {
-                if error == .absent { refused.begin(own, now: now) }
-                return .failure(error)
+        do throws(Failure) {
+            return try await flights.value(for: own) { [self] in
+                do throws(Failure) {
+                    return .success(try await find(own))
+                } catch {
+                    if error == .absent { refused.begin(own, now: now) }
+                    return .failure(error)
+                }
             }
+        } catch {
+            // The session has turned out to be over: everybody's view is another listing.
+            guard error == .needsSignIn, current(key) != own else { throw error }
+            return try await open(key)
         }
     }
 
@@ -265,7 +271,11 @@ extension Listings {
                 return try await begin(key, isComparison: true)
             } catch {
                 // The service has answered this reader: what an account saw is no substitute.
-                let isAnswered = switch error { case .needsSignIn, .withheld, .absent: true; default: false }
+                let isAnswered =
+                    switch error {
+                    case .needsSignIn, .withheld, .absent: true
+                    default: false
+                    }
                 if isAnswered, other.audience != .everybody { throw error }
                 unanswered.begin(key, after: error, now: now)
                 return other

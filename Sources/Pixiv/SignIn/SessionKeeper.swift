@@ -16,6 +16,9 @@ package final class SessionKeeper: Sendable {
         var isExpired = false
         /// The time of the last request with a session that the service had refused, in Unix seconds.
         var askedAgain: Int64 = 0
+        /// Whether the last answer named the session's user, and the time at which one that did not was looked into, in Unix seconds.
+        var wasNamed = false
+        var lookedInto: Int64 = 0
         /// What the account was reported not to show.
         var saidWithheld: Set<String> = []
         /// The last problem with the files.
@@ -24,6 +27,8 @@ package final class SessionKeeper: Sendable {
 
     /// Seconds between two requests with a refused session; the refusal may have been an error of the service.
     private static let recheckInterval: Int64 = 3600
+    /// Seconds between two checks of a session of which some answers name the user and others do not.
+    private static let doubtInterval: Int64 = 60
 
     private let means: SessionMeans?
     private let guarded: Mutex<State>
@@ -73,6 +78,24 @@ package final class SessionKeeper: Sendable {
     func confirm(_ cookie: SessionCookie) {
         guarded.withLock { state in
             if state.cookie == cookie { state.isExpired = false }
+        }
+    }
+
+    /// Records whether an answer that everybody gets named the session's user; returns whether the session is to be checked.
+    ///
+    /// An answer that names nobody is for strangers, or of something that never names anybody.
+    func isDoubtful(_ cookie: SessionCookie, isNamed: Bool) -> Bool {
+        let now = means?.now() ?? 0
+        return guarded.withLock { state in
+            let pause = state.wasNamed ? Self.doubtInterval : Self.recheckInterval
+            guard state.cookie == cookie, !state.isExpired else { return false }
+            guard !isNamed else {
+                state.wasNamed = true
+                return false
+            }
+            guard now >= state.lookedInto + pause || now < state.lookedInto else { return false }
+            (state.lookedInto, state.wasNamed) = (now, false)
+            return true
         }
     }
 

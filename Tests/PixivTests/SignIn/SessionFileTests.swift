@@ -53,6 +53,38 @@ private final class Folder: Sendable {
 struct SessionFileTests {
     private func signedIn(_ number: Int64) -> SignIn { .signedIn(UserID(rawValue: number)) }
 
+    /// The user may sign out in a browser, and nothing refuses a stranger's question.
+    @Test("answers that name nobody are a reason to check a session, at once where others named the user")
+    func doubts() async throws {
+        let folder = try Folder()
+        try folder.write(first, to: "session")
+        let keeper = folder.keeper([folder.place("session")])
+        let cookie = try #require(keeper.cookie)
+        func isDoubtful(_ isNamed: Bool, after seconds: Int64) -> Bool {
+            folder.now.withLock { $0 += seconds }
+            return keeper.isDoubtful(cookie, isNamed: isNamed)
+        }
+        #expect(isDoubtful(false, after: 0))
+        #expect(!isDoubtful(false, after: 3599) && isDoubtful(false, after: 1))
+        #expect(!isDoubtful(true, after: 0) && !isDoubtful(false, after: 59) && isDoubtful(false, after: 1))
+        #expect(!isDoubtful(false, after: 60), "some of its answers name nobody")
+        keeper.expire(cookie)
+        #expect(!isDoubtful(false, after: 9999))
+
+        let other = try Folder()
+        try other.write(first, to: "session")
+        let session = other.keeper([other.place("session")])
+        let service = FakeService(
+            [(200, ranking()), (400, "{}"), (200, ranking())].map {
+                .success(FakeService.response($0, [], Array($1.utf8)))
+            })
+        let source = service.source(session: session)
+        #expect(await source.failure(of: ListingKey.ranking(.daily, day)) == .needsSignIn)
+        #expect(await source.failure(of: ListingKey.ranking(.daily, day)) == nil)
+        #expect(session.signIn == .expired(UserID(rawValue: 123)) && other.expiries.withLock { $0 } == 1)
+        #expect(service.requests.map { $0.headers.contains { $0.hasPrefix("Cookie") } } == [true, true, false])
+    }
+
     @Test("what is stored is private, whole and alone, and gone without a rest")
     func storing() throws {
         let folder = try Folder()
