@@ -99,6 +99,9 @@ package final class ImageCache: Sendable {
         return changed
     }
 
+    /// The pictures that are pinned, stored or not.
+    package var pinned: [PictureID] { core.withLock { Array($0.index.pins) } }
+
     /// Whether a picture is pinned, or will be as soon as it is stored.
     ///
     /// Never waits.

@@ -63,6 +63,7 @@ struct Program {
             return .success
         } catch {
             Output.complain(error.message, as: name)
+            do throws(ProgramError) { try Output.check() } catch { Output.complain(error.message, as: name) }
             return error.status
         }
     }

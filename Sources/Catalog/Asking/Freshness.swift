@@ -69,7 +69,7 @@ enum Freshness {
         _ key: ListingKey, isEmpty: Bool = false, fetched: Int64, days: (RankingMode) -> RankingDays, now: Int64
     ) -> Bool {
         switch key.kind.facts.freshness {
-        // A service that limits searches finds nothing for some minutes (pixiv).
+        // A service that limits searches finds nothing for some minutes.
         case .seconds where isEmpty && key.kind == .search: !holds(since: fetched, seconds: lateSeconds, now: now)
         case .calendar:
             key.ranking.map { mayHaveChanged($0.day, days($0.mode), fetched: fetched, now: now) } ?? false

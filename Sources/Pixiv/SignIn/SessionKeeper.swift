@@ -81,9 +81,9 @@ package final class SessionKeeper: Sendable {
         }
     }
 
-    /// Records whether an answer that everybody gets named the session's user; returns whether the session is to be checked.
+    /// Records whether an answer to a request that needs no account named the session's user; returns whether the session is to be checked.
     ///
-    /// An answer that names nobody is for strangers, or of something that never names anybody.
+    /// An answer without a user is for strangers, or of a kind that has none.
     func isDoubtful(_ cookie: SessionCookie, isNamed: Bool) -> Bool {
         let now = means?.now() ?? 0
         return guarded.withLock { state in

@@ -417,7 +417,7 @@ struct Callers: Sendable {
         return roles.allSatisfy(\.isGlance) ? (false, isGlance) : (true, true)
     }
 
-    /// Records that a thread opens a picture: by itself in a directory that nobody reads, it reads one picture after the other, as a copy.
+    /// Records that a thread opens a picture: in a directory without readers it reads one picture after the other, as a copy.
     ///
     /// - Returns: Whether all sizes of the directory were last requested for this thread, which copies and does not need them any more.
     mutating func beganReading(pictureIn directory: ListingKey, by thread: Int32, isCopy: Bool) -> Bool {

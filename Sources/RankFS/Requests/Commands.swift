@@ -24,7 +24,11 @@ extension RankFileSystem {
                 case .pin:
                     try await self.setPinned(true, self.pictures(of: node, known: self.configuration.isOffline)).count
                 case .lacking: await self.tree.cache.lacking(try await self.pictures(of: node))
-                case .unpin: try await self.setPinned(false, self.knownPictures(of: node)).changed
+                // Of the root all: what is pinned may be of no listing any more, or of other options.
+                case .unpin:
+                    try await self.setPinned(
+                        false, node.isRoot ? self.tree.cache.pinned : self.knownPictures(of: node)
+                    ).changed
                 case .evict:
                     self.evict(await self.knownPictures(of: node), by: !isNamed && node.kind == .file ? inode : nil)
                 case .refresh: try await self.refresh(node, inode: inode)

@@ -37,7 +37,7 @@ extension Command {
 
                 Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this;
                 with allow_other, only the owner and root.
-                Exit status: 0 done, \(command == .pin ? "1 not all of it is stored, " : "")64 usage, 69 unavailable.
+                Exit status: 0 done, 1 \(command == .pin ? "not all of it is stored" : "a path was refused"), 64 usage, 69 unavailable.
                 """,
             check: { arguments throws(ProgramError) in
                 guard !arguments.positions.isEmpty, !arguments.positions.contains("") else {
@@ -71,16 +71,27 @@ extension Command {
             }
             return canonical
         }
-        for path in found { try act(command, on: path, mounts, &tally) }
+        for path in found { act(command, on: path, mounts, &tally) }
+        if tally.done + tally.documents == 0, let refusal = tally.refusals.popLast() {
+            for other in tally.refusals { Output.complain(other, as: "rankfs") }
+            throw .unavailable(refusal)
+        }
+        for refusal in tally.refusals { Output.complain(refusal, as: "rankfs") }
+        if tally.isFull, let path = found.first, let mount = LocalFiles.innermost(of: mounts, above: path)?.mount {
+            tally.isDiskFull = StatusDocument.mounted(at: mount)?.flag("cache.is_storing") == false
+        }
         Output.print(command.outcome(tally))
-        // The missing pictures are reported already; scripts check the exit status.
-        if tally.failed + tally.partial > 0 { throw .incomplete() }
+        // What is missing is reported already; scripts check the exit status.
+        if tally.failed + tally.partial + tally.refusals.count > 0 { throw .incomplete() }
     }
 
     /// Applies the command to one path, or to every entry below a directory that the command does not apply to.
+    ///
+    /// One that is refused does not stop the others, unless several in a row are.
     private static func act(
         _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout ActTally
-    ) throws(ProgramError) {
+    ) {
+        guard !tally.isRefused else { return }
         do throws(SystemError) {
             let count = try LocalFiles.give(command, to: path, in: mounts)
             if command == .unshare, fileStatus(at: path)?.st_mode.isDirectory == true {
@@ -88,15 +99,16 @@ extension Command {
             } else if command != .pin {
                 tally.done += count
             }
+            tally.isHeard()
         } catch {
             guard error.code == ENOTTY, let entries = try? LocalFiles.list(path) else {
-                throw .unavailable("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
+                return tally.refuse("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
             }
             let isRoot = mounts.contains(path)
             for entry in entries.sorted(by: { $0.name < $1.name })
             where entry.kind == .directory || entry.kind == .file && command.isForPictures {
                 guard !FetchPath.isFurther(entry.name, in: path, isRoot: isRoot) else { continue }
-                try act(command, on: "\(path)/\(entry.name)", mounts, &tally)
+                act(command, on: "\(path)/\(entry.name)", mounts, &tally)
             }
             return
         }
@@ -106,7 +118,7 @@ extension Command {
         do throws(SystemError) { tally.failed += try LocalFiles.give(.lacking, to: path, in: mounts) } catch {
             // Without a network the mount pins what it knows of a listing.
             if error.code == EHOSTUNREACH { return tally.partial += 1 }
-            throw .unavailable("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
+            tally.refuse("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
         }
     }
 
@@ -156,6 +168,11 @@ struct ActTally: Hashable {
     var partial = 0
     /// The documents of listings that were removed from the shared tier.
     var documents = 0
+    /// The sentences about paths that were refused, and how many were in a row.
+    var refusals: [String] = []
+    private(set) var refusedInARow = 0
+    /// Whether the disk of the cache directory has no room.
+    var isDiskFull = false
     /// The pictures read last, up to `mostUnkept` of them in a row.
     private(set) var read: [String] = []
     /// Whether further pictures would be downloaded for nothing.
@@ -163,6 +180,18 @@ struct ActTally: Hashable {
 
     /// The pictures in a row that find no room, after which no further ones are downloaded; a small one may fit where a large one does not.
     private static let mostUnkept = 8
+
+    /// Whether so many paths in a row were refused that the others would be, too.
+    var isRefused: Bool { refusedInARow >= FetchPlan.outage }
+
+    /// Records a path that was refused.
+    mutating func refuse(_ sentence: String) {
+        refusals.append(sentence)
+        refusedInARow += 1
+    }
+
+    /// Records a path that was not refused.
+    mutating func isHeard() { refusedInARow = 0 }
 
     /// Reads a picture unless the mount has stored it, or has no room; a failure does not stop the others.
     mutating func store(_ path: String) {
@@ -183,9 +212,11 @@ extension MountCommand {
     /// The result as a sentence for the terminal.
     func outcome(_ tally: ActTally) -> String {
         let reason =
-            tally.isFull
-            ? "; there is no room: `rankfs unpin` others, or mount with a larger cache_size"
-            : ", for lack of room or of an answer; `rankfs status` shows both"
+            tally.isDiskFull
+            ? "; the disk of the cache directory is full: make room there, or lower cache_free"
+            : tally.isFull
+                ? "; there is no room: `rankfs unpin` others, or mount with a larger cache_size"
+                : ", for lack of room or of an answer; `rankfs status` shows both"
         let missing = tally.failed > 0 ? ", \(tally.failed) are not stored\(reason)" : ""
         let (done, noun) =
             switch self {

@@ -80,7 +80,7 @@ extension Command {
         }
         let mountPoint = LogText.escaped(holder.mountPoint)
         return "\(shown) is used by the mount on \(mountPoint) (process \(holder.processID)); unmount it first with "
-            + "`rankfs unmount \(mountPoint)`, or drop single pictures with `rankfs evict`."
+            + "`rankfs unmount \(LogText.word(holder.mountPoint))`, or drop single pictures with `rankfs evict`."
     }
 
     // MARK: - Actions
@@ -187,8 +187,9 @@ extension Command {
         let pictures = before.pictures - after.pictures
         let partials = before.partialPictures - after.partialPictures
         let bytes = before.bytes + before.partialBytes - after.bytes - after.partialBytes
+        let pinned = after.pinned > 0 ? " (\(after.pinned) of them pinned)" : ""
         return "removed \(pictures) pictures and \(partials) unfinished ones, \(SizeText.text(bytes)); "
-            + "\(after.pictures) pictures stay, \(SizeText.text(after.bytes)) of "
+            + "\(after.pictures) pictures stay\(pinned), \(SizeText.text(after.bytes)) of "
             + "\(SizeText.text(budget)), in \(directory)"
     }
 

@@ -123,7 +123,8 @@ struct Command: Sendable {
     ) -> String {
         if let mountPoint = mountPoints.last {
             do throws(ProgramError) { _ = try read(mountPoint) } catch { return error.message }
-            return "`ls \(LogText.escaped(mountPoint))/ranking/*/latest/`, or open that folder in a file manager."
+            return
+                "`ls \(LogText.word(mountPoint))/ranking/`, and of one of these `latest/`, or open that folder in a file manager."
         }
         if let wrong = findings.first(where: { $0.verdict == .wrong }) { return "\(wrong.subject): \(wrong.text)" }
         return "`rankfs mount ~/Rankings`, and open that folder; `rankfs demo` tries it without a network."

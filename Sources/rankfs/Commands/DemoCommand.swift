@@ -79,13 +79,14 @@ extension Command {
     private static func tour(_ mountPoint: String, _ source: SourceDescription) -> String {
         let modes = source.modes(isSignedIn: false)
         let (first, second) = (modes.first?.rawValue ?? "", modes.dropFirst().first?.rawValue ?? "")
+        let place = LogText.word(mountPoint)
         return """
 
             Rankings are now files in \(mountPoint). Try, in another terminal or a file manager:
 
-              ls -l \(mountPoint)/ranking/\(first)/latest/
-              feh \(mountPoint)/ranking/\(first)/latest/      (or open the folder in any image viewer)
-              rsync -a \(mountPoint)/ranking/\(second)/latest/ ./\(second)/
+              ls -l \(place)/ranking/\(first)/latest/
+              feh \(place)/ranking/\(first)/latest/      (or open the folder in any image viewer)
+              rsync -a \(place)/ranking/\(second)/latest/ ./\(second)/
 
             Nothing is downloaded until it is read; `rankfs status` shows what is going on. Ctrl-C ends it.
 

@@ -73,7 +73,8 @@ extension Command {
             display.end()
             throw error
         }
-        let tally = run.tally
+        var tally = run.tally
+        if folder == nil { tally.noteLacking(in: mount) }
         tell(tally.losses, display)
         tally.newsLines.forEach(display.tell)
         display.tell(tally.closingLine(seconds: run.seconds))

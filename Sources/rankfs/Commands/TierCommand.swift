@@ -121,7 +121,8 @@ extension Command {
         do throws(Failure) {
             return try BlockingCall.wait { () async throws(Failure) in try await question(inspection) }
         } catch {
-            throw .unavailable("the tier cannot be asked: \(LogText.escaped(error.cause, limit: LogText.longestLine)).")
+            let cause = LogText.escaped(error.cause, limit: LogText.longestLine)
+            throw .unavailable("the tier cannot be asked: \(cause)\(cause.hasSuffix("?") ? "" : ".")")
         }
     }
 

@@ -133,11 +133,12 @@ extension Finding {
         switch look {
         case .failed(ENOTCONN), .failed(ECONNABORTED):
             return .wrong(
-                "mount", "the process behind \(shown) has died: `rankfs unmount \(shown)` clears it.",
+                "mount", "the process behind \(shown) has died: `rankfs unmount \(LogText.word(path))` clears it.",
                 repair: .detach(mountPoint: path))
         case .failed: return nil
         case .silent:
-            return .wrong("mount", "\(shown) does not answer: end its process, then `rankfs unmount \(shown)`.")
+            return .wrong(
+                "mount", "\(shown) does not answer: end its process, then `rankfs unmount \(LogText.word(path))`.")
         case .directory, .missing, .notADirectory:
             if version == Version.text { return .ok("mount", "\(shown) answers.") }
             return .note(

@@ -96,6 +96,8 @@ struct FetchTally: Sendable {
     private(set) var total = Group()
     private(set) var groups: [String: Group] = [:]
     private(set) var losses: [Loss] = []
+    /// The listings of which files were read to their end, and the number of files that failed.
+    private(set) var read: [(path: String, failed: Int)] = []
     /// The paths of the first files that were not there before, and the number of all of them.
     private(set) var news: [String] = []
     private(set) var newsCount = 0
@@ -132,6 +134,7 @@ struct FetchTally: Sendable {
         change(&group)
         group.left -= 1
         groups[work.group] = group.left > 0 ? group : nil
+        if group.left <= 0, group.fetched > 0 { read.append((work.group, group.failed)) }
         return group.left > 0 ? nil : group
     }
 

@@ -2,6 +2,7 @@ import Dispatch
 import Fuse
 import Glibc
 import HTTP
+import RankFS
 import Rankings
 import Synchronization
 import System
@@ -103,6 +104,21 @@ final class FetchRun: Sendable {
             return (progress, !state.plan.manyListings)
         }
         display.update(progress, byTenths: byTenths)
+    }
+}
+
+extension FetchTally {
+    /// Records the listings of which pictures were read and are not stored.
+    mutating func noteLacking(in mount: String) {
+        for (path, failed) in read {
+            let lacking =
+                (try? LocalFiles.give(.lacking, to: path.isEmpty ? mount : "\(mount)/\(path)", in: [mount])) ?? 0
+            guard lacking > failed else { continue }
+            lost(
+                path,
+                "\((lacking - failed).counted("picture")) read and not stored, for lack of room: enlarge cache_size, or make room on its disk"
+            )
+        }
     }
 }
 

@@ -18,8 +18,8 @@ final class Log: Sendable {
     typealias Recent = (time: Int64, level: LogLevel, message: String)
 
     private struct State {
-        /// Whether debug lines are written, whatever the level.
-        var isDebugging = false
+        /// The least important level that is written now.
+        var level: LogLevel
         var recent: [Recent] = []
         var counts = (warnings: 0, errors: 0)
         var waiting = 0
@@ -32,7 +32,7 @@ final class Log: Sendable {
     private static let waitingBound = 1000
 
     private let level: LogLevel
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let queue = DispatchQueue(label: "rankfs.log")
     private let forJournal: Bool
     private let file = Mutex<(log: LogFile, size: Int)?>(nil)
@@ -44,6 +44,7 @@ final class Log: Sendable {
     ///   - now: The wall clock, in Unix seconds.
     init(level: LogLevel, forJournal: Bool, now: @escaping @Sendable () -> Int64) {
         self.level = level
+        state = Mutex(State(level: level))
         self.forJournal = forJournal
         self.now = now
     }
@@ -53,7 +54,7 @@ final class Log: Sendable {
     func debug(_ message: @autoclosure () -> String) { write(.debug, message) }
 
     private func write(_ level: LogLevel, _ message: () -> String) {
-        guard level <= self.level || state.withLock(\.isDebugging) else { return }
+        guard level <= state.withLock(\.level) else { return }
         let text = LogText.escaped(message(), limit: LogText.longestLine)
         let time = now()
         let dropped: Int? = state.withLock { state in
@@ -82,11 +83,11 @@ final class Log: Sendable {
 
     /// Switches debug lines on, or back off.
     func toggleDebug() {
-        let isDebugging = state.withLock { state in
-            state.isDebugging.toggle()
-            return state.isDebugging
+        let now = state.withLock { state in
+            state.level = state.level == .debug ? min(level, .info) : .debug
+            return state.level
         }
-        info("log level is now \((isDebugging ? .debug : level).name)")
+        info("log level is now \(now.name)")
     }
 
     /// The newest warnings and errors, oldest first.

@@ -38,6 +38,17 @@ enum LogText {
         return beginning.joined() + "…" + fitting(pieces.reversed(), end).reversed().joined()
     }
 
+    /// A path as a word of a command that a shell takes (sh(1), "Quoting").
+    static func word(_ path: String) -> String {
+        let isPlain = path.unicodeScalars.allSatisfy { scalar in
+            scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+                || "/._-+=:@%,~".unicodeScalars.contains(scalar)
+        }
+        return isPlain
+            ? escaped(path)
+            : "'\(escaped(path).split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+    }
+
     /// The first pieces that together have at most so many scalars.
     private static func fitting(_ pieces: some Sequence<String>, _ most: Int) -> [String] {
         var left = most

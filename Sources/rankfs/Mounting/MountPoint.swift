@@ -27,6 +27,7 @@ struct MountPoint: Hashable, Sendable {
 
     /// Decides from the mounts on exactly this path (top last) and the result of examining it.
     static func decide(path: String, mounts: [MountTable.Mount], look: Look) -> Decision {
+        let unmount = "`rankfs unmount \(LogText.word(path))`"
         let shown = LogText.escaped(path)
         let isMounted = mounts.last?.isOwn == true
         if isMounted, [.failed(ENOTCONN), .failed(ECONNABORTED)].contains(look) { return .recover }
@@ -34,11 +35,11 @@ struct MountPoint: Hashable, Sendable {
         let reason =
             switch look {
             case .silent where isMounted:
-                "is busy: a mount there does not answer; end its process or run `rankfs unmount \(shown)`"
+                "is busy: a mount there does not answer; end its process or run \(unmount)"
             // The kernel does not let other users see whether the mount is alive.
             case .failed(EACCES) where isMounted:
                 "is a mount of another user's; name another folder, or have them unmount it"
-            case _ where isMounted: "is already mounted; unmount it first with `rankfs unmount \(shown)`"
+            case _ where isMounted: "is already mounted; unmount it first with \(unmount)"
             case .directory: "is not empty; what is in it would be hidden, so name an empty folder"
             case .missing: "does not exist; make the folder first with `mkdir -p`"
             case .notADirectory: "is not a folder; name an empty folder"

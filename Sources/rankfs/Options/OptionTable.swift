@@ -347,11 +347,13 @@ enum OptionTable {
     private static let tier: [OptionDefinition] = [
         OptionDefinition(
             "tier", "s3://BUCKET/PREFIX", standard: "none",
-            help: "a bucket on an object store where machines share what they download", of: \.tier
+            help: "a bucket on an object store where machines share what they download", mayHoldSecret: true, of: \.tier
         ) { text throws(Failure) in
             if text == "none" { return nil }
             guard let address = BucketAddress(text) else {
-                throw .notTaken("s3://BUCKET or s3://BUCKET/PREFIX, the prefix of letters, digits, - _ . and /")
+                throw .notTaken(
+                    "s3://BUCKET or s3://BUCKET/PREFIX, the bucket of 3 to 63 small letters, digits, - and ., the prefix of letters, digits, - _ . and /"
+                )
             }
             return address
         },

@@ -57,7 +57,8 @@ extension StatusDocument {
 
     private static func silence(of mountPoint: String) -> ProgramError {
         let shown = LogText.escaped(mountPoint)
-        return .unavailable("\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
+        return .unavailable(
+            "\(shown) does not answer; `rankfs unmount \(LogText.word(mountPoint))` or end its process.")
     }
 
     /// The error that explains why a mount returns no status.
@@ -65,7 +66,8 @@ extension StatusDocument {
         let shown = LogText.escaped(mountPoint)
         let reason =
             switch failure.code {
-            case ENOTCONN: "the process behind \(shown) has died; `rankfs unmount \(shown)` clears the folder."
+            case ENOTCONN:
+                "the process behind \(shown) has died; `rankfs unmount \(LogText.word(mountPoint))` clears the folder."
             case EACCES where MountTable.current().isOthers(mountPoint):
                 "\(shown) is another user's mount; ask them for allow_other."
             case ENOENT: "\(shown) is not a mount of rankfs; `rankfs status` alone lists those there are."

@@ -38,6 +38,12 @@ enum Output {
         return false
     }
 
+    /// Whether the standard output stream still has a reader (poll(2): a pipe without one is in error).
+    static var hasReader: Bool {
+        var stream = pollfd(fd: 1, events: 0, revents: 0)
+        return unsafe poll(&stream, 1, 0) <= 0 || stream.revents & Int16(POLLERR) == 0
+    }
+
     /// Checks that all of the output is written, so that a script does not take a part for the whole.
     static func check() throws(ProgramError) {
         guard let reason = failure.withLock(\.self) else { return }

@@ -50,7 +50,9 @@ struct WatchDisplay {
         self.document = document
         if isScreen { return refresh(silence: nil) }
         let line = document.line(rate: meter.perSecond, clock: Terminal.clock)
-        guard line != shown, document.real("monotonic") >= told + Self.pause else { return true }
+        guard line != shown, document.real("monotonic") >= told + Self.pause else {
+            return Output.hasReader
+        }
         told = document.real("monotonic")
         shown = line
         let clock = Terminal.clock(document.number("time"))

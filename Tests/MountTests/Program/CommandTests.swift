@@ -45,6 +45,8 @@ extension MountSuite {
                     all.output.hasPrefix("pinned \(readable.count) pictures, \(lacking) are not stored"),
                     "\(all.output)")
                 let asked = origin.apiRequests.count
+                // A listing that is forgotten leaves its pins.
+                #expect(try workplace.rankfs("forget", mount.day()).output == "forgot 1 listing\n")
                 #expect(try workplace.rankfs("unpin", mount.path).output == "released \(readable.count) pictures\n")
                 #expect(try workplace.rankfs("unpin", mount.path).output == "released 0 pictures\n")
                 #expect(
@@ -54,10 +56,15 @@ extension MountSuite {
                 #expect(
                     try workplace.rankfs("forget", "\(mount.path)/search/neverseen").output == "forgot 0 listings\n")
                 #expect(origin.apiRequests.count == asked)
+                // What is read and finds no room is not called fetched.
+                let fetched = try workplace.rankfs("fetch", mount.day())
+                #expect(fetched.status == 1 && fetched.output.contains("read and not stored"), "\(fetched)")
 
                 let search = "\(mount.path)/search/\(service.search)"
                 _ = try mount.names(search)
-                #expect(try workplace.rankfs("forget", search).output == "forgot 1 listing\n")
+                // One path that is refused stops no other.
+                let some = try workplace.rankfs("forget", "\(mount.path)/.rankfs/version", search)
+                #expect(some.status == 1 && some.output == "forgot 1 listing\n" && some.errors.contains("no listing"))
                 #expect(try mount.names("\(mount.path)/search").isEmpty)
 
                 let pages = { origin.requests.filter { $0.path.hasPrefix(service.lists) }.count }

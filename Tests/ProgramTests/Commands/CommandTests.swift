@@ -51,7 +51,7 @@ func help(_ name: String?) -> String? { name.map { Command.help(on: $0) } ?? Com
         }
         #expect(next([.ok("a", "b")], []).hasPrefix("`rankfs mount ~/Rankings`"))
         #expect(next([.ok("a", "b"), wrong], []) == "fuse device: \(wrong.text)")
-        #expect(next([wrong], ["/a", "/b"]).hasPrefix("`ls /b/ranking/*/latest/`"))
+        #expect(next([wrong], ["/a", "/b"]).hasPrefix("`ls /b/ranking/`"))
         #expect(next([], ["/a", "/dead"]).contains("`rankfs unmount /dead`"))
     }
 
@@ -71,7 +71,7 @@ func help(_ name: String?) -> String? { name.map { Command.help(on: $0) } ?? Com
         #expect(help("logout")?.contains("69") == false)
         #expect(help("pin")?.contains("0 done, 1 not all of it is stored, 64") == true)
         for command in ["unpin", "evict", "refresh", "forget"] {
-            #expect(help(command)?.contains("0 done, 64 usage") == true)
+            #expect(help(command)?.contains("64 usage, 69 unavailable") == true)
         }
         #expect(help("version") == "rankfs version\n\nPrints the version.\n")
         for words in [["--version"], ["-V"], ["version"]] {

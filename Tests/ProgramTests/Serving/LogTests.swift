@@ -15,6 +15,14 @@ import Testing
         #expect(LogText.escaped(text) == shown)
     }
 
+    @Test(arguments: [
+        ("/home/me/Bilder-2024_é~/x", "/home/me/Bilder-2024_é~/x"), ("/a b", "'/a b'"), ("/it's", "'/it'\\''s'"),
+        ("/a$(b)", "'/a$(b)'"), ("/a*", "'/a*'"), ("/a\nb", "'/a\\u{a}b'"),
+    ])
+    func aPathInACommandIsAWordOfTheShell(_ path: String, word: String) {
+        #expect(LogText.word(path) == word)
+    }
+
     @Test func longTextsAreCutBetweenCharacters() {
         let cut = LogText.escaped(String(repeating: "é", count: 5000), limit: LogText.longestLine)
         #expect(cut.utf8.count <= LogText.longestLine + 3)
