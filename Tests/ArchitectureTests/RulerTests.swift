@@ -127,7 +127,7 @@ import Testing
         ),
         (28, "catalog: originals that fail while none comes are no missing ones, and a refused one is alone"),
         (5, "desktop: who reads pictures by name needs no other sizes"),
-        (68, "commands: a refusal stops no other path; what is read and not stored; pins of nothing; blanks in paths"),
+        (81, "commands: a refusal stops no other path; what is read and not stored; pins of nothing; blanks in paths"),
         (18, "preloads: by name, also where a directory is listed otherwise"),
         (4, "program: a log file that was moved is begun anew"),
         (19, "tier: a wrong object's removal comes before its replacement; uploads that a full disk cannot note"),

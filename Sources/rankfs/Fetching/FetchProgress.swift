@@ -270,8 +270,12 @@ extension FetchEstimate {
         while let path = left.popLast() {
             let cost = Self.requests(for: path)
             guard cost == 0 || Self.isKnown(path, mount: mount, newest: newest) else {
-                unknownListings += 1
-                requests += cost
+                if let reason = Self.refusal(of: path, mount: mount, newest: newest) {
+                    losses.append((path, reason))
+                } else {
+                    unknownListings += 1
+                    requests += cost
+                }
                 continue
             }
             do throws(SystemError) { left += try add(path, mount: mount) } catch {
@@ -288,6 +292,17 @@ extension FetchEstimate {
         let latest = "\(mount)/\(TreePath.latest(mode).text)"
         return LocalFiles.attribute("user.rankfs.day", of: latest) == day.description
             && LocalFiles.attribute(withheldName, of: latest) != nil
+    }
+
+    /// The reason why a listing that is not known cannot be requested either; nil if there is none.
+    private static func refusal(of path: String, mount: String, newest: Day) -> String? {
+        if case .day(_, let day) = TreePath(path), day >= newest {
+            return day > newest ? "the day is not published yet" : nil
+        }
+        do throws(SystemError) { _ = try LocalFiles.status(of: "\(mount)/\(path)") } catch {
+            return error.code == ENOENT ? "there is nothing of that name" : error.text
+        }
+        return nil
     }
 
     /// The attribute that a directory has whose listing is stored.
