@@ -113,7 +113,7 @@ extension Command {
             return
         }
         guard command == .pin else { return }
-        tally.pinned.formUnion(download(path, &tally))
+        tally.pinned.formUnion(download(path, mounts, &tally))
         tally.done = tally.pinned.count
         do throws(SystemError) { tally.failed += try LocalFiles.give(.lacking, to: path, in: mounts) } catch {
             // Without a network the mount pins what it knows of a listing.
@@ -125,16 +125,16 @@ extension Command {
     /// Reads a picture, or every picture of a directory, unless the mount has stored it; a failure does not stop the others.
     ///
     /// - Returns: The pinned ones.
-    private static func download(_ path: String, _ tally: inout ActTally) -> Set<String> {
+    private static func download(_ path: String, _ mounts: [String], _ tally: inout ActTally) -> Set<String> {
         guard let names = try? LocalFiles.names(in: path) else {
-            tally.store(path)
+            tally.store(path, in: mounts)
             return Set([pinnedPicture(at: path)].compactMap(\.self))
         }
         var pinned: Set<String> = []
         let isTerminal = isatty(2) == 1
         for (index, name) in names.sorted().enumerated() {
             if isTerminal { Files.write(Array("\rdownloaded \(index) of \(names.count)".utf8), to: 2) }
-            tally.store("\(path)/\(name)")
+            tally.store("\(path)/\(name)", in: mounts)
             if let picture = pinnedPicture(at: "\(path)/\(name)") { pinned.insert(picture) }
         }
         if isTerminal { Files.write(Array("\r\u{1B}[K".utf8), to: 2) }
@@ -194,13 +194,13 @@ struct ActTally: Hashable {
     mutating func isHeard() { refusedInARow = 0 }
 
     /// Reads a picture unless the mount has stored it, or has no room; a failure does not stop the others.
-    mutating func store(_ path: String) {
+    mutating func store(_ path: String, in mounts: [String]) {
         guard !isFull else { return }
         let isRead = (try? FetchReader(mount: path, target: nil).store(path)) ?? nil != nil
         read = isRead ? read + [path] : []
-        // A picture is stored a moment after its last byte was read: several are looked at together.
         guard read.count == Self.mostUnkept else { return }
-        isFull = read.allSatisfy { LocalFiles.attribute("user.rankfs.state", of: $0) != "stored" }
+        // A picture is stored a moment after its last byte was read; the mount counts once it is.
+        isFull = read.allSatisfy { (try? LocalFiles.give(.lacking, to: $0, in: mounts)) == 1 }
         read = []
     }
 }
