@@ -56,7 +56,9 @@ struct SessionFileTests {
     /// The user may sign out in a browser, and nothing refuses a stranger's question.
     @Test("answers that name nobody are a reason to check a session, at once where others named the user")
     func doubts() async throws {
-        let folder = try Folder()
+        let (folder, other) = (try Folder(), try Folder())
+        // The frame of the test outlives the last test of a run.
+        defer { for folder in [folder, other] { try? FileManager.default.removeItem(atPath: folder.path) } }
         try folder.write(first, to: "session")
         let keeper = folder.keeper([folder.place("session")])
         let cookie = try #require(keeper.cookie)
@@ -71,7 +73,6 @@ struct SessionFileTests {
         keeper.expire(cookie)
         #expect(!isDoubtful(false, after: 9999))
 
-        let other = try Folder()
         try other.write(first, to: "session")
         let session = other.keeper([other.place("session")])
         let service = FakeService(
