@@ -223,6 +223,7 @@ struct SessionFileTests {
     @Test("what an account does not show is named, each once")
     func withheld() async throws {
         let folder = try Folder()
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
         try folder.write(first, to: "a")
         let keeper = folder.keeper([folder.place("a")])
         let refusal = #"{"error":true,"message":"不正なリクエストです。","body":[]}"#
