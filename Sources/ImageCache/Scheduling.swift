@@ -492,7 +492,7 @@ struct PreloadPolicy: Sendable {
             return (order, place - last)
         }
         let present = moves.first { $0.order.kind == before }
-        // By time, a step to a neighbour in another order is none: chance seldom makes one, and a walk in that order makes no others.
+        // A walk by time turns at once: chance seldom makes neighbours in another order, and a walk in that order makes no other steps.
         let mayTurn = present.map { abs($0.move) != 1 && (before == .byTime || abs($0.move) > reach) } ?? true
         let other = mayTurn ? moves.first { $0.order.kind != before && abs($0.move) == 1 } : nil
         let (order, move) = other ?? present ?? (.asListed, index - walk.last)

@@ -171,8 +171,9 @@ extension WebAPI {
     func askForEverybody(_ path: String, _ deadline: ContinuousClock.Instant) async throws(Failure) -> Answer {
         let cookie = session.cookie
         let answer = try await askTwice(path, cookie, deadline)
+        // A check that fails says nothing, and the answer is there.
         if let cookie, answer.status == 200, session.isDoubtful(cookie, isNamed: answer.isSignedIn),
-            try await !check(cookie, deadline: deadline)
+            (try? await check(cookie, deadline: deadline)) == false
         {
             session.expire(cookie)
             throw .needsSignIn

@@ -92,7 +92,7 @@ struct Callers: Sendable {
     private struct Copy {
         let directory: ListingKey
         /// Whether it copies them, so that it needs no other size, even of a directory that is being read.
-        var isSure = false
+        var isCopying = false
         /// The number of pictures in a row with sizes that had to be requested.
         var requests = 0
         /// Whether a size had to be requested since the last picture was opened.
@@ -403,7 +403,7 @@ struct Callers: Sendable {
         in directory: ListingKey, by thread: Int32, isGlance: Bool, now: Instant
     ) -> (isWhole: Bool, isBackground: Bool) {
         if var copy = copies[thread], copy.directory == directory, !copy.isWaiting,
-            copy.isSure || readers[directory] == nil
+            copy.isCopying || readers[directory] == nil
         {
             (copy.requests, copy.isWaiting) = (copy.requests + 1, true)
             copies[thread] = copy
@@ -425,7 +425,7 @@ struct Callers: Sendable {
         var copy = copies[thread] ?? Copy(directory: directory)
         if copy.directory != directory { copy = Copy(directory: directory) }
         if !copy.isWaiting { copy.requests = 0 }
-        (copy.isWaiting, copy.isSure) = (false, isCopy)
+        (copy.isWaiting, copy.isCopying) = (false, isCopy)
         copies[thread] = copy
         guard let last = lastSize, last.directory == directory, last.thread == thread else { return false }
         lastSize = nil

@@ -74,7 +74,7 @@ extension Command {
             throw error
         }
         var tally = run.tally
-        if folder == nil { tally.noteLacking(in: mount) }
+        if folder == nil { for loss in run.lacking { tally.lost(loss.path, loss.reason) } }
         tell(tally.losses, display)
         tally.newsLines.forEach(display.tell)
         display.tell(tally.closingLine(seconds: run.seconds))

@@ -38,6 +38,17 @@ final class FetchRun: Sendable {
     /// The results so far.
     var tally: FetchTally { state.withLock(\.plan.tally) }
 
+    /// The listings of which pictures were read and are not stored.
+    var lacking: [FetchTally.Loss] {
+        tally.read.compactMap { path, failed in
+            let place = path.isEmpty ? reader.mount : "\(reader.mount)/\(path)"
+            let lacking = ((try? LocalFiles.give(.lacking, to: place, in: [reader.mount])) ?? 0) - failed
+            guard lacking > 0 else { return nil }
+            let reason = "for lack of room: enlarge cache_size, or make room on its disk"
+            return (path, "\(lacking.counted("picture")) read and not stored, \(reason)")
+        }
+    }
+
     /// Whole seconds since the beginning.
     var seconds: Int64 { (TimeSource.system.now() - started).components.seconds }
 
@@ -104,21 +115,6 @@ final class FetchRun: Sendable {
             return (progress, !state.plan.manyListings)
         }
         display.update(progress, byTenths: byTenths)
-    }
-}
-
-extension FetchTally {
-    /// Records the listings of which pictures were read and are not stored.
-    mutating func noteLacking(in mount: String) {
-        for (path, failed) in read {
-            let lacking =
-                (try? LocalFiles.give(.lacking, to: path.isEmpty ? mount : "\(mount)/\(path)", in: [mount])) ?? 0
-            guard lacking > failed else { continue }
-            lost(
-                path,
-                "\((lacking - failed).counted("picture")) read and not stored, for lack of room: enlarge cache_size, or make room on its disk"
-            )
-        }
     }
 }
 

@@ -72,13 +72,18 @@ import Testing
         #expect(source.calls.count == calls + 3)
     }
 
-    @Test func whoMovedToTheRankOfAVanishedWorkDoesNotTakeItsName() async throws {
-        let numbers = (1...3).map { Int64(Bench.day.ordinal) * 1000 + $0 }
-        let works = numbers.map { FakeSource.work($0, title: "Same") }
+    /// The works of the day, all of one title.
+    private func works(_ count: Int, title: String) -> [Work] {
+        let works = (1...count).map { FakeSource.work(Int64(Bench.day.ordinal) * 1000 + Int64($0), title: title) }
         source.set { state in
-            state.entries = 3
+            state.entries = count
             for work in works { state.records[work.id] = work }
         }
+        return works
+    }
+
+    @Test func whoMovedToTheRankOfAVanishedWorkDoesNotTakeItsName() async throws {
+        let works = works(3, title: "Same")
         let catalog = try bench.open(source: source)
         let before = try await catalog.listings.open(Bench.key)
         #expect(before.entries.map(\.name) == ["001-Same.jpg", "002-Same.jpg", "003-Same.jpg"])
@@ -92,25 +97,20 @@ import Testing
         await replacement(of: before, in: catalog)
         let after = try await catalog.listings.open(Bench.key)
         #expect(after.entries.map(\.picture.work) == [works[0].id, works[2].id, works[1].id])
-        #expect(after.entries.map(\.name) == ["001-Same.jpg", "002-Same.jpg", "002-\(numbers[1]) Same.jpg"])
+        #expect(after.entries.map(\.name) == ["001-Same.jpg", "002-Same.jpg", "002-\(works[1].id.rawValue) Same.jpg"])
         let restarted = try await bench.reopen(source: source)
         #expect(try await restarted.listings.open(Bench.key).entries == after.entries)
     }
 
     /// Titles change as well, and the first work may no longer be shown.
     @Test func whatKeepsItsRankKeepsItsNameAndWhatIsWithheldLaterStays() async throws {
-        let numbers = (1...4).map { Int64(Bench.day.ordinal) * 1000 + $0 }
-        let works = numbers.map { FakeSource.work($0, title: "Old") }
-        source.set { state in
-            state.entries = 4
-            for work in works { state.records[work.id] = work }
-        }
+        let works = works(4, title: "Old")
         let catalog = try bench.open(source: source)
         let before = try await catalog.listings.open(Bench.key)
         source.set { state in
-            state.records[works[0].id] = FakeSource.withheldWork(numbers[0])
+            state.records[works[0].id] = FakeSource.withheldWork(works[0].id.rawValue)
             for (old, new) in [(1, 2), (2, 1), (3, 3)] {
-                state.records[works[old].id] = FakeSource.work(numbers[new], title: "New")
+                state.records[works[old].id] = FakeSource.work(works[new].id.rawValue, title: "New")
             }
         }
         bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week
