@@ -76,6 +76,7 @@ extension Command {
             for other in tally.refusals { Output.complain(other, as: "rankfs") }
             throw .unavailable(refusal)
         }
+        if tally.isCut { tally.refusals.append("nothing gets through any more; the rest is left for another time.") }
         for refusal in tally.refusals { Output.complain(refusal, as: "rankfs") }
         if tally.isFull, let path = found.first, let mount = LocalFiles.innermost(of: mounts, above: path)?.mount {
             tally.isDiskFull = StatusDocument.mounted(at: mount)?.flag("cache.is_storing") == false
@@ -91,7 +92,7 @@ extension Command {
     private static func act(
         _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout ActTally
     ) {
-        guard !tally.isRefused else { return }
+        guard !tally.isRefused else { return tally.isCut = true }
         do throws(SystemError) {
             let count = try LocalFiles.give(command, to: path, in: mounts)
             if command == .unshare, fileStatus(at: path)?.st_mode.isDirectory == true {
@@ -171,6 +172,8 @@ struct ActTally: Hashable {
     /// The sentences about paths that were refused, and how many were in a row.
     var refusals: [String] = []
     private(set) var refusedInARow = 0
+    /// Whether paths were left out after those.
+    var isCut = false
     /// Whether the disk of the cache directory has no room.
     var isDiskFull = false
     /// The pictures read last, up to `mostUnkept` of them in a row.
