@@ -401,8 +401,12 @@ struct PreloadPolicy: Sendable {
         }
     }
 
+    /// The number of pictures ahead of an ordinary reader while they come as soon as from the image host; 0 turns preloading off.
+    private let least: Int
+    /// The number of pictures beyond these (`PictureTier.further`).
+    var further = 0
     /// The number of pictures ahead of an ordinary reader; 0 turns preloading off.
-    let ordinary: Int
+    var ordinary: Int { least == 0 ? 0 : min(least + further, widest) }
     /// The window that a bulk walk comes to at once: a picture for each slot that preloads may use.
     let wide: Int
     /// The largest window: while a large picture holds up the reader, slots that are done with the next ones fetch more.
@@ -417,7 +421,7 @@ struct PreloadPolicy: Sendable {
     init(ordinary: Int, slots: TransferSlots) {
         wide = slots.ahead
         widest = wide + max(1, wide / 3)
-        self.ordinary = min(max(0, ordinary), widest)
+        least = min(max(0, ordinary), widest)
     }
 
     /// The number of pictures of a directory that are preloaded now.
@@ -541,6 +545,7 @@ struct PreloadPolicy: Sendable {
 
     /// The directories of bulk walks that have stopped: only the ordinary number of pictures is wanted there.
     mutating func rested(now: ContinuousClock.Instant) -> [UInt64] {
+        let ordinary = ordinary
         let over = walks.filter { _, walk in
             let pause = walk.isBulk ? Self.pauseOfACopy : Self.pauseOfABulkWalk
             return walk.width > ordinary && walk.finished.map { now - $0 > pause } ?? false

@@ -134,6 +134,7 @@ import Testing
         (38, "fs, cache: wrong sizes are forgotten in all listings, films go by versions of pages as pictures do"),
         (49, "lists: all generations of a family, hidden works of a series, kept days, sessions that end unnoticed"),
         (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),
+        (11, "tier: two more pictures are preloaded beside a store that takes more than 75 ms to its first bytes"),
     ]
 
     /// The same for what is no part of the product.

@@ -19,6 +19,7 @@ import Testing
 
         private let state = Mutex(State())
 
+        var further: Int { 0 }
         var calls: [String] { state.withLock { $0.calls } }
 
         func fetch(_ picture: PictureID, length: Int64?, urgency: Urgency, into sink: PictureSink) async -> Bool {

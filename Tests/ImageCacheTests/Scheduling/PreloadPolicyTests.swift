@@ -33,6 +33,17 @@ import Testing
             ])
     }
 
+    @Test func beforeADistantTierItIsFurtherUnlessTurnedOff() {
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
+        policy.further = 2
+        #expect(walk([1, 2], pause: .seconds(1), policy: &policy) == [.plan([2, 3, 4, 5]), .plan([3, 4, 5, 6])])
+        policy.further = 0
+        #expect(walk([3], pause: .seconds(9), policy: &policy) == [.plan([4, 5])])
+        var none = PreloadPolicy(ordinary: 0, slots: TransferSlots(all: 16))
+        none.further = 2
+        #expect(walk([1], pause: .seconds(1), policy: &none) == [.nothing])
+    }
+
     @Test func nothingBeforeThePictureItselfIsComplete() {
         var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         #expect(policy.passed(5, in: 1, opened: start, wasThere: false, isComplete: false) == .nothing)
