@@ -97,6 +97,13 @@ package final class Catalog: Sendable {
     ///
     /// - Returns: The damage that SQLite's quick check found; nil for none.
     package static func check(database path: String) -> Result<String?, DatabaseError> {
+        let wasClosed = fileStatus(link: path + "-wal") == nil
+        let found = checked(path)
+        // A mount that has opened it meanwhile writes to what was read as a file that does not change.
+        return wasClosed && fileStatus(link: path + "-wal") != nil ? checked(path) : found
+    }
+
+    private static func checked(_ path: String) -> Result<String?, DatabaseError> {
         Result { () throws(DatabaseError) in
             let connection = try Connection(path: path, isReadOnly: true)
             defer { connection.close() }

@@ -72,6 +72,25 @@ import Testing
         other.close()
     }
 
+    /// Only a file that was closed in order is read as one that does not change.
+    @Test func aReaderLeavesNothingBesideAFile() throws {
+        let path = directory.path + "/50%3F? #1 絵.sqlite"
+        let opened = try Connection.openOrSetAside(path: path, migrations: [first]).connection
+        func sum() throws -> Int? {
+            let reader = try Connection(path: path, isReadOnly: true)
+            defer { reader.close() }
+            #expect(throws: DatabaseError.self) { try reader.run("INSERT INTO t VALUES(1)") }
+            return try reader.first("SELECT sum(a) FROM t") { $0.int(0) }
+        }
+        try opened.run("INSERT INTO t VALUES(2)")
+        #expect(try sum() == 3, "what is still in the log")
+        opened.close()
+        let names = directory.names
+        #expect(names.count == 1)
+        #expect(try sum() == 3)
+        #expect(directory.names == names)
+    }
+
     /// A link to another file's place is refused; one on the way to the directory is the user's own choice.
     @Test func aLinkInTheDatabasesPlaceIsNotFollowed() throws {
         let (other, sub) = (directory.path + "/other", directory.path + "/sub")

@@ -26,7 +26,8 @@ package final class Connection {
     ///
     /// - Parameters:
     ///   - path: The file, which is made if it is missing.
-    ///   - isReadOnly: Whether the file is only read; a missing file is then an error.
+    ///   - isReadOnly: Whether the file is only read; a missing file is then an error. Nothing is created beside a file that was
+    ///     closed in order.
     /// - Throws: `DatabaseError` if the file cannot be opened, or is a link.
     package init(path: String, isReadOnly: Bool = false) throws(DatabaseError) {
         self.path = path
@@ -36,7 +37,10 @@ package final class Connection {
         guard fileStatus(link: path)?.st_mode.isLink != true else {
             throw DatabaseError(code: .cannotOpen, message: "\(path) is a link, which is not followed; remove it")
         }
-        let handle = try DatabaseHandle(path: Self.direct(path), flags: flags)
+        let handle =
+            isReadOnly && fileStatus(link: path + "-wal") == nil
+            ? try DatabaseHandle(path: Self.immutable(Self.direct(path)), flags: flags | SQLITE_OPEN_URI)
+            : try DatabaseHandle(path: Self.direct(path), flags: flags)
         self.handle = handle
         unsafe sqlite3_busy_timeout(handle.pointer, Self.busyTimeout)
         try execute("PRAGMA foreign_keys=ON")
@@ -141,6 +145,13 @@ package final class Connection {
         else { return path }
         defer { unsafe free(resolved) }
         return unsafe String(validatingCString: resolved).map { $0 + path[slash...] } ?? path
+    }
+
+    /// The URI of a file without a write-ahead log, which SQLite creates otherwise and a reader cannot remove.
+    private static func immutable(_ path: String) -> String {
+        let special = "%?#".unicodeScalars
+        let parts = path.unicodeScalars.map { special.contains($0) ? "%" + String($0.value, radix: 16) : String($0) }
+        return "file:\(parts.joined())?immutable=1"
     }
 
     private static func identity(of path: String) -> [UInt64]? {
