@@ -140,7 +140,14 @@ package final class Records: Sendable {
             if let stored, holds(stored, key, seconds: seconds) { return .success(stored) }
             do throws(Failure) {
                 let deadline = context.deadline(isComparison: stored != nil)
-                var text = StoredText(try await ask(deadline), now: context.now)
+                let signIn = context.source.signIn
+                var answer: String
+                do throws(Failure) { answer = try await ask(deadline) } catch {
+                    // The session has turned out to be over: everybody may be shown it.
+                    guard error == .needsSignIn, context.source.signIn != signIn else { throw error }
+                    answer = try await ask(deadline)
+                }
+                var text = StoredText(answer, now: context.now)
                 unanswered.end(key)
                 context.outbox.add([.text(key, text)])
                 if let stored, stored.text == text.text { text.changed = stored.changed }

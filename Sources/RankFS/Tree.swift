@@ -148,7 +148,10 @@ extension Tree {
     func refusal(of picture: PictureID, in listing: Listing) -> Failure? {
         let viewer: UserID? = if case .user(let user) = listing.audience { user } else { listing.key.owner }
         guard let viewer, source.signIn.user != viewer else { return nil }
-        guard let present = catalog.listings.loaded(listing.key) else { return .forgottenInode }
+        guard let present = catalog.listings.loaded(listing.key) else {
+            // Without a request nothing tells what everybody sees, and the directory shows what is stored.
+            return configuration.isOffline && listing.key.owner == nil ? nil : .forgottenInode
+        }
         guard let index = present.index(of: picture) else { return present.isComplete ? .needsSignIn : .forgottenInode }
         return present.entry(at: index)?.isWithheld == true ? .needsSignIn : nil
     }

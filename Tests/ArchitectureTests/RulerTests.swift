@@ -136,6 +136,7 @@ import Testing
         (38, "desktop: thumbnails come by name, as windows show them, and PCManFM-Qt waits for those that it shows"),
         (11, "tier: two more pictures are preloaded beside a store that takes more than 75 ms to its first bytes"),
         (13, "database: a reader leaves nothing beside a file; a mount that opens it meanwhile is no damage"),
+        (8, "records: one is asked for again where a session turns out to have ended; offline shows what is stored"),
     ]
 
     /// The same for what is no part of the product.

@@ -67,6 +67,21 @@ import Testing
         #expect(bench.source.calls.filter { $0 == .details(work) }.count == 3)
     }
 
+    /// The answer that shows it is a stranger's, and is not kept as the account's.
+    @Test func aRecordIsAskedForOnceMoreWhereTheSessionTurnsOutToHaveEnded() async throws {
+        let catalog = try open()
+        bench.source.set { state in
+            state.signIn = .signedIn(UserID(rawValue: 5))
+            state.endsSession = .details(work)
+        }
+        #expect(try await catalog.records.details(of: work, pages: []).text.contains("Words"))
+        #expect(bench.source.calls == [.details(work), .details(work)])
+        bench.source.set { $0.failure = .needsSignIn }
+        let other = WorkID(rawValue: 78)
+        await #expect(throws: Failure.needsSignIn) { try await catalog.records.details(of: other, pages: []) }
+        #expect(bench.source.calls.count == 3, "no session has ended")
+    }
+
     @Test func aListedWorkIsNotAskedForAgain() async throws {
         bench.source.set { $0.hits["x"] = [77] }
         let catalog = try open()

@@ -58,6 +58,8 @@ final class FakeSource: RankingSource {
         var profiles: [UserID: AuthorProfile] = [:]
         var unreadable = 0
         var signIn = SignIn.signedOut
+        /// The question whose answer shows that the session has ended.
+        var endsSession: Call?
         /// Ranks that are masked for everybody but signed-in users.
         var masked: Set<Int> = []
     }
@@ -200,7 +202,13 @@ final class FakeSource: RankingSource {
             }
             guard isReleased else { throw .cancelled }
         }
-        let failure = state.withLock { $0.failure ?? $0.failures[call] }
+        let failure = state.withLock { state -> Failure? in
+            if state.endsSession == call, case .signedIn(let user) = state.signIn {
+                state.signIn = .expired(user)
+                return .needsSignIn
+            }
+            return state.failure ?? state.failures[call]
+        }
         if let failure { throw failure }
     }
 

@@ -117,6 +117,26 @@ import Testing
         for _ in 0..<3 { #expect(try await bench.stat("random.jpg").inode == second) }
     }
 
+    /// No request tells what everybody sees.
+    @Test func offlineWhatTheAccountReadStaysWhenItsSessionEnds() async throws {
+        let bench = try Workbench(.init(isOffline: true))
+        bench.source.set { state in
+            state.signIn = .signedIn(Self.user)
+            state.bookmarks = [Workbench.work(30)]
+        }
+        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
+        let picture = try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(1))").inode
+        let own = try await bench.stat("bookmarks/30-Title 30.jpg").inode
+        for inode in [picture, own] { _ = try await bench.contents(inode) }
+        #expect(try await bench.names("recent").count == 4)
+        bench.source.setFailure(.offline)
+        bench.source.set { $0.signIn = .signedOut }
+        #expect(try await bench.names("recent") == [".", "..", "2024-05-01_daily_\(Workbench.name(1))"])
+        #expect(try await bench.stat("random.jpg").inode == picture)
+        #expect(await bench.open(picture).isOpened)
+        #expect(await bench.open(own) == .failure(.EACCES), "an account's own list")
+    }
+
     /// The kernel may know all of the paths.
     @Test func anotherAccountOpensNothingThatIsTheFirstOnes() async throws {
         let bench = try Workbench()
