@@ -137,6 +137,7 @@ import Testing
         (11, "tier: two more pictures are preloaded beside a store that takes more than 75 ms to its first bytes"),
         (13, "database: a reader leaves nothing beside a file; a mount that opens it meanwhile is no damage"),
         (8, "records: one is asked for again where a session turns out to have ended; offline shows what is stored"),
+        (16, "shells: folders in zsh, the operands of `tier warm` and `forget`, a source's own words"),
     ]
 
     /// The same for what is no part of the product.

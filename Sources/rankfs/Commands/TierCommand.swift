@@ -30,6 +30,9 @@ extension Command {
         check: { arguments throws(ProgramError) in try checkTier(&arguments) },
         run: { arguments throws(ProgramError) in try shareTier(arguments) })
 
+    /// The commands by whose synopses the words after `rankfs tier warm` and `rankfs tier forget` are parsed.
+    static let partsOfTier = ["warm": fetch, "forget": unshare]
+
     private static func checkTier(_ arguments: inout Arguments) throws(ProgramError) {
         let words = arguments.positions
         switch words.first {

@@ -36,6 +36,9 @@ struct Completions {
         let names = commands.map { Candidate($0.name, $0.summary ?? "") }
         guard words.count > 1 else { return names.filter { $0.word.hasPrefix(current) } }
         guard let command = commands.first(where: { $0.name == words[0] || $0.alias == words[0] }) else { return [] }
+        if command.name == Command.tier.name, words.count > 2, let part = Command.partsOfTier[words[1]] {
+            return candidates(for: [part.name] + words.dropFirst(2), of: [part], places)
+        }
         let line = Completions(
             synopsis: command.synopsis, commands: names, words: words.dropFirst().dropLast(), current: current,
             places: places)
@@ -92,7 +95,8 @@ struct Completions {
         }
         guard synopsis.takesOptions, let option = option(name) else { return [] }
         if option.isPath { return paths(text, foldersOnly: option.placeholder == "DIR", after: head) }
-        return plain(option.words, after: head)
+        let source = synopsis.operands.contains(.source) ? words.lazy.compactMap(SourceName.init(rawValue:)).first : nil
+        return plain(source?.words(of: option) ?? option.words, after: head)
     }
 
     private func paths(_ text: String, foldersOnly: Bool, after head: String) -> [Candidate] {
@@ -208,11 +212,14 @@ extension Completions {
         # zsh completion of rankfs, printed by `rankfs completions zsh`.
 
         _rankfs() {
+            local line head= written=$PREFIX
+            # The path of NAME=PATH is completed like one that stands alone, with a slash after folders.
+            if [[ $PREFIX == *=* ]]; then head=${PREFIX%"${PREFIX##*=}"}; compset -P '*='; fi
             # zsh itself expands paths.
             if [[ $PREFIX == *[~\$]* ]]; then _files; return; fi
-            local line
             local -a plain open folders shown
-            for line in "${(@f)$(rankfs complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}")}"; do
+            for line in "${(@f)$(rankfs complete "${(@Q)words[2,CURRENT-1]}" "${(Q)written}")}"; do
+                line=${line#"${(Q)head}"}
                 case ${line%%$'\t'*} in
                 '') ;;
                 */*) folders+=("$line") ;;
@@ -222,7 +229,10 @@ extension Completions {
             done
             compadd -d shown -a plain
             compadd -S '' -a open
-            compadd -f -a folders
+            # Where zsh looks whether it is a folder.
+            local from=./
+            if [[ $folders[1] == /* ]]; then from=/; fi
+            compadd -f -W $from -a folders
         }
 
         _rankfs "$@"

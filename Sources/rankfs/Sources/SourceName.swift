@@ -143,6 +143,11 @@ extension SourceName {
         return choices
     }
 
+    /// The words that an option takes for this source: of an option that sources define, its own; nil for another option.
+    func words(of option: OptionDefinition) -> [String]? {
+        description.choices.first { $0.name == option.name }?.words
+    }
+
     /// The text of the choices other than the usual ones, each with a catalog of its own; empty for the usual ones.
     func text(of choices: [String: String]) -> String {
         description.choices.compactMap { choice in

@@ -46,6 +46,14 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
             _rankfs
             printf '%s\\n' "${COMPREPLY[@]}"
             """
+        case "zsh":
+            """
+            rankfs() { printf '%s\\n' "$*" >&2; printf '%b' '\(answer)'; }
+            compset() { PREFIX=${PREFIX##*=}; }
+            compadd() { print -r -- $* ${(P)argv[-1]}; }
+            words=(\(line)) CURRENT=$#words PREFIX=$words[-1]
+            \(Completions.scripts["zsh"] ?? "")
+            """
         default:
             """
             \(Completions.scripts["fish"] ?? "")
@@ -53,7 +61,7 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
             complete -C '\(line)'
             """
         }
-    let flags = shell == "bash" ? ["--norc"] : ["--no-config"]
+    let flags = ["bash": ["--norc"], "zsh": ["-f"]][shell] ?? ["--no-config"]
     return try run(shell, flags, script: script).said.split(separator: "\n").map(String.init)
 }
 
@@ -85,7 +93,12 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
         ("rankfs demo -o top=3,cache_dir=/usr/loca", ["top=3,cache_dir=/usr/local"]),
         ("rankfs unmount /mnt/p", ["/mnt/pictures"]), ("rankfs umount /mnt/m", ["/mnt/my pictures"]),
         ("rankfs help logi", ["login"]), ("rankfs nonsense -o x", []), ("rankfs status -o to", []),
-        ("rankfs mount -o none=", []),
+        ("rankfs mount -o none=", []), ("rankfs tier w", ["warm"]), ("rankfs tier info d", ["danbooru", "demo"]),
+        ("rankfs tier warm /usr/loca", ["/usr/local", "/usr/locale.txt"]), ("rankfs tier warm d", []),
+        ("rankfs tier forget /usr/loca", ["/usr/local", "/usr/locale.txt"]), ("rankfs tier warm --dry", ["--dry-run"]),
+        ("rankfs mount yandere -o rating=", ["rating=safe", "rating=questionable", "rating=explicit"]),
+        ("rankfs mount danbooru --rating=s", ["--rating=sensitive"]),
+        ("rankfs mount -o rating=s", ["rating=sensitive", "rating=safe"]),
     ])
     func whatFitsIsOffered(_ line: String, _ expected: [String]) {
         #expect(offered(line) == expected)
@@ -112,6 +125,12 @@ private func completed(_ shell: String, _ line: String, answer: String) throws -
         // Paths that the shell has to expand are its own matter.
         for word in ["~/P", "$HOME/P", #"/mnt/019-Electric\ L"#] {
             #expect(try completed("bash", "rankfs pin \(word)", answer: "no\\n") == ["-o bashdefault -o default"])
+        }
+        if Tool("zsh").isThere {
+            // zsh puts a slash after a folder that it finds by the path alone.
+            let said = try completed("zsh", "rankfs mount -o ro,cache_dir=/et", answer: "ro,cache_dir=/etc\\n")
+            #expect(said.first == "complete mount -o ro,cache_dir=/et" && said.last == "-f -W / -a folders /etc")
+            #expect(try completed("zsh", "rankfs pin a/b", answer: "a/bc\\n").last == "-f -W ./ -a folders a/bc")
         }
         guard Tool("fish").isThere else { return }
         #expect(
