@@ -138,6 +138,7 @@ import Testing
         (13, "database: a reader leaves nothing beside a file; a mount that opens it meanwhile is no damage"),
         (8, "records: one is asked for again where a session turns out to have ended; offline shows what is stored"),
         (16, "shells: folders in zsh, the operands of `tier warm` and `forget`, a source's own words"),
+        (12, "commands: dry runs end with the sentence of the fetch, and walks of folders say how far they are"),
     ]
 
     /// The same for what is no part of the product.

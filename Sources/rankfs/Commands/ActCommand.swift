@@ -106,11 +106,14 @@ extension Command {
                 return tally.refuse("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
             }
             let isRoot = mounts.contains(path)
+            let isTold = command != .pin && isatty(2) == 1
             for entry in entries.sorted(by: { $0.name < $1.name })
             where entry.kind == .directory || entry.kind == .file && command.isForPictures {
                 guard !FetchPath.isFurther(entry.name, in: path, isRoot: isRoot) else { continue }
+                if isTold { Files.write(Array("\r\u{1B}[K\(command.outcome(tally))".utf8), to: 2) }
                 act(command, on: "\(path)/\(entry.name)", mounts, &tally)
             }
+            if isTold { Files.write(Array("\r\u{1B}[K".utf8), to: 2) }
             return
         }
         guard command == .pin else { return }

@@ -63,7 +63,8 @@ extension Command {
         estimate.lines(tokens: status?.real("network.tokens") ?? 0, rate: rate).forEach(display.tell)
         guard !arguments.flags.contains("--dry-run") else {
             tell(estimate.losses, display)
-            try end(failed: estimate.losses.count, mayPass: true, display)
+            let isOffline = status?.flag("network.offline") == true
+            try end(failed: estimate.losses.count, mayPass: estimate.mayPass && !isOffline, display)
             return FetchTally.Group()
         }
         let reader = FetchReader(mount: mount, target: folder, isOffline: status?.flag("network.offline") == true)

@@ -78,7 +78,8 @@ extension Finding {
             return .note(
                 subject,
                 "\(SizeText.text(used)) are stored, more than cache_size "
-                    + "(\(SizeText.text(budget))): `rankfs cache prune` or the next mount shrinks it.")
+                    + "(\(SizeText.text(budget))): `rankfs cache prune` or the next mount shrinks it, to what is pinned at least "
+                    + "(`rankfs unpin`).")
         }
         let rest = free.map { ", \(SizeText.text($0)) of the disk are free" } ?? ""
         return .ok(subject, "\(SizeText.text(used)) of \(SizeText.text(budget)) are used\(rest).")

@@ -14,10 +14,10 @@ extension Finding {
     ///   - mode: The permissions; nil if the file does not exist.
     ///   - mistake: The reason why it cannot be used, one sentence per line.
     ///   - warnings: The variables that name no option, one sentence each.
-    ///   - hasPassword: Whether it names a proxy with a password.
+    ///   - exposure: The sentence about a proxy's password in it that others may read.
     /// - Returns: Everything that is wrong with it, or one finding that it is in order.
     static func configuration(
-        _ path: String?, mode: UInt32?, mistake: String?, warnings: [String], hasPassword: Bool
+        _ path: String?, mode: UInt32?, mistake: String?, warnings: [String], exposure: String?
     ) -> [Finding] {
         let subject = "configuration"
         let shown = LogText.escaped(path ?? "rankfs.conf")
@@ -28,11 +28,8 @@ extension Finding {
                     subject, "others may change \(shown): `chmod go-w` it.",
                     repair: path.map { .protect(file: $0, from: Repair.writing) }))
         }
-        if let mode, mode & 0o044 != 0, hasPassword {
-            findings.append(
-                .wrong(
-                    subject, "others may read the proxy's password in \(shown): `chmod go=` it.",
-                    repair: path.map { .protect(file: $0, from: Repair.all) }))
+        if let exposure {
+            findings.append(.wrong(subject, exposure, repair: path.map { .protect(file: $0, from: Repair.all) }))
         }
         findings += warnings.map { .note(subject, $0) }
         guard findings.isEmpty else { return findings }
@@ -107,7 +104,7 @@ extension Finding {
         let status = path.flatMap { fileStatus(at: $0) }
         return configuration(
             path, mode: status.map { $0.st_mode & 0o777 }, mistake: context.mistake, warnings: context.warnings,
-            hasPassword: context.settings.proxy?.hasUserInfo ?? false)
+            exposure: SettingsLoader.exposure(of: context.home))
     }
 
     /// Checks each file that may hold a session as a mount does; returns nothing for a source without accounts.

@@ -197,7 +197,9 @@ struct FetchEstimate: Sendable {
     /// The approximate number of requests that the unknown listings take.
     var requests = 0
     /// The paths that cannot be read.
-    var losses: [FetchTally.Loss] = []
+    private(set) var losses: [FetchTally.Loss] = []
+    /// Whether one of them may be read at another time, as a fetch that fails so is tried again.
+    private(set) var mayPass = false
 
     /// The approximate number of requests of a listing that is not stored.
     ///
@@ -270,18 +272,27 @@ extension FetchEstimate {
         while let path = left.popLast() {
             let cost = Self.requests(for: path)
             guard cost == 0 || Self.isKnown(path, mount: mount, newest: newest) else {
-                if let reason = Self.refusal(of: path, mount: mount, newest: newest) {
-                    losses.append((path, reason))
-                } else {
-                    unknownListings += 1
-                    requests += cost
+                do throws(SystemError) {
+                    if try Self.isPublished(path, mount: mount, newest: newest) {
+                        unknownListings += 1
+                        requests += cost
+                    } else {
+                        losses.append((path, "the day is not published yet"))
+                    }
+                } catch {
+                    lose(path, error.code == ENOENT ? "there is nothing of that name" : error.text, error, mount)
                 }
                 continue
             }
             do throws(SystemError) { left += try add(path, mount: mount) } catch {
-                losses.append((path, error.text))
+                lose(path, error.text, error, mount)
             }
         }
+    }
+
+    private mutating func lose(_ path: String, _ reason: String, _ failure: SystemError, _ mount: String) {
+        losses.append((path, reason))
+        if case .failed = FetchReader.outcome(of: failure, mount: mount, isMounted: { _ in true }) { mayPass = true }
     }
 
     /// Whether a mount has a listing; a lookup of the newest day would request it, and one of `latest` does not.
@@ -294,15 +305,11 @@ extension FetchEstimate {
             && LocalFiles.attribute(withheldName, of: latest) != nil
     }
 
-    /// The reason why a listing that is not known cannot be requested either; nil if there is none.
-    private static func refusal(of path: String, mount: String, newest: Day) -> String? {
-        if case .day(_, let day) = TreePath(path), day >= newest {
-            return day > newest ? "the day is not published yet" : nil
-        }
-        do throws(SystemError) { _ = try LocalFiles.status(of: "\(mount)/\(path)") } catch {
-            return error.code == ENOENT ? "there is nothing of that name" : error.text
-        }
-        return nil
+    /// Whether a listing that is not known may be requested; throws the reason why it cannot be.
+    private static func isPublished(_ path: String, mount: String, newest: Day) throws(SystemError) -> Bool {
+        if case .day(_, let day) = TreePath(path), day >= newest { return day == newest }
+        _ = try LocalFiles.status(of: "\(mount)/\(path)")
+        return true
     }
 
     /// The attribute that a directory has whose listing is stored.

@@ -77,6 +77,17 @@ struct SettingsLoader: Sendable {
         return (settings, warnings, home)
     }
 
+    /// The sentence about a configuration file in which other users may read a proxy's password; nil if they may not.
+    static func exposure(of home: Home) -> String? {
+        guard let file = (try? configurationFile(of: home)) ?? nil,
+            let mode = fileStatus(at: file.path)?.st_mode, mode & 0o044 != 0,
+            let loaded = try? SettingsLoader(file: file, environment: [:], commandLine: [], home: home.directory)
+                .load(),
+            loaded.settings.proxy?.hasUserInfo == true
+        else { return nil }
+        return "others may read the proxy's password in \(LogText.escaped(file.path)): `chmod go=` it."
+    }
+
     /// The path and text of the configuration file; nil if there is none.
     static func configurationFile(of home: Home) throws(ProgramError) -> (path: String, text: String)? {
         guard let path = home.configurationFile else { return nil }

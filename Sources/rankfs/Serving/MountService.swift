@@ -34,7 +34,8 @@ struct MountService {
             level: request.debug ? .debug : settings.logLevel,
             forJournal: Log.isJournal(home.variables), now: TimeSource.wallClock)
         defer { log.flush() }
-        for warning in warnings { log.warning(warning) }
+        let exposure = SettingsLoader.exposure(of: home)
+        for warning in warnings + [exposure].compactMap(\.self) { log.warning(warning) }
         let named = try CachePlace(settings, source: request.source, home: home)
         let mountPoint = try prepareMountPoint(log)
         try named.check(against: mountPoint)

@@ -300,15 +300,14 @@ import Testing
         let protect = Repair.protect(file: "/f", from: Repair.all)
         let narrow = Repair.protect(file: "/f", from: Repair.writing)
         func found(
-            _ mode: UInt32?, mistake: String? = nil, warnings: [String] = [], password: Bool = false
+            _ mode: UInt32?, mistake: String? = nil, warnings: [String] = [], exposure: String? = nil
         ) -> [Finding] {
-            Finding.configuration("/f", mode: mode, mistake: mistake, warnings: warnings, hasPassword: password)
+            Finding.configuration("/f", mode: mode, mistake: mistake, warnings: warnings, exposure: exposure)
         }
         #expect(found(nil).map(\.verdict) == [.ok] && found(0o644).map(\.verdict) == [.ok])
-        #expect(found(0o600, password: true).map(\.verdict) == [.ok])
         #expect(found(0o644, mistake: "/f:1: a.\n/f:2: b.").map(\.text) == ["/f:1: a.", "/f:2: b."])
         #expect(found(0o664).map(\.repair) == [narrow] && found(0o646).map(\.verdict) == [.wrong])
-        #expect(found(0o640, password: true).map(\.repair) == [protect])
+        #expect(found(0o640, exposure: "Others.").map(\.repair) == [protect])
         #expect(found(0o600, warnings: ["X is ignored."]).map(\.verdict) == [.note])
     }
 

@@ -121,6 +121,16 @@ import Testing
         #expect(estimate.losses.isEmpty)
     }
 
+    /// It ends with the sentence with which a fetch would.
+    @Test func theEstimateTellsWhatMayPass() throws {
+        let folder = TemporaryFolder()
+        let lost = FetchEstimate(
+            of: ["x", "ranking/daily/2024-05-01", "ranking/daily/2024-05-09"], mount: folder.path,
+            newest: try #require(Day("2024-05-03")))
+        #expect(lost.losses.map(\.path) == ["x", "ranking/daily/2024-05-01", "ranking/daily/2024-05-09"])
+        #expect(lost.losses.last?.reason.contains("not published yet") == true && !lost.mayPass)
+    }
+
     @Test func theEstimateTellsWhatIsKnownAndWhatItWillCost() {
         var estimate = FetchEstimate()
         estimate.unknownListings = 29

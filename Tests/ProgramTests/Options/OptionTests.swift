@@ -171,6 +171,20 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(try SettingsLoader.configurationFile(of: home)?.text == "")
     }
 
+    @Test func aProxysPasswordIsForTheUserAlone() throws {
+        let folder = TemporaryFolder()
+        let home = Home(variables: ["XDG_CONFIG_HOME": folder.path], userID: 1, passwdHome: nil)
+        let path = try #require(home.configurationFile)
+        #expect(SettingsLoader.exposure(of: home) == nil)
+        let above = URL(filePath: path).deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: above, withIntermediateDirectories: true)
+        for (proxy, mode, isTold) in [("u:p@h", 0o644, true), ("u:p@h", 0o600, false), ("h", 0o644, false)] {
+            try Data("proxy = http://\(proxy):3128\n".utf8).write(to: URL(filePath: path))
+            chmod(path, mode_t(mode))
+            #expect((SettingsLoader.exposure(of: home)?.contains("chmod go=") ?? false) == isTold, "\(proxy) \(mode)")
+        }
+    }
+
     @Test func aHashBelongsToAValueUnlessABlankGoesBefore() throws {
         #expect(try load(file: "user_agent = a#b # c").settings.userAgent == "a#b")
     }

@@ -32,7 +32,7 @@ enum SourcesPage {
         ("`related/<id>/`", { $0.has(.related) ? "works that the service relates to a work" : nil }),
         ("`author-tags/<id>/<tag>/`", { $0.has(.authorTag) ? "an author's works with a tag" : nil }),
         ("`collections/<id>/`", { $0.has(.collection) ? "works by their place in the collection" : nil }),
-        ("`family/<id>/`", { $0.has(.family) ? "a post, its parent and children" : nil }),
+        ("`family/<id>/`", { $0.has(.family) ? "a post, its children, its ancestors and theirs" : nil }),
         ("`favorites/<name>/`", { $0.has(.favorites) ? "as the service orders them" : nil }),
         ("`favgroups/<id>/`", { $0.has(.favoriteGroup) ? "posts by their number in the group" : nil }),
         ("`hot/`", { $0.has(.hot) ? "what is liked now" : nil }),
