@@ -7,6 +7,7 @@ import Testing
 
 /// What is said once, and what is not said.
 @Suite struct ReporterTests {
+    private let desk = Desk()
     private let withheld = Failure.withheldPicture.explanation(isSecret: false) ?? ""
 
     /// Lines said and a clock that stands still until it is moved.
@@ -37,7 +38,6 @@ import Testing
     }
 
     @Test func aLineSaysSubjectCauseAndRemedy() {
-        let desk = Desk()
         desk.reporter().report(.unreachable("no route"), subject: "ranking/daily/2024-05-01/001-a.jpg")
         #expect(
             desk.lines.withLock { $0 } == [
@@ -48,7 +48,6 @@ import Testing
 
     /// A service repeats what it was asked for; where that is a secret, no line has its words.
     @Test func theWordsOfAServiceAboutASecretAreNotSaid() {
-        let desk = Desk()
         let troubles = Mutex<[String]>([])
         let reporter = desk.reporter { text in troubles.withLock { $0.append(text) } }
         let words = ForeignText.quoted("\u{301}no tag SECRET ” of “ yours; bm=201911")
@@ -76,7 +75,6 @@ import Testing
     }
 
     @Test func aStormOfOneCauseIsAFewLinesAndACount() {
-        let desk = Desk()
         let reporter = desk.reporter()
         for number in 1...100 { reporter.report(.withheldPicture, subject: "\(number % 50)") }
         #expect(desk.lines.withLock { $0.map { $0.prefix(2) } } == ["1:", "2:", "3:"])
@@ -95,7 +93,6 @@ import Testing
     }
 
     @Test func whatWasCountedIsSaidAtTheEnd() {
-        let desk = Desk()
         let reporter = desk.reporter()
         for number in 1...10 { reporter.report(.withheldPicture, subject: "\(number)") }
         reporter.report(.timedOut, subject: "1")
@@ -108,7 +105,6 @@ import Testing
     }
 
     @Test func aCountIsNotForgottenWhenTheClockIsLate() {
-        let desk = Desk()
         let reporter = desk.reporter()
         for _ in 1...5 { reporter.report(.withheldPicture, subject: "a") }
         desk.time.withLock { $0 += TreeLimits.messageInterval }
@@ -119,14 +115,12 @@ import Testing
     }
 
     @Test func causesThatDifferInANumberAreOne() {
-        let desk = Desk()
         let reporter = desk.reporter()
         for seconds in 1...50 { reporter.report(.limited(retryAfter: Int64(seconds)), subject: "a") }
         #expect(desk.lines.withLock { $0.count } == 1)
     }
 
     @Test func namesAndInterruptionsAreNotSaid() {
-        let desk = Desk()
         for failure in [Failure.absent, .cancelled, .absent, .noSuchAttribute] {
             desk.reporter().report(failure, subject: "a")
         }
@@ -134,7 +128,6 @@ import Testing
     }
 
     @Test func memoryIsBoundedWhateverIsSaid() {
-        let desk = Desk()
         let reporter = desk.reporter()
         for number in 0..<(TreeLimits.rememberedMessages * 3) {
             let letters = String(number, radix: 3).map { ["0": "a", "1": "b", "2": "c"][$0] ?? "" }.joined()

@@ -26,18 +26,6 @@ import Testing
         return (try Workbench(.init(view: view, other: (source, service))), service)
     }
 
-    @Test func whatTheSourceLacksIsAbsent() async throws {
-        let (bench, service) = try bench()
-        #expect(try await bench.names("") == [".", "..", "ranking", "by-date", "recent", "random.jpg"])
-        for path in ["users", "works", "search", "bookmarks", "following", "users/1", "works/1", "search/a"] {
-            #expect(await bench.walk(path).isAbsent, "\(path)")
-        }
-        #expect(try await bench.names("ranking") == [".", "..", "day", "week", "month"])
-        #expect(try await bench.names("by-date") == [".", "..", "day", "week", "month"])
-        for mode in ["daily", "daily-manga", "daily_r18"] { #expect(await bench.walk("ranking/\(mode)").isAbsent) }
-        #expect(service.asked.isEmpty)
-    }
-
     @Test func daysAreThoseOfItsOwnCalendar() async throws {
         let (bench, service) = try bench()
         let days = try await bench.names("ranking/day")
@@ -55,40 +43,6 @@ import Testing
         #expect(try await bench.stat("ranking/month/2024-03-01").modified == 1_711_944_000)
         bench.time = 1_714_708_800
         #expect(try await bench.names("ranking/day").suffix(2) == ["2024-05-02", "latest"])
-    }
-
-    @Test func sizesComeWithTheListing() async throws {
-        let (bench, service) = try bench()
-        let day = try await bench.stat("ranking/day/2024-05-01")
-        let entries = try await bench.list(day.inode)
-        #expect(entries.count == SampleService.posts + 2)
-        for post in 0..<SampleService.posts {
-            let name = FileName.ranked(
-                post + 1, title: "Post \(post)", fileExtension: SampleService.fileExtension(of: post))
-            let attributes = try await bench.stat("ranking/day/2024-05-01/\(name)")
-            #expect(attributes.size == Int64(SampleService.length(of: post)))
-        }
-        // Nobody tells how many pages there are: the one behind the last may be asked for, too.
-        let pages = (1...3).map { "GET https://api.sample.test/popular?mode=day&date=2024-05-01&page=\($0)" }
-        let asked = service.asked.sorted()
-        #expect(asked == pages || asked == pages.dropLast(), "\(asked)")
-    }
-
-    @Test func picturesOfEveryFormatAreRead() async throws {
-        let (bench, service) = try bench()
-        let day = "ranking/week/2024-04-22"
-        for post in 0..<3 {
-            let fileExtension = SampleService.fileExtension(of: post)
-            let name = FileName.ranked(post + 1, title: "Post \(post)", fileExtension: fileExtension)
-            let picture = try await bench.stat("\(day)/\(name)")
-            #expect(try await bench.contents(picture.inode) == SampleService.picture(post, fileExtension))
-            let type = fileExtension == "jpg" ? "jpeg" : fileExtension
-            #expect(await bench.attribute(picture.inode, "user.mime_type").text == "image/\(type)")
-            #expect(
-                await bench.attribute(picture.inode, "user.xdg.origin.url").text
-                    == "https://sample.test/posts/\(post)")
-        }
-        #expect(service.asked.allSatisfy { $0.hasPrefix("GET") }, "\(service.asked)")
     }
 
     @Test func originalsAreNotLookedFor() async throws {

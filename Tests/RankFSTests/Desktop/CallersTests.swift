@@ -7,6 +7,7 @@ import Testing
 ///
 /// The sequences are those that the programs were seen to make.
 @Suite struct CallersTests {
+    private let callers = Machine()
     private let parent = "ranking/daily"
     private let nautilus = CallingProgram(process: 10, name: "nautilus")
     private let dolphin = CallingProgram(process: 20, name: "dolphin")
@@ -83,7 +84,6 @@ import Testing
     }
 
     @Test func itemCountsAreGlancesAndTheNextVisitIsNone() {
-        let callers = Machine()
         let first = go(callers, to: parent, below: "ranking", nautilus, at: 0)
         // Nobody knows yet that it is a file manager; its look tells.
         #expect(first == (.watched(isWalk: false), true))
@@ -105,7 +105,6 @@ import Testing
     }
 
     @Test func whatIsWatchedIsNeverAGlance() {
-        let callers = Machine()
         _ = go(callers, to: parent, below: "ranking", nautilus, at: 0)
         // In the middle of a round of counts.
         #expect(callers.opened(day(1), below: parent, by: nautilus, at: 0.3) == .count)
@@ -115,14 +114,12 @@ import Testing
     }
 
     @Test func whatIsBelowADirectoryThatIsCopiedIsNoGlance() {
-        let callers = Machine()
         _ = go(callers, to: "ranking", below: "", nautilus, at: 0)
         #expect(callers.opened(parent, below: "ranking", by: nautilus, at: 3) == .ordinary)
         #expect(callers.opened(day(1), below: parent, by: nautilus, at: 3.1) == .ordinary)
     }
 
     @Test func whatIsOpenedAfterAPauseIsNoGlance() {
-        let callers = Machine()
         _ = go(callers, to: parent, below: "ranking", nautilus, at: 0)
         #expect(callers.opened(day(1), below: parent, by: nautilus, at: 2.1) == .count)
         callers.ended(day(1), below: parent, at: 2.1)
@@ -136,7 +133,6 @@ import Testing
     }
 
     @Test func aRoundGoesOnWhileALongListingIsCounted() {
-        let callers = Machine()
         _ = go(callers, to: parent, below: "ranking", nautilus, at: 0)
         #expect(callers.opened(day(1), below: parent, by: nautilus, at: 1) == .count)
         callers.ended(day(1), below: parent, at: 30)
@@ -149,7 +145,6 @@ import Testing
     }
 
     @Test func oneIsCountedAfterTheOtherAndEachOnce() {
-        let callers = Machine()
         _ = go(callers, to: parent, below: "ranking", nautilus, at: 0)
         #expect(callers.opened(day(1), below: parent, by: nautilus, at: 1) == .count)
         // The properties of another one meanwhile, for which all attributes are read.
@@ -168,7 +163,6 @@ import Testing
     }
 
     @Test func theFreeSpaceOfChildrenBeginsARoundWhereTheParentIsNotOpenedAgain() {
-        let callers = Machine()
         let caja = CallingProgram(process: 11, name: "caja")
         _ = go(callers, to: parent, below: "ranking", caja, at: 0)
         _ = go(callers, to: day(7), below: parent, caja, at: 10)
@@ -189,7 +183,6 @@ import Testing
     }
 
     @Test func programsThatAreNoFileManagersAreNeverRefused() {
-        let callers = Machine()
         #expect(!callers.at(0) { callers, _ in callers.hasDesktops })
         _ = go(callers, to: parent, below: "ranking", nautilus, at: 0)
         #expect(callers.at(0) { callers, _ in callers.hasDesktops })
@@ -208,7 +201,6 @@ import Testing
     }
 
     @Test func whoWatchesAfterReadingIsNeverRefused() {
-        let callers = Machine()
         // gThumb and the file choosers of GTK.
         #expect(callers.watcher(opening: parent, below: "ranking", by: gthumb, at: 0) == gthumb.process)
         #expect(callers.opened(parent, below: "ranking", by: gthumb, at: 0) == .ordinary)
@@ -219,7 +211,6 @@ import Testing
     }
 
     @Test func theRootIsCountedByWhoShowsTheDirectoryThatItIsIn() {
-        let callers = Machine()
         #expect(callers.opened("", below: nil, by: nautilus, at: 0) == .ordinary)
         #expect(callers.announced(in: "", by: nautilus, at: 0))
         #expect(callers.opened("", below: nil, by: nautilus, at: 0) == .ordinary)
@@ -229,7 +220,6 @@ import Testing
     }
 
     @Test func previewsAreGlancesOfAnotherProcess() {
-        let callers = Machine()
         #expect(callers.watcher(opening: day(1), below: parent, by: worker, at: 0) == nil)
         _ = go(callers, to: parent, below: "ranking", dolphin, at: 0)
         for number in 1...3 {
@@ -250,7 +240,6 @@ import Testing
     }
 
     @Test func iconsOfDirectoriesThatAreShownAreWorthNoThumbnails() {
-        let callers = Machine()
         let filer = CallingProgram(process: 50, name: "pcmanfm-qt")
         _ = go(callers, to: parent, below: "ranking", filer, at: 0, isLookedUp: false)
         #expect(callers.announced(in: parent, isListed: false, by: filer, at: 0.5))
@@ -262,7 +251,6 @@ import Testing
     }
 
     @Test func aFileManagerTriesOnceMoreWhatItsThumbnailerWasRefused() {
-        let callers = Machine()
         let (picture, other) = ("\(day(1))/001-a.jpg", "\(day(1))/002-b.jpg")
         #expect(callers.secondTrier(of: picture, at: 0) == nil)
         // Several thumbnailers run at once.
@@ -276,7 +264,6 @@ import Testing
     }
 
     @Test func whatIsUsedIsRemembered() {
-        let callers = Machine()
         _ = go(callers, to: parent, below: "ranking", nautilus, at: 0)
         for number in 0..<Callers.most + 100 {
             let program = CallingProgram(process: Int32(number + 100), name: "caja")
@@ -296,7 +283,6 @@ import Testing
     }
 
     @Test func theNextUnknownListingAtOnceIsAWalk() {
-        let callers = Machine()
         #expect(discovered(callers, by: shell, at: 0) == .ordinary)
         // However long the first one took.
         callers.at(40) { $0.closedUnknown(by: shell, now: $1) }
@@ -316,7 +302,6 @@ import Testing
     }
 
     @Test func whoTakesTheirTimeWalksNot() {
-        let callers = Machine()
         for number in 0..<50 {
             #expect(discovered(callers, by: shell, at: Double(number) * 30) == .ordinary)
             callers.at(Double(number) * 30 + 20) { $0.closedUnknown(by: shell, now: $1) }
@@ -329,7 +314,6 @@ import Testing
     // MARK: Visits and watches
 
     @Test(arguments: [true, false]) func aVisitEndsAndItsTimeBeginsAnewIfItShall(isProlonged: Bool) {
-        let callers = Machine()
         func visit(at time: Double) {
             callers.at(time) { $0.visits(parent, nautilus, isProlonged: isProlonged, now: $1) }
         }
@@ -348,7 +332,6 @@ import Testing
     }
 
     @Test func aDirectoryIsAttendedUntilTheLastVisitOrWatchOfItEnds() {
-        let callers = Machine()
         func isAttended(_ path: String, at time: Double) -> Bool { callers.at(time) { $0.isAttended(path, now: $1) } }
         func isWatching(_ program: CallingProgram, at time: Double) -> Bool {
             callers.at(time) { $0.isWatching(parent, program, now: $1) }
@@ -396,7 +379,6 @@ import Testing
     }
 
     @Test func sizesInAnOpenDirectoryThatWasReadAreOfAWalk() {
-        let callers = Machine()
         read(callers, .ordinary, .visit)
         #expect(areWhole(callers, author, listing) == [false, true])
         read(callers, .ordinary, ends: true)
@@ -411,7 +393,6 @@ import Testing
     }
 
     @Test func whoGlancesAsksForOneAtATime() {
-        let callers = Machine()
         read(callers, .count)
         #expect(areWhole(callers, listing, listing) == [false, false])
         read(callers, .visit)
@@ -423,7 +404,6 @@ import Testing
     }
 
     @Test func whatOnlyProgramsReadIsAskedForThem() {
-        let callers = Machine()
         #expect(!isBackground(callers, isGlance: false))
         read(callers, .walk, .preview)
         #expect(isBackground(callers, isGlance: true) && !isBackground(callers, isGlance: true, in: author))
@@ -456,7 +436,6 @@ import Testing
 
     /// `cp` queries a size, opens the picture, and queries the next size; most are told by preloads.
     @Test func aCopyRequestsTheSizesThatItWaitsForAlone() {
-        let callers = Machine()
         for isSizeKnown in [false, false, true, false, true, true, false] {
             if !isSizeKnown { #expect(!requestsAll(callers, by: 1)) }
             _ = endsWalk(callers, by: 1)
@@ -469,7 +448,6 @@ import Testing
 
     /// `tar` has the directory open while it copies, so that its first query looks like one of `ls -l`.
     @Test func aWalkOverSizesEndsWithTheCopy() {
-        let callers = Machine()
         read(callers, .ordinary)
         #expect(requestsAll(callers, by: 1))
         #expect(endsWalk(callers, by: 1))
@@ -483,7 +461,6 @@ import Testing
 
     /// `cp` without `-r`, and any program that reads pictures by name.
     @Test func whoReadsAPictureByNameNeedsNoOtherSizes() {
-        let callers = Machine()
         for program: Int32 in 1...3 {
             #expect(!requestsAll(callers, by: program))
             #expect(!endsWalk(callers, by: program, isCopy: false))
@@ -501,7 +478,6 @@ import Testing
 
     /// Pictures in an order that no preload follows: each size costs a wait, and one request for all costs less.
     @Test func aCopyThatNoPreloadServesRequestsAllSizes() {
-        let callers = Machine()
         var asked: [Bool] = []
         for _ in 0..<Callers.mostRequestsOfACopy + 3 {
             asked.append(requestsAll(callers, by: 1))

@@ -48,14 +48,6 @@ import Testing
         #expect(names == [".", ".."] + shown.map { Workbench.name($0) })
     }
 
-    @Test func hiddenNamesAreAbsent() async throws {
-        let bench = try Workbench(wishes)
-        bench.source.setRanking(.daily, Workbench.day, entries(5) { $0 == 3 })
-        #expect(await bench.walk("\(day)/\(Workbench.name(2))").isAbsent)
-        _ = try await bench.stat("\(day)/\(Workbench.name(3))")
-        #expect(bench.host.asked == ["HEAD 1003"])
-    }
-
     @Test func neighboursPassOverWhatIsHidden() async throws {
         let bench = try Workbench(wishes)
         bench.source.setRanking(.daily, Workbench.day, entries(8) { $0 % 2 == 1 })
@@ -66,14 +58,5 @@ import Testing
             #expect(
                 (-1...4).map { neighbours.picture($0)?.id.work.rawValue } == [nil, 1001, 1003, 1005, 1007, nil])
         }
-    }
-
-    @Test func hidingGeneratedWorksHidesTheirRanking() async throws {
-        var wishes = Workbench.Wishes()
-        wishes.view.filter.generated = .hide
-        let bench = try Workbench(wishes)
-        #expect(try await bench.names("ranking").contains("daily_ai") == false)
-        #expect(await bench.walk("ranking/daily_ai").isAbsent)
-        _ = try await bench.stat("ranking/daily")
     }
 }

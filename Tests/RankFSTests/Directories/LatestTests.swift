@@ -7,11 +7,14 @@ import Testing
 
 /// Semantics: "The newest day".
 @Suite(.timeLimit(.minutes(1))) struct LatestTests {
+    private let bench: Workbench
     private let latest = "ranking/daily/latest"
     private let newest = "ranking/daily/\(Workbench.newest)"
     private let next = Workbench.newest.advanced(by: 1)
     /// 2024-05-04 12:00 in Japan.
     private let noon = Workbench.now + 23 * 3600 + 1800
+
+    init() throws { bench = try Workbench() }
 
     private func shown(_ from: Int64, _ count: Int = 3) -> [String] {
         [".", ".."] + (1...count).map { Workbench.name($0, from: from) }
@@ -22,7 +25,6 @@ import Testing
     }
 
     @Test func latestIsTheNewestDay() async throws {
-        let bench = try Workbench()
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3))
         bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, from: 2001))
         let directory = try await bench.stat(latest)
@@ -48,7 +50,6 @@ import Testing
     }
 
     @Test func aPictureOfTheNewestDayHasTwoNames() async throws {
-        let bench = try Workbench()
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3))
         bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, from: 2001))
         // The day that the calendar allows is here: none is newer, and nobody need be asked.
@@ -69,7 +70,6 @@ import Testing
     }
 
     @Test func theKernelKeepsNoNameOfItForLong() async throws {
-        let bench = try Workbench()
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3))
         let inode = try await bench.stat(latest).inode
         guard case .opened(_, let keepCache, _, let isCached) = await bench.openDirectory(inode),
@@ -95,13 +95,11 @@ import Testing
         ".hidden", ".directory", ".Trash", "cover.jpg", "001-Title 1001.xmp", "01-a.jpg", "VIDEO_TS", "latest",
     ])
     func whatDesktopsProbeForInLatestCostsNothing(name: String) async throws {
-        let bench = try Workbench()
         #expect(await bench.walk("\(latest)/\(name)").isAbsent)
         #expect(bench.source.asked.isEmpty)
     }
 
     @Test func atNoonItShowsTheNextDay() async throws {
-        let bench = try Workbench()
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(60))
         let inode = try await bench.stat(latest).inode
         #expect(try await bench.names(latest) == shown(1001, 60))
@@ -130,7 +128,6 @@ import Testing
     }
 
     @Test func aLateServiceIsWaitedForAndADeadOneTakesNothingAway() async throws {
-        let bench = try Workbench()
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3))
         _ = try await bench.names(latest)
         bench.time = noon
@@ -153,7 +150,6 @@ import Testing
     }
 
     @Test func nothingKnownAndNobodyThereIsAnError() async throws {
-        let bench = try Workbench()
         bench.source.setFailure(.offline)
         let inode = try await bench.stat(latest).inode
         #expect(await bench.openDirectory(inode) == .failure(.EHOSTUNREACH))
@@ -163,7 +159,6 @@ import Testing
     }
 
     @Test func commandsAreForTheNewestDay() async throws {
-        let bench = try Workbench()
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3, withheld: [2]))
         let inode = try await bench.stat(latest).inode
         #expect(await bench.ioctl(inode, .pin) == .ioctl(result: 2, output: []))

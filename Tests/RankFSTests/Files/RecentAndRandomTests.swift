@@ -207,42 +207,4 @@ import Testing
     }
 
     // MARK: - Searches and authors
-
-    @Test func aSearchIsAskedForWhenItIsRead() async throws {
-        let bench = try Workbench()
-        bench.source.set { $0.hits["風景"] = [Workbench.work(60), Workbench.work(50)] }
-        let search = try await bench.stat("search/風景")
-        #expect(search.kind == .directory && bench.source.asked.isEmpty, "naming it asks nothing")
-        #expect(try await bench.names("search") == [".", ".."])
-        #expect(try await bench.names("search/風景") == [".", "..", "60-Title 60.jpg", "50-Title 50.jpg"])
-        #expect(try await bench.names("search") == [".", "..", "風景"])
-        for name in ["desktop.ini", ".hidden", "Thumbs.db", ".Trash"] {
-            #expect(await bench.walk("search/\(name)").isAbsent, "\(name)")
-        }
-        #expect(bench.source.asked == ["search 風景 1"])
-    }
-
-    @Test func anAuthorIsFoundByNameAndDescribed() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
-        #expect(await bench.walk("users/@Author").isAbsent)
-        _ = try await bench.names(day)
-        let link = try await bench.stat("users/@Author")
-        #expect(await bench.readLink(link.inode) == .link("11"))
-        #expect(await bench.walk("users/@Nobody").isAbsent)
-        bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
-        bench.source.set { $0.avatar = "11.jpg" }
-        #expect(
-            try await bench.names("users/11") == [
-                ".", "..", "profile.json", "avatar.jpg", "1001-Title 1001.jpg",
-            ])
-        let profile = try await bench.stat("users/11/profile.json")
-        #expect(try await bench.contents(profile.inode).count == Int(profile.size))
-        let avatar = try await bench.stat("users/11/avatar.jpg")
-        #expect(try await bench.contents(avatar.inode) == PictureHost.picture(11))
-        #expect(avatar.modified == 1_600_000_000)
-        #expect(bench.source.asked.filter { $0 == "profile 11" }.count == 1)
-        #expect(bench.host.heads == ["HEAD 11"])
-        #expect(bench.catalog.recents.pictures.isEmpty)
-    }
 }

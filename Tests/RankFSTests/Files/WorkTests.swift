@@ -38,22 +38,6 @@ import Testing
         for name in ["0", "x", "09", ".hidden"] { #expect(await bench.walk("works/\(name)").isAbsent) }
     }
 
-    @Test func anAnimationShowsWhatIsMadeOfIt() async throws {
-        let film = try Film(count: 4)
-        let bench = try Workbench()
-        bench.add(film)
-        #expect(
-            try await bench.names("works/77") == [
-                ".", "..", "info.json", "ugoira.mkv", "ugoira.webp", "ugoira.gif", "p0.png", "ugoira.zip",
-            ])
-        let archive = try await bench.stat("works/77/ugoira.zip")
-        #expect(try await bench.contents(archive.inode) == film.archive)
-        let first = try await bench.stat("works/77/p0.png")
-        #expect(first.inode != archive.inode)
-        #expect(try await bench.contents(first.inode) == PictureHost.picture(770, "770.png"))
-        #expect(bench.fileSystem.figures.handles == 0)
-    }
-
     @Test func matroskaIsTheLayoutOverTheArchive() async throws {
         let film = try Film(count: 5)
         let bench = try Workbench()

@@ -25,23 +25,6 @@ import Testing
             id: id, location: location ?? PictureLocation(url: "", headers: [], fileExtension: ""), size: nil)
     }
 
-    /// Opens, reads a part and closes; the answer's bytes.
-    private func readPart(_ bench: Workbench, _ inode: UInt64) async -> [UInt8] {
-        guard let opened = await bench.open(inode).opened else { return [] }
-        #expect(opened.keepsCache)
-        let handle = opened.handle
-        defer { bench.fileSystem.release(inode, handle: handle) }
-        guard case .bytes(let bytes) = await bench.read(inode, handle, 0, 4096) else { return [] }
-        return bytes
-    }
-
-    private func replace(_ bench: Workbench) -> [UInt8] {
-        var bytes = PictureHost.picture(1001)
-        for index in 100..<bytes.count - 100 { bytes[index] ^= 0xFF }
-        bench.host.setFile("1001.jpg", bytes)
-        return bytes
-    }
-
     @Test func whatIsStoredIsOpenedWithTheKernelsPages() async throws {
         let (bench, inode) = try await benchOfPicture()
         let bytes = PictureHost.picture(1001)
@@ -94,44 +77,6 @@ import Testing
         #expect(part(100, 4096) == nil, "spoilt pages are not added to")
         bench.fileSystem.release(inode, handle: handle)
         #expect(part(100, 4096) == nil, "closed")
-    }
-
-    @Test func pagesGoBeforeAnotherVersionCanCome() async throws {
-        let (bench, inode) = try await benchOfPicture()
-        #expect(await readPart(bench, inode) == Array(PictureHost.picture(1001)[..<4096]))
-        await bench.waitUntilStored(1001)
-        #expect(try await bench.contents(inode) == PictureHost.picture(1001))
-        let other = replace(bench)
-        while !bench.cache.evict(request(1001, bench).id, openers: 0) { await Task.yield() }
-        #expect(bench.invalidated.isEmpty)
-        #expect(try await bench.contents(inode) == other)
-        #expect(bench.invalidated == [inode])
-    }
-
-    @Test func aReaderOfTheOldVersionIsNotGivenTheNewOne() async throws {
-        let (bench, inode) = try await benchOfPicture()
-        let first = try #require(await bench.open(inode).handle)
-        bench.host.setManner(.cutting)
-        guard case .bytes = await bench.read(inode, first, 0, 4096) else {
-            Issue.record("nothing came")
-            return
-        }
-        let other = replace(bench)
-        bench.host.setManner(.serving)
-        // Another one has it open in another version: the second reader must not put this one's bytes into its pages.
-        let second = try #require(await bench.open(inode).opened)
-        #expect(!second.isDirect)
-        // All of it comes once more and is not the same, with which the download ends.
-        #expect(await bench.read(inode, first, Int64(other.count - 5000), 4096) == .failure(.EIO))
-        #expect(await bench.read(inode, second.handle, 8192, 4096) == .failure(.EIO))
-        #expect(await bench.read(inode, first, 8192, 4096) == .failure(.EIO))
-        // The next one goes past the pages.
-        let third = try #require(await bench.open(inode).opened)
-        #expect(third.isDirect, "not with the pages of another version")
-        #expect(await bench.read(inode, third.handle, 8192, 4096) == .bytes(Array(other[8192..<12_288])))
-        for handle in [first, second.handle, third.handle] { bench.fileSystem.release(inode, handle: handle) }
-        // Nobody has it open any more: from here on with pages again.
-        #expect(try await bench.contents(inode) == other)
     }
 
     /// Nothing shows later whether an answer is of the version that the kernel has pages of.

@@ -49,18 +49,4 @@ import Testing
         #expect(await bench.lookup(987_654_321, Array(".".utf8)).isAbsent)
         #expect(bench.source.asked == questions)
     }
-
-    @Test func whatIsOnlyInTheDatabaseIsFoundToo() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-        let picture = try await bench.stat("\(day)/\(Workbench.name(3))").inode
-        let directory = try await bench.stat(day).inode
-        _ = try await bench.names(day)
-        for number in [picture, directory] { bench.fileSystem.inodes.forget(number, lookups: 1000) }
-        _ = await bench.catalog.records.author(named: "nobody")
-        bench.catalog.listings.drop()
-        #expect(await lookup(bench, picture, ".") == picture)
-        #expect(await lookup(bench, picture, "..") == directory)
-        #expect(bench.source.asked.count == 1)
-    }
 }

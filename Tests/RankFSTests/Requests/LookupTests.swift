@@ -6,10 +6,12 @@ import Testing
 
 /// What names mean, and what they cost.
 @Suite(.timeLimit(.minutes(1))) struct LookupTests {
+    private let bench: Workbench
     private let day = "ranking/daily/2024-05-01"
 
+    init() throws { bench = try Workbench() }
+
     @Test func theTreeListsWhatItShould() async throws {
-        let bench = try Workbench()
         #expect(try await bench.names("") == Workbench.root)
         #expect(try await bench.names("ranking") == [".", ".."] + RankingMode.everyone.map(\.rawValue))
         let days = try await bench.names("ranking/daily")
@@ -31,7 +33,6 @@ import Testing
         ".autorun", "autorun.inf", ".rankfs/CACHEDIR.TAG", "status.json",
     ])
     func whatCannotBeIsAbsentWithoutARequest(path: String) async throws {
-        let bench = try Workbench()
         #expect(await bench.walk(path).isAbsent)
         #expect(bench.source.asked.isEmpty)
         #expect(bench.fileSystem.figures.inodes <= 3)
@@ -43,7 +44,6 @@ import Testing
         "001-Title 1001.xmp", "01-a.jpg", "cover.jpg",
     ])
     func whatDesktopsProbeForInADayCostsNothing(name: String) async throws {
-        let bench = try Workbench()
         guard case .absent(let timeout) = await bench.walk("\(day)/\(name)") else {
             Issue.record("\(name) is there")
             return
@@ -55,7 +55,6 @@ import Testing
 
     /// It may come at any moment, by a look at the list, by `rankfs refresh` or by another session, and is listed then.
     @Test func aPictureThatIsNotInAListIsAbsentOnlyNow() async throws {
-        let bench = try Workbench()
         let author = UserID(rawValue: 11)
         bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
         bench.source.set { state in
@@ -84,7 +83,6 @@ import Testing
     }
 
     @Test func namesAreBytes() async throws {
-        let bench = try Workbench()
         bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
         let inode = try await bench.stat(day).inode
         #expect(await bench.lookup(inode, [0xFF, 0xFE]).isAbsent)
@@ -94,7 +92,6 @@ import Testing
     }
 
     @Test func aDayInThePastIsThereWithoutAsking() async throws {
-        let bench = try Workbench()
         let attributes = try await bench.stat(day)
         #expect(attributes.kind == .directory)
         #expect(attributes.permissions == 0o755)
@@ -106,7 +103,6 @@ import Testing
     }
 
     @Test func theNewestDayIsAsked() async throws {
-        let bench = try Workbench()
         guard case .absent(let timeout) = await bench.walk("ranking/daily/2024-05-02") else {
             Issue.record("a day that is not published is there")
             return
@@ -119,26 +115,8 @@ import Testing
         #expect(try await bench.stat("ranking/weekly/2024-05-02").kind == .directory)
     }
 
-    @Test func anAuthorIsAskedOnce() async throws {
-        let bench = try Workbench()
-        let works = (1...5).reversed().map { Workbench.work(Int64($0)) }
-        bench.source.setAuthor(UserID(rawValue: 11), works)
-        let names = try await bench.names("users/11")
-        let pictures = works.map { "\($0.id.rawValue)-\($0.title).jpg" }
-        #expect(Array(names.dropFirst(2)) == ["profile.json", "avatar.jpg"] + pictures)
-        let asked = bench.source.asked
-        #expect(try await bench.stat("users/11").kind == .directory)
-        #expect(bench.source.asked == asked)
-        // A record is answered once everything before it is stored, and the list shows what is stored.
-        let work = try await bench.stat("users/11/\(names[4])").inode
-        #expect(await bench.attribute(work, "user.dublincore.creator").text == "Author")
-        #expect(await bench.attribute(work, "user.rankfs.rank") == .failure(.ENODATA))
-        #expect(try await bench.names("users") == [".", "..", "11"])
-    }
-
     @Test(arguments: [("users", "author 12"), ("works", "details 12")])
     func aNumberIsAskedAboutWhenItIsOpened(parent: String, question: String) async throws {
-        let bench = try Workbench()
         for number in ["1", "12", "120"] {
             guard case .entry(let attributes, .zero, .zero) = await bench.walk("\(parent)/\(number)") else {
                 Issue.record("not answered for now: \(number)")
@@ -165,7 +143,6 @@ import Testing
     }
 
     @Test func aNameBelowANumberIsAsked() async throws {
-        let bench = try Workbench()
         #expect(await bench.walk("users/12/5-Title.jpg").isAbsent)
         #expect(await bench.walk("works/12/p0.png").isAbsent)
         #expect(bench.source.asked == ["author 12", "details 12"])
@@ -176,7 +153,6 @@ import Testing
     }
 
     @Test func aStoredAuthorHasItsTimeWithoutAQuestion() async throws {
-        let bench = try Workbench()
         bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(5)])
         _ = try await bench.names("users/11")
         let asked = bench.source.asked
@@ -196,7 +172,6 @@ import Testing
     }
 
     @Test func helperFilesAreReachableAndNotListed() async throws {
-        let bench = try Workbench()
         let tag = try await bench.stat("CACHEDIR.TAG")
         let text = try await bench.contents(tag.inode)
         #expect(Int64(text.count) == tag.size)

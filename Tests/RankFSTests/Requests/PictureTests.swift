@@ -37,15 +37,6 @@ import Testing
         #expect(bench.host.asked.count == 1)
     }
 
-    @Test func theSecondStatInARowAsksForAll() async throws {
-        let bench = try benchOfDay()
-        _ = try await bench.stat(path(1))
-        _ = try await bench.stat(path(2))
-        await bench.host.waitForRequests(5)
-        #expect(Set(bench.host.asked) == Set((1001...1005).map { "HEAD \($0)" }))
-        #expect(bench.host.asked.count == 5)
-    }
-
     @Test func aStatWhileTheDirectoryIsReadAsksForAll() async throws {
         let bench = try benchOfDay()
         let inode = try await bench.stat(day).inode
@@ -68,17 +59,6 @@ import Testing
         #expect(try await bench.contents(attributes.inode) == PictureHost.picture(1001))
         #expect(try await bench.stat(path(1)) == attributes)
         #expect(bench.host.gets.count == gets)
-    }
-
-    @Test(arguments: [4096, 100_000, 131_072, 1_000_000])
-    func bytesAreThoseOfTheHost(piece: Int) async throws {
-        let bench = try benchOfDay()
-        let inode = try await bench.stat(path(3)).inode
-        #expect(try await bench.contents(inode, piece: piece) == PictureHost.picture(1003))
-        #expect(try await bench.contents(inode, piece: piece) == PictureHost.picture(1003))
-        // Small reads from the beginning may be a look, which costs no more than it needs; the rest comes at once, with 64 bytes of the seam.
-        #expect(bench.host.gets == (piece < 65_536 ? ["GET 1003 0-65535", "GET 1003 65472-332999"] : ["GET 1003"]))
-        #expect(bench.fileSystem.figures.handles == 0)
     }
 
     @Test func readsEndWhereTheFileEnds() async throws {

@@ -7,11 +7,13 @@ import Testing
 
 /// What is shown signed in, signed out, and with a session that the service no longer takes.
 @Suite(.timeLimit(.minutes(1))) struct SessionTests {
+    private let bench: Workbench
     private static let user = UserID(rawValue: 5)
     private let everyone = Workbench.root
 
+    init() throws { bench = try Workbench() }
+
     @Test func theRootShowsWhatTheSessionAllows() async throws {
-        let bench = try Workbench()
         #expect(try await bench.names("") == everyone)
         for session in [SignIn.signedIn(Self.user), .expired(Self.user)] {
             bench.source.set { $0.signIn = session }
@@ -30,7 +32,6 @@ import Testing
 
     /// A look costs system calls, and programs look up every name of a directory.
     @Test func entriesThatAreShownNeedNoLookAtTheSession() async throws {
-        let bench = try Workbench()
         bench.source.setRanking(.daily, Workbench.day, Workbench.entries(50, withheld: [7]))
         let day = try await bench.stat("ranking/daily/2024-05-01").inode
         _ = try await bench.list(day)
@@ -51,7 +52,6 @@ import Testing
     }
 
     @Test func rankingsForMembersAreRefusedAtOnceWhenTheSessionEnds() async throws {
-        let bench = try Workbench()
         let mode = try #require(RankingMode(rawValue: "daily_r18"))
         bench.source.setRanking(mode, Workbench.day, Workbench.entries(2))
         let path = "ranking/daily_r18/2024-05-01/\(Workbench.name(1))"
@@ -78,7 +78,6 @@ import Testing
 
     /// The kernel may know both paths for a day: nothing is listed in between.
     @Test func aPictureThatOnlyTheAccountSawIsClosedWhenTheSessionEnds() async throws {
-        let bench = try Workbench()
         bench.source.set { $0.signIn = .signedIn(Self.user) }
         bench.source.setRanking(.daily, Workbench.day, Workbench.entries(9))
         let folder = "ranking/daily/2024-05-01"
@@ -99,7 +98,6 @@ import Testing
 
     /// What only another account's list shows is not named where the mount collects pictures.
     @Test func whatDoesNotOpenForTheAccountIsNeitherRecentNorRandom() async throws {
-        let bench = try Workbench()
         bench.source.set { $0.signIn = .signedIn(Self.user) }
         bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
         for rank in 1...2 {
@@ -139,7 +137,6 @@ import Testing
 
     /// The kernel may know all of the paths.
     @Test func anotherAccountOpensNothingThatIsTheFirstOnes() async throws {
-        let bench = try Workbench()
         let (tag, name) = ("bookmark-tags/風景", "30-Title 30.jpg")
         bench.source.set { state in
             state.signIn = .signedIn(Self.user)
@@ -180,7 +177,6 @@ import Testing
 
     /// The service shows each account its own part of them.
     @Test func bookmarksOfAnotherUserAreStoredForTheAccountThatSawThem() async throws {
-        let bench = try Workbench()
         let folder = "users/7/bookmarks"
         func shows(_ works: Int64..., to user: Int64) async throws {
             bench.source.set { state in
@@ -206,7 +202,6 @@ import Testing
 
     /// A shell may stand in the directory for which the kernel has the names.
     @Test func theSessionsPicturesTellNothingAfterItsEnd() async throws {
-        let bench = try Workbench()
         bench.source.set { state in
             state.signIn = .signedIn(Self.user)
             state.bookmarks = [Workbench.work(30)]
@@ -224,7 +219,6 @@ import Testing
     }
 
     @Test func storedBookmarksAreServedWithAnExpiredSession() async throws {
-        let bench = try Workbench()
         bench.source.set { state in
             state.signIn = .signedIn(Self.user)
             state.bookmarks = [Workbench.work(30), Workbench.work(40)]
@@ -243,27 +237,7 @@ import Testing
         #expect(try await bench.names("users/5") == [".", "..", "profile.json", "avatar.jpg"])
     }
 
-    @Test func newWorksStandInTheRootAndR18OnesOnlyWhereThereAreSome() async throws {
-        let bench = try Workbench()
-        bench.source.set { state in
-            state.signIn = .signedIn(Self.user)
-            state.feeds[.feed] = [Workbench.work(40), Workbench.work(30)]
-        }
-        #expect(try await bench.names("feed") == [".", "..", "40-Title 40.jpg", "30-Title 30.jpg"])
-        #expect(await bench.walk("feed/20-Title 20.jpg").isAbsent)
-        let picture = try await bench.stat("feed/40-Title 40.jpg")
-        #expect(picture.permissions == 0o644)
-        #expect(await bench.walk("feed-r18/1-A.jpg").isAbsent)
-        #expect(await bench.walk("feed-r18").isAbsent)
-        #expect(try await bench.names("") == Workbench.root + Workbench.ofSession.filter { $0 != "feed-r18" })
-        #expect(bench.source.asked == ["feed/5 1", "feed-r18/5 1"])
-        // Another user's session has another list.
-        bench.source.set { $0.signIn = .signedIn(UserID(rawValue: 6)) }
-        #expect(try await bench.names("") == Workbench.root + Workbench.ofSession)
-    }
-
     @Test func followedAuthorsAreLinks() async throws {
-        let bench = try Workbench()
         bench.source.set { state in
             state.signIn = .signedIn(Self.user)
             state.followed = [

@@ -8,20 +8,6 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct TroubleTests {
     private let day = "ranking/daily/2024-05-01"
 
-    @Test func anUnreachableServiceIsNotAnAbsentDay() async throws {
-        let bench = try Workbench()
-        bench.source.setFailure(.unreachable("no route"))
-        let inode = try await bench.stat(day).inode
-        #expect(await bench.openDirectory(inode) == .failure(.EHOSTUNREACH))
-        let author = try await bench.stat("users/11").inode
-        #expect(await bench.openDirectory(author) == .failure(.EHOSTUNREACH))
-        #expect(await bench.walk("\(day)/\(Workbench.name(1))") == .failure(.EHOSTUNREACH))
-        #expect(bench.reported.count == 3)
-        bench.source.setFailure(nil)
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-        #expect(try await bench.names(day).count == 5)
-    }
-
     /// ENOENT would be the end of the directory to readdir(3), and `rsync --delete` would remove the rest.
     @Test func aLaterPageThatIsNotThereIsNoEnd() async throws {
         let bench = try Workbench()
@@ -52,35 +38,6 @@ import Testing
         #expect(await bench.openDirectory(inode) == .failure(errno))
         #expect(bench.reported.count == 1)
         #expect(bench.reported.first?.hasPrefix("\(day): ") == true)
-    }
-
-    @Test func aDeadImageHostFailsReadsAndNothingElse() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-        let first = try await bench.stat("\(day)/\(Workbench.name(1))").inode
-        bench.host.setManner(.unreachable)
-        let handle = try #require(await bench.open(first).handle)
-        #expect(await bench.read(first, handle, 0, 4096) == .failure(.EHOSTUNREACH))
-        #expect(try await bench.names(day).count == 5, "no entry disappears")
-        #expect(await bench.walk("\(day)/\(Workbench.name(2))") == .failure(.EHOSTUNREACH))
-    }
-
-    @Test func aBodyThatContradictsItsSizeIsAnErrorAndTheSizeIsLearntFromAWholeOne() async throws {
-        let bench = try Workbench()
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-        let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
-        bench.host.setManner(.lying)
-        let handle = try #require(await bench.open(inode).handle)
-        #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EIO))
-        bench.fileSystem.release(inode, handle: handle)
-        #expect(bench.reported.count == 1)
-        bench.host.setManner(.serving)
-        #expect(bench.host.heads == ["HEAD 1001"])
-        let size = try await bench.stat("\(day)/\(Workbench.name(1))").size
-        #expect(size == Int64(PictureHost.picture(1001).count))
-        #expect(bench.host.heads.count { $0 == "HEAD 1001" } == 1, "a header that may lie is not asked again")
-        #expect(Set(bench.invalidated) == [inode], "the kernel forgets the size too")
-        #expect(try await bench.contents(inode) == PictureHost.picture(1001), "right again once the server is")
     }
 
     /// The kernel would cut the file to the former size there.
