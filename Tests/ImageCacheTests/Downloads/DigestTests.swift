@@ -50,19 +50,6 @@ import Testing
         #expect(bench.transport.requests.count == 2)
     }
 
-    @Test func aBitThatIsFlippedAtTheSourceIsAnErrorUntilItIsRight() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Self.picture())
-        async let failed = failure(of: { try await open.bytes(offset: 0, count: 1000) })
-        await bench.transport.waitForRequest(at: 0).answer(Self.flipped)
-        await bench.transport.waitForRequest(at: 1).answer(Self.flipped)
-        #expect(await failed.isDamaged)
-        await bench.settle()
-        #expect(bench.cache.state(of: Self.picture().id) == .absent)
-        open.close()
-        #expect(try await bench.store(Self.picture(), Self.right) == Self.right)
-    }
-
     /// Authors' programs leave bytes behind the end mark; the digest knows them.
     @Test(arguments: ["jpg", "png", "mp4", "avif"]) func theDigestSaysMoreThanAnyMark(
         fileExtension: String

@@ -112,25 +112,6 @@ import Testing
         bytes.withUnsafeBytes { download.edges.note($0, at: range.lowerBound, total: total) }
     }
 
-    /// Bytes are written outside the lock: between `plan` and `wrote` they are neither there nor to be asked for.
-    @Test func bytesThatAreBeingWrittenAreNotAskedForAgain() throws {
-        var download = Download(format: .jpeg, total: 5000, now: Self.now)
-        download.handles = [1, 2]
-        download.waiters[1] = .bytes(0..<5000, id: 1)
-        var nextID: UInt64 = 1
-        let starts = Self.plan(&download, idle: 8, nextID: &nextID)
-        let start = try #require(starts.first)
-        _ = download.answered(Self.head(start.asked, total: 5000), to: start.id, now: Self.now)
-        let plan = try #require(download.plan(of: start.id))
-        #expect(plan.parts(9000).writes == [0..<5000])
-        let more = Self.plan(&download, idle: 7, nextID: &nextID)
-        #expect(more.isEmpty)
-        #expect(!download.canRelease(0..<10))
-        note(plan.range, 5000, &download)
-        let change = download.wrote(plan.range, from: start.id, now: Self.now)
-        #expect(change.outcome == .complete(length: 5000))
-    }
-
     @Test func rangesThatAreBeingWrittenAreNotAskedForAgain() throws {
         let total = 8 * Download.largestRead
         var download = Download(format: .jpeg, total: total, now: Self.now)
@@ -154,36 +135,6 @@ import Testing
         download.waiters[2] = .bytes(4 << 20..<(4 << 20) + 4096, id: 2)
         let more = Self.plan(&download, idle: 8, nextID: &nextID)
         #expect(more.isEmpty)
-    }
-
-    @Test func aWalkBackwardsAsksOnceHoweverOftenItIsPlanned() throws {
-        let total: Int64 = 12 << 20
-        var download = Download(format: .jpeg, total: total, now: Self.now)
-        download.handles = [1]
-        download.present.insert(contentsOf: 8 << 20..<total)
-        download.waiters[1] = .bytes((8 << 20) - 4096..<8 << 20, id: 1)
-        var nextID: UInt64 = 1
-        let first = Self.plan(&download, idle: 8, nextID: &nextID)
-        #expect(first.count == 1)
-        let second = Self.plan(&download, idle: 8, nextID: &nextID)
-        #expect(second.isEmpty)
-    }
-
-    @Test func triesAreBoundedWithoutProgress() {
-        var download = Download(format: .jpeg, total: 5000, now: Self.now)
-        download.waiters[1] = .bytes(0..<10, id: 1)
-        var nextID: UInt64 = 1
-        var tries = 0
-        var outcome: DownloadOutcome?
-        while outcome == nil, tries < 50 {
-            _ = download.wake(now: Self.now + .seconds(tries * 60))
-            for start in Self.plan(&download, idle: 8, nextID: &nextID) {
-                tries += 1
-                outcome = download.finished(start.id, .failure(.unreachable("refused")), now: Self.now).outcome
-            }
-        }
-        #expect(tries == Download.triesWithoutProgress + 1)
-        #expect(outcome == .failed(.unreachable("refused"), keepsPartial: false))
     }
 
     @Test(arguments: [Download.worthATry, 1000])

@@ -6,8 +6,11 @@ import Testing
 @testable import ImageCache
 
 @Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+    private let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     @Test func manyReadersShareOneRequest() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(300_000)
         let picture = Sample.picture(1, size: 300_000)
         let readers = try (0..<20).map { _ in try bench.open(picture) }
@@ -23,7 +26,6 @@ import Testing
     }
 
     @Test func bytesAreGivenAsTheyArrive() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(200_000)
         let open = try bench.open(Sample.picture(1, size: 200_000))
         #expect(try open.availableBytes(offset: 0, count: 10) == nil)
@@ -38,7 +40,6 @@ import Testing
     /// The service leaves lengths out now and then; who knows one from elsewhere joins at any byte.
     @Test(arguments: [0, 100, 9_970, 9_999, 10_000])
     func aLengthThatIsLearnedOnTheWayEndsTheDownload(arrived: Int) async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(10_000)
         let unknowing = try bench.open(Sample.picture(1, size: nil))
         async let first = unknowing.bytes(offset: 0, count: 50).content
@@ -58,7 +59,6 @@ import Testing
     }
 
     @Test func aShorterLengthThanWhatCameEndsTheDownload() async throws {
-        let bench = try Bench()
         let unknowing = try bench.open(Sample.picture(1, size: nil))
         async let first = unknowing.bytes(offset: 0, count: 50)
         let request = await bench.transport.waitForRequest(at: 0)
@@ -72,7 +72,6 @@ import Testing
 
     @Test(arguments: [50, 9_970, 9_999])
     func whatCameWithoutALengthIsResumedWithOne(arrived: Int) async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(10_000)
         let unknowing = try bench.open(Sample.picture(1, size: nil))
         let reading = Task { try await unknowing.bytes(offset: 0, count: 10_000) }
@@ -91,7 +90,6 @@ import Testing
     }
 
     @Test func theEndIsHeldBackUntilItIsRight() async throws {
-        let bench = try Bench()
         var bytes = Sample.jpeg(10_000)
         bytes[9_999] = 0
         let open = try bench.open(Sample.picture(1, size: 10_000))
@@ -111,7 +109,6 @@ import Testing
     }
 
     @Test func theTailOfALargeColdPictureCostsOnlyItself() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(12 << 20)
         let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
         let offset = bytes.count - 65_536
@@ -124,7 +121,6 @@ import Testing
     }
 
     @Test func smallPicturesReadBackwardsComeWithOneRequest() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(900_000)
         let open = try bench.open(Sample.picture(1, size: 900_000))
         async let tail = open.bytes(offset: 896_000, count: 4_000)
@@ -138,7 +134,6 @@ import Testing
     }
 
     @Test func aLargePictureWithTwoReadersIsSharedOverConnectionsAndEachByteAskedOnce() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(12 << 20)
         let picture = Sample.picture(1, size: Int64(bytes.count))
         let readers = try (0..<8).map { _ in try bench.open(picture) }
@@ -157,7 +152,6 @@ import Testing
 
     /// Readers of one page reach the daemon as one: the others wait for it in the kernel.
     @Test func aPictureThatASecondOneOpensIsSharedBeforeTheSecondIsHeard() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(4 << 20)
         let picture = Sample.picture(1, size: Int64(bytes.count))
         let first = try bench.open(picture)
@@ -209,7 +203,6 @@ import Testing
 
     /// The step back begins where present bytes end.
     @Test func aWalkBackwardsUpToPresentBytesIsOneRequest() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(4_800_000)
         let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
         for (number, offset) in [1 << 20, 2_162_688, 2 << 20].enumerated() {
@@ -243,7 +236,6 @@ import Testing
     }
 
     @Test func closingEndsTheDownloadAtOnceUnlessItIsNearlyDone() async throws {
-        let bench = try Bench()
         for (number, arrived, isCancelled) in [(Int64(1), 100_000, true), (2, 190_000, false)] {
             let bytes = Sample.jpeg(200_000)
             let open = try bench.open(Sample.picture(number, size: 200_000))
@@ -263,7 +255,6 @@ import Testing
 
     /// The moment in which bytes are being written, as other threads meet it.
     @Test func neitherAnotherReaderNorACloseDisturbsBytesThatAreBeingWritten() async throws {
-        let bench = try Bench()
         let bytes = Sample.jpeg(200_000)
         let picture = Sample.picture(1, size: 200_000)
         let first = try bench.open(picture)
@@ -293,23 +284,7 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
-    @Test func learnsALengthThatNoHeaderTells() async throws {
-        let bench = try Bench()
-        let bytes = Sample.jpeg(123_457)
-        async let size = bench.cache.learnSize(of: Sample.picture(1, size: nil))
-        let request = await bench.transport.waitForRequest(at: 0)
-        request.head(200, Bench.imageHeaders)
-        for start in stride(from: 0, to: bytes.count, by: 1009) {
-            request.body(Array(bytes[start..<min(bytes.count, start + 1009)]))
-        }
-        request.finish()
-        #expect(try await size == 123_457)
-        await bench.settle()
-        #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == 123_457)
-    }
-
     @Test func aSilentNetworkFailsTheReadInTimeAndIsNotRemembered() async throws {
-        let bench = try Bench()
         let picture = Sample.picture(1, size: 5_000)
         let open = try bench.open(picture)
         async let error = failure { try await open.bytes(offset: 0, count: 10) }

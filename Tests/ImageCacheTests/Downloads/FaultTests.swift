@@ -106,17 +106,6 @@ import Testing
         #expect(try await bench.store(picture, Self.bytes) == Self.bytes)
     }
 
-    @Test func aServerWithoutRangesIsTakenFromTheBeginning() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
-        async let whole = open.bytes(offset: 0, count: Self.size)
-        let request = await bench.transport.waitForRequest(at: 0)
-        request.cut(Self.bytes, at: 7000)
-        await bench.transport.waitForRequest(at: 1).respond(headers: Bench.imageHeaders, body: Self.bytes)
-        #expect(try await whole.content == Self.bytes)
-        #expect(bench.transport.requests.count == 2)
-    }
-
     @Test func anotherRangeThanAskedForIsRefused() async throws {
         let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
@@ -170,22 +159,6 @@ import Testing
         #expect(try await far.content == Array(bytes[(2 << 20)..<((2 << 20) + 100)]))
         #expect(try await open.bytes(offset: 0, count: bytes.count).content == bytes)
         #expect(bench.transport.requests.count == 4)
-    }
-
-    @Test func anotherVersionBeforeAnyByteWasReadBeginsAgain() async throws {
-        let bench = try Bench()
-        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
-        async let whole = open.bytes(offset: 0, count: Self.size)
-        let request = await bench.transport.waitForRequest(at: 0)
-        request.cut(Self.bytes, at: 7000)
-        let other = Sample.jpeg(Self.size, seed: 9)
-        let newer = [
-            (name: "content-type", value: "image/jpeg"),
-            (name: "last-modified", value: "Mon, 24 Apr 2023 00:00:00 GMT"),
-        ]
-        await bench.transport.waitForRequest(at: 1).respond(headers: newer, body: other)
-        await bench.transport.waitForRequest(at: 2).respond(headers: newer, body: other)
-        #expect(try await whole.content == other)
     }
 
     @Test func aPlaceholderIsNotAskedFor() async throws {

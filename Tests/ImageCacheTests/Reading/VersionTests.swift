@@ -7,13 +7,17 @@ import Testing
 
 /// A file that is open keeps its version, and goes on with it when its download broke off.
 @Suite(.timeLimit(.minutes(1))) struct VersionTests {
+    private let bench: Bench
     static let size = 20_000
     static let bytes = Sample.jpeg(size)
     static let other = Sample.jpeg(size, seed: 9)
+
     static let newer = [
         (name: "content-type", value: "image/jpeg"), (name: "last-modified", value: "Mon, 24 Apr 2023 00:00:00 GMT"),
     ]
     static let unnamed = [(name: "content-type", value: "image/jpeg")]
+
+    init() throws { bench = try Bench() }
 
     /// How a download may break off without anything being known of the picture.
     enum Break: CaseIterable, Sendable {
@@ -82,7 +86,6 @@ import Testing
     }
 
     @Test(arguments: Break.allCases) func aReaderWhoAsksAgainGoesOn(_ how: Break) async throws {
-        let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         try await breakOff(how, bench, open, headers: Bench.imageHeaders)
         bench.advance(.seconds(5))
@@ -95,7 +98,6 @@ import Testing
     }
 
     @Test func anotherVersionEndsItForGood() async throws {
-        let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         try await breakOff(.portal, bench, open, headers: Bench.imageHeaders)
         let count = bench.transport.requests.count
@@ -111,7 +113,6 @@ import Testing
 
     /// Stored meanwhile for somebody else: what is stored is not what this reader has begun with.
     @Test func whatIsStoredMeanwhileIsNotMixedIn() async throws {
-        let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         try await breakOff(.portal, bench, open, headers: Self.unnamed)
         let count = bench.transport.requests.count
@@ -122,7 +123,6 @@ import Testing
     }
 
     @Test func withoutANameForItsVersionABrokenDownloadIsNotGoneOnWith() async throws {
-        let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         try await breakOff(.portal, bench, open, headers: Self.unnamed)
         let count = bench.transport.requests.count
@@ -135,7 +135,6 @@ import Testing
     @Test(arguments: [true, false]) func withoutANameForItsVersionAllOfItComesOnceMoreAfterABreak(
         isSame: Bool
     ) async throws {
-        let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         async let first = open.bytes(offset: 0, count: 100)
         let request = await bench.transport.waitForRequest(at: 0)
@@ -155,7 +154,6 @@ import Testing
 
     /// What comes again is no progress: a source that breaks off at the same place is not asked for ever.
     @Test func whoeverBreaksOffAtTheSamePlaceIsAskedThreeTimesMore() async throws {
-        let bench = try Bench()
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         let reading = Task { await failure { try await open.bytes(offset: 0, count: Self.size) } }
         for index in 0...Download.triesWithoutProgress {
@@ -169,7 +167,6 @@ import Testing
 
     /// Two answers of a source that names no versions may be of two: all of it comes in one.
     @Test func partsWithoutANameAreNotPutTogether() async throws {
-        let bench = try Bench()
         let size = 4 << 20
         let bytes = Sample.jpeg(size)
         let open = try bench.open(Sample.picture(1, size: Int64(size)))
@@ -187,7 +184,6 @@ import Testing
 
     /// Dropped while somebody has it open: whoever opens it then has the same version, and asks nobody.
     @Test func whoOpensItLaterSharesTheFileThatIsOpen() async throws {
-        let bench = try Bench()
         let picture = Sample.picture(1, size: Int64(Self.size))
         try await bench.store(picture, Self.bytes)
         let first = try bench.open(picture)

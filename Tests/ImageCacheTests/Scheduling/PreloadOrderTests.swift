@@ -315,33 +315,6 @@ import Testing
         bench.transport.urls.compactMap { Int($0.dropFirst("https://i.example/".count).prefix { $0 != "_" }) }
     }
 
-    @Test func theNextTwoByTimeAreDownloadedAheadAndTakenOver() async throws {
-        let bench = try Bench(preload: 2)
-        let places = Self.byTime(30...35)
-        try await read(places[0], request: 0, bench)
-        await bench.transport.waitForRequests(3)
-        try await read(places[1], request: 3, bench)
-        let requests = await bench.transport.waitForRequests(4)
-        #expect(
-            numbers(bench).prefix(4) == [places[0], places[0] + 1, places[0] + 2, places[1]],
-            "the order is not known before the second")
-        requests[1].answer(Self.bytes(places[0] + 1))
-        requests[2].answer(Self.bytes(places[0] + 2))
-        let preloads = await bench.transport.waitForRequests(6)[4...]
-        #expect(numbers(bench).suffix(2) == [places[2], places[3]])
-        #expect(preloads.allSatisfy { $0.request.priority == .preload })
-        // The reader comes to the third while it is on its way.
-        let third = try open(places[2], bench)
-        let reader = Task { try await third.bytes(offset: 0, count: Self.size) }
-        await preloads[4].waitForPriority(.reader)
-        preloads[4].answer(Self.bytes(places[2]))
-        #expect(try await reader.value.content == Self.bytes(places[2]))
-        preloads[5].answer(Self.bytes(places[3]))
-        await bench.transport.waitForRequests(7)
-        #expect(numbers(bench).last == places[4])
-        third.close()
-    }
-
     @Test func theTurnForgetsTheQueueByName() async throws {
         // One connection for preloads: the second by name waits for the first.
         let bench = try Bench(preload: 2, connections: 1)

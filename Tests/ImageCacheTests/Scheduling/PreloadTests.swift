@@ -31,23 +31,6 @@ import Testing
 
     private func numbers(_ bench: Bench) -> [Int] { Self.numbers(bench) }
 
-    @Test func readingOneBringsTwoAndThreeThenReadingTwoBringsFour() async throws {
-        let bench = try Bench(preload: 2)
-        try await Self.read(1, bench)
-        let requests = await bench.transport.waitForRequests(3)
-        #expect(numbers(bench) == [1, 2, 3])
-        #expect(requests[1].request.priority == .preload && requests[2].request.priority == .preload)
-        requests[1].answer(Self.bytes(2))
-        requests[2].answer(Self.bytes(3))
-        await bench.settle()
-        bench.clock.advance(by: .seconds(1))
-        let second = try open(2, bench)
-        #expect(try second.availableBytes(offset: 0, count: Self.size)?.content == Self.bytes(2))
-        await bench.transport.waitForRequests(4)
-        #expect(numbers(bench) == [1, 2, 3, 4])
-        #expect(bench.cache.status().preloaded == 2)
-    }
-
     /// A tier that has nothing, and is so distant that two pictures come too late from it.
     struct DistantTier: PictureTier {
         let further = 2

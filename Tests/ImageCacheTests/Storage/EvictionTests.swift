@@ -50,26 +50,6 @@ import Testing
         #expect(index.evict(bytes: 1, sparesUnread: false) { _ in false }.isEmpty)
     }
 
-    @Test func theCacheKeepsToItsBudgetAndOpenFilesSurvive() async throws {
-        let bench = try Bench(budget: 50_000)
-        let bytes = Sample.jpeg(10_000)
-        try await bench.store(Sample.picture(1, size: 10_000), bytes)
-        let open = try bench.open(Sample.picture(1, size: 10_000))
-        _ = try open.availableBytes(offset: 0, count: 10)
-        for number in 2..<20 {
-            try await bench.store(Sample.picture(Int64(number), size: 10_000), bytes)
-            #expect(bench.cache.status().storedBytes <= 50_000)
-        }
-        #expect(try open.availableBytes(offset: 0, count: 10_000)?.content == bytes)
-        #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == 10_000)
-        #expect(bench.cache.storedSize(of: Sample.picture(2, size: nil).id) == nil)
-        await bench.settle()
-        let found = try ImageCache.inspect(directory: bench.scratch.cache)
-        #expect(found.pictures == bench.cache.status().storedPictures)
-        #expect(found.bytes <= 50_000)
-        #expect(bench.cache.status().evicted == 14)
-    }
-
     /// Opened but not yet looked at: its file must not go before the first read hashes it.
     @Test func whatIsOpenIsNotEvictedBeforeItsFirstRead() async throws {
         let scratch = TemporaryFolder()

@@ -8,26 +8,11 @@ import Testing
 @testable import ImageCache
 
 @Suite(.timeLimit(.minutes(1))) struct RestartTests {
-    @Test(arguments: [true, false]) func whatWasStoredIsReadWithoutANetwork(hasDigest: Bool) async throws {
-        let scratch = TemporaryFolder()
-        let bytes = Sample.jpeg(70_000)
-        var picture = Sample.picture(1, size: 70_000)
-        if hasDigest { picture.location.digest = MD5.hex(bytes) }
-        let first = try Bench(scratch)
-        try await first.store(picture, bytes)
-        await first.cache.close()
-        let second = try Bench(scratch)
-        #expect(second.cache.storedSize(of: picture.id) == 70_000)
-        #expect(try second.found(picture) == bytes)
-        #expect(second.transport.requests.isEmpty)
-        #expect(second.events.all.isEmpty)
-    }
-
+    private let scratch = TemporaryFolder()
     // MARK: - A directory that goes in mid-work
 
     /// The pictures that come after that are stored, and what was pinned is pinned.
     @Test func aDirectoryThatWasRemovedIsMadeAgain() async throws {
-        let scratch = TemporaryFolder()
         let bytes = Sample.jpeg(70_000)
         let first = try Bench(scratch)
         try await first.store(Sample.picture(1, size: 70_000), bytes)
@@ -48,7 +33,6 @@ import Testing
 
     /// As `rm -rf` leaves it, which cannot remove a directory in which something is made again meanwhile.
     @Test(arguments: [false, true]) func aLockThatLostItsNameIsTakenAgain(isEmpty: Bool) async throws {
-        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         let bytes = Sample.jpeg(70_000)
         try await bench.store(Sample.picture(1, size: 70_000), bytes)
@@ -64,7 +48,6 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func whatLiesInThePlaceOfOnePictureIsNoMatterToOthers(isFan: Bool) async throws {
-        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         let bytes = Sample.jpeg(70_000)
         let stored = Sample.stored(1, bytes)
@@ -85,7 +68,6 @@ import Testing
 
     /// What could not be made again at once is tried again, with the lock that the first try gave back.
     @Test func aDirectoryThatCannotBeMadeAtOnceIsTriedAgain() async throws {
-        let scratch = TemporaryFolder()
         let bytes = Sample.jpeg(70_000)
         let bench = try Bench(scratch)
         try await bench.store(Sample.picture(1, size: 70_000), bytes)
@@ -99,33 +81,7 @@ import Testing
         #expect(bench.cache.storedSize(of: Sample.picture(3, size: nil).id) == 70_000)
     }
 
-    /// A copy of the directory while a download is under way is what kill -9 leaves.
-    @Test func aKilledDownloadGoesOnByRange() async throws {
-        let scratch = TemporaryFolder()
-        let bytes = Sample.jpeg(900_000)
-        let picture = Sample.picture(1, size: 900_000)
-        let first = try Bench(scratch)
-        let open = try first.open(picture)
-        async let head = open.bytes(offset: 0, count: 1000)
-        let request = await first.transport.waitForRequest(at: 0)
-        request.headOnly(length: 900_000)
-        for start in stride(from: 0, to: 600_000, by: 16_000) { request.body(Array(bytes[start..<(start + 16_000)])) }
-        _ = try await head
-        try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
-
-        let second = try Bench(scratch, directory: scratch.path + "/copy")
-        let again = try second.open(picture)
-        async let whole = again.bytes(offset: 0, count: 900_000)
-        let rest = await second.transport.waitForRequest(at: 0)
-        #expect(try #require(rest.request.range).first >= 256 << 10 - 64)
-        #expect(rest.request.ifRange == Bench.version)
-        rest.answer(bytes)
-        #expect(try await whole.content == bytes)
-        #expect(second.transport.requests.count == 1)
-    }
-
     @Test func aClosedCacheResumesWithEveryByte() async throws {
-        let scratch = TemporaryFolder()
         let bytes = Sample.jpeg(500_000)
         let picture = Sample.picture(1, size: 500_000)
         let first = try Bench(scratch)
@@ -148,7 +104,6 @@ import Testing
     @Test(arguments: [true, false]) func aFileWithOtherBytesIsFoundAndThePictureFetchedAgain(
         isFlipped: Bool
     ) async throws {
-        let scratch = TemporaryFolder()
         let bytes = Sample.jpeg(70_000)
         let picture = Sample.picture(1, size: 70_000)
         let first = try Bench(scratch)
@@ -165,7 +120,6 @@ import Testing
 
     /// A kill came between a picture's new file and the removal of its old one.
     @Test(arguments: [true, false]) func ofTwoFilesOfOnePictureTheNewerStays(areUsesKnown: Bool) async throws {
-        let scratch = TemporaryFolder()
         let first = try Bench(scratch)
         let picture = Sample.picture(1, size: 5_000)
         try await first.store(picture, Sample.jpeg(5_000))
@@ -185,7 +139,6 @@ import Testing
     }
 
     @Test func aLaterFormatIsASentenceAndStays() async throws {
-        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         try await bench.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
         await bench.cache.close()
@@ -205,7 +158,6 @@ import Testing
 
     /// A copy of the directory is what kill -9 leaves.
     @Test func usesAreWrittenManyAtATimeAndSurviveAKill() async throws {
-        let scratch = TemporaryFolder()
         let first = try Bench(scratch)
         let pictures = (1...Core.touchesTogether).map { Sample.picture(Int64($0), size: 1_000) }
         for picture in pictures {
@@ -235,7 +187,6 @@ import Testing
 
     /// They are kept in memory and written with what is pinned next.
     @Test func pinsThatCouldNotBeWrittenAreNotForgotten() async throws {
-        let scratch = TemporaryFolder()
         let first = try Bench(scratch)
         for number in [Int64(1), 2] { try await first.store(Sample.picture(number, size: 1_000), Sample.jpeg(1_000)) }
         try Data().write(to: URL(filePath: scratch.cache + "/v2/pinned"))
@@ -258,7 +209,6 @@ import Testing
     }
 
     @Test func aPictureWithoutItsFileVanishesWhenMet() async throws {
-        let scratch = TemporaryFolder()
         let picture = Sample.picture(1, size: 5_000)
         let bench = try Bench(scratch)
         try await bench.store(picture, Sample.jpeg(5_000))
@@ -278,13 +228,11 @@ import Testing
     }
 
     @Test func aLinkInPlaceOfTheDirectoryIsRefused() throws {
-        let scratch = TemporaryFolder()
         try FileManager.default.createSymbolicLink(atPath: scratch.cache, withDestinationPath: "/tmp")
         #expect(throws: Failure.self) { try Bench(scratch) }
     }
 
     @Test func marksAreSetAndTold() async throws {
-        let scratch = TemporaryFolder()
         let bench = try Bench(scratch)
         let tag = try String(contentsOfFile: scratch.cache + "/CACHEDIR.TAG", encoding: .utf8)
         #expect(tag.hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
