@@ -5,49 +5,6 @@ import Testing
 
 @Suite("A queue before CurlTransport", .timeLimit(.minutes(1)))
 struct ConcurrencyTests {
-    private let held = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"
-
-    /// Answers that send their head and half their body, and the rest once the gate of their name opens.
-    private func hold(_ bench: Bench, _ paths: [String]) {
-        for path in paths {
-            bench.server.script(path, [.send(Array(held.utf8)), .gate(path), .send([UInt8(ascii: "b")])])
-        }
-    }
-
-    @Test func neverMoreBulkConnectionsThanAllowed() async throws {
-        let bench = try Bench(connections: 3)
-        let paths = (0..<9).map { "/\($0)" }
-        hold(bench, paths)
-        let recorders = paths.map { _ in Recorder() }
-        for (path, recorder) in zip(paths, recorders) {
-            _ = bench.queue.start(bench.request(path), sink: recorder)
-        }
-        await bench.server.waitForRequests(3)
-        #expect(bench.server.paths.sorted() == ["/0", "/1", "/2"])
-        bench.server.open("/1")
-        await bench.server.waitForRequests(4)
-        #expect(bench.server.paths.last == "/3")
-        for path in paths { bench.server.open(path) }
-        for recorder in recorders { #expect(Kind(await recorder.end().result) == .success) }
-        #expect(bench.server.connections == 3)
-    }
-
-    /// Who asks decides what is ended; the slot is free at once for what was asked for in its place.
-    @Test func whatTakesThePlaceOfACancelledOneGoesAtOnce() async throws {
-        let bench = try Bench(connections: 1)
-        hold(bench, ["/preload", "/reader"])
-        let preload = Recorder()
-        let reader = Recorder()
-        let transfer = bench.queue.start(bench.request("/preload", priority: .preload), sink: preload)
-        await preload.waitForBody(1)
-        transfer.cancel()
-        _ = bench.queue.start(bench.request("/reader"), sink: reader)
-        #expect(Kind(await preload.end().result) == .cancelled)
-        bench.server.open("/reader")
-        #expect(Kind(await reader.end().result) == .success)
-        #expect(bench.server.paths == ["/preload", "/reader"])
-    }
-
     @Test func shutdownEndsEverything() async throws {
         let bench = try Bench(connections: 2)
         bench.server.script("/hang", [.hang])

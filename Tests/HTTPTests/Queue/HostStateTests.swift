@@ -112,18 +112,6 @@ struct HostStateTests {
         #expect(next(&host, 3).count == 12)
     }
 
-    @Test func aRefusalMakesTheNextBurstBeginWithAFew() {
-        var host = host(80)
-        for id in 0..<4 { #expect(next(&host).isEmpty == (id > 0)) }
-        #expect(settle(&host, 0, .fine) == nil)
-        #expect(next(&host).count == 33)
-        for id in 4..<37 { _ = settle(&host, id, .limited(seconds: 10, told: true)) }
-        for id in 1..<4 { _ = settle(&host, id, .unknown) }
-        #expect(next(&host, 10) == [.send(37)])
-        #expect(settle(&host, 37, .fine, 10) == nil)
-        #expect(next(&host, 10).count == 6)
-    }
-
     @Test func readersGoFirst() {
         var host = HostState()
         for id in 0..<6 { host.join(id, priority: .preload, deadline: start + .seconds(60)) }
@@ -309,16 +297,6 @@ struct HostSlotTests {
         host.next(now: start, wall: 0).map { if case .send(let id) = $0 { id } else { -1 } }
     }
 
-    @Test func firstComeFirstServedAmongEquals() {
-        var host = host(bodies: 2)
-        for id in 1...4 { join(&host, id) }
-        #expect(next(&host) == [1, 2])
-        #expect(next(&host) == [])
-        end(&host, 2)
-        #expect(next(&host) == [3])
-        #expect(host.counts == (active: 2, queued: 1))
-    }
-
     /// Where a service lets one client have few, small answers are as few, over one connection too.
     @Test(arguments: [(4, 4, 4), (0, 1, 1), (999, 32, 32), (nil, 32, 200)] as [(Int?, Int, Int)])
     func smallAnswersMayBeFew(asked: Int?, apart: Int, together: Int) {
@@ -373,23 +351,6 @@ struct HostSlotTests {
         host.setPriority(11, .preload)
         end(&host, 20)
         #expect(next(&host) == [])
-    }
-
-    @Test func aRaisedOneGoesByItsNumber() {
-        var host = host(bodies: 1)
-        join(&host, 1)
-        #expect(next(&host) == [1])
-        for id in 2...4 { join(&host, id, .preload) }
-        join(&host, 5)
-        host.setPriority(4, .reader)
-        host.setPriority(3, .reader)
-        host.setPriority(3, .preload)
-        var order: [Int] = []
-        for _ in 2...5 {
-            end(&host, order.last ?? 1)
-            order += next(&host)
-        }
-        #expect(order == [4, 5, 2, 3])
     }
 
     /// The interface has a rate and cool-downs of its own, and goes before what its answers lead to.
