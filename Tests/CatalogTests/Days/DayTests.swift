@@ -118,19 +118,6 @@ import Testing
         #expect(try await restarted.days.newest(of: .daily) == Bench.day)
     }
 
-    @Test func listedDaysAreRecentAndStoredOnes() async throws {
-        let catalog = try bench.open()
-        let old = Bench.day.advanced(by: -100)
-        _ = try await catalog.listings.open(.ranking(.daily, old))
-        let restarted = try await bench.reopen()
-        let asked = bench.source.calls.count
-        #expect(
-            restarted.days.listed(of: .daily)
-                == [old, Bench.day.advanced(by: -2), Bench.day.advanced(by: -1), Bench.day])
-        #expect(restarted.days.listed(of: .weekly).count == 3)
-        #expect(bench.source.calls.count == asked)
-    }
-
     @Test func aDayThatIsLateIsNotListedOnceTheServiceHasRefusedIt() async throws {
         let catalog = try bench.open()
         bench.now += 86_400

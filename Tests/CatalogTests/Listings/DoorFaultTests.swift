@@ -34,38 +34,6 @@ import Testing
         Set(try await catalog.listings.open(key).entries(reaching: .max).map(\.picture.work.rawValue))
     }
 
-    @Test(arguments: kinds) func whatIsStoredIsShownAndComesBackRight(kind: ListingKind) async throws {
-        let key = ListingKey.sample(kind)
-        answer(key, page(key, [3, 2, 1]))
-        let catalog = try bench.open()
-        #expect(try await shown(key, catalog) == [1, 2, 3])
-        for failure in Self.failures {
-            bench.now += 2 * 86_400
-            answer(key, .failure(failure))
-            #expect(try await shown(key, catalog) == [1, 2, 3], "\(failure)")
-            await #expect(throws: failure.ofListing, "\(failure)") { try await catalog.listings.refresh(key) }
-            #expect(try await shown(key, catalog) == [1, 2, 3] && !catalog.listings.isKnownAbsent(key), "\(failure)")
-        }
-        let restarted = try await bench.reopen()
-        #expect(try await shown(key, restarted) == [1, 2, 3])
-        bench.now += 2 * 86_400
-        answer(key, page(key, [4, 3, 2]))
-        try await restarted.listings.refresh(key)
-        #expect(try await shown(key, restarted).isSuperset(of: [2, 3, 4]))
-    }
-
-    @Test(arguments: kinds) func whatWasNeverStoredFailsAndThenComes(kind: ListingKind) async throws {
-        let key = ListingKey.sample(kind)
-        let catalog = try bench.open()
-        for failure in Self.failures where failure.ofListing != .absent {
-            answer(key, .failure(failure))
-            await #expect(throws: failure) { _ = try await shown(key, catalog) }
-            #expect(!catalog.listings.isStored(key) && !catalog.listings.isKnownAbsent(key), "\(failure)")
-        }
-        answer(key, page(key, [3, 2, 1]))
-        #expect(try await shown(key, catalog) == [1, 2, 3])
-    }
-
     @Test(arguments: kinds.filter { $0.facts.most > 1 && !$0.facts.isIndexed })
     func aLaterPageThatFailsIsNoEnd(kind: ListingKind) async throws {
         let key = ListingKey.sample(kind)

@@ -38,27 +38,6 @@ import Testing
         #expect(catalog.status().knownSizes == 500)
     }
 
-    @Test func recordsComeBackWhole() async throws {
-        try await bench.storeDay()
-        let (catalog, listing) = try await bench.openDay()
-        let entry = listing.entries[41]
-        let record = try await catalog.listings.record(of: entry, in: listing)
-        let number = Int64(Bench.day.ordinal) * 1000 + 42
-        #expect(
-            record == ListedWork(rank: 42, previousRank: 43, work: FakeSource.work(number, title: "Title 42")))
-    }
-
-    @Test func aPartlyReadDayGoesOnWhereItEnded() async throws {
-        let first = try bench.open()
-        #expect(try await first.listings.open(Bench.key).entries.count == 50)
-        let catalog = try await bench.reopen()
-        let listing = try await catalog.listings.open(Bench.key)
-        #expect(bench.source.calls == [.page(Bench.day, 1)])
-        #expect(listing.entries.count == 50 && !listing.isComplete)
-        #expect(try await listing.entries(reaching: .max).count == 500)
-        #expect(bench.source.calls.count == 10)
-    }
-
     @Test func offlineTheStoredPartIsServedAndTheRestFails() async throws {
         let first = try bench.open()
         _ = try await first.listings.open(Bench.key)
