@@ -24,9 +24,6 @@ class Tally:
     picture_bytes: int = 0
     other: int = 0
 
-    def __add__(self, that):
-        return Tally(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(that))))
-
 
 class WatchedOrigin(parts.Origin):
     """rankfs-origin with a wait of 60 ms before each answer, as a host far away has."""

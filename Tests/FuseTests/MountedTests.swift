@@ -157,44 +157,12 @@ struct MountedTests {
         }
     }
 
-    @Test func stoppingWithAHundredReadersEndsAndUnmounts() async throws {
-        try await withExample { mount in
-            let readers = try (0..<100).map { _ in try mount.startReader(of: "unheard") }
-            try mount.waitForReaders(100)
-            mount.daemon.terminate()
-            #expect(poll(upTo: 5) { !mount.daemon.isRunning })
-            #expect(mount.daemon.terminationStatus == 0)
-            #expect(!mount.isMounted)
-            #expect(poll { readers.allSatisfy { !$0.isRunning } })
-        }
-    }
-
     @Test func stoppingWhileAFileIsOpenEnds() async throws {
         try await withExample { mount in
             let descriptor = open("\(mount.path)/hello.txt", O_RDONLY)
             defer { close(descriptor) }
             mount.daemon.terminate()
             #expect(poll(upTo: 5) { !mount.daemon.isRunning })
-            #expect(!mount.isMounted)
-        }
-    }
-
-    @Test func anUnmountFromOutsideEndsTheDaemon() async throws {
-        try await withExample { mount in
-            #expect(MountTable.unmountLazily(mount.path))
-            #expect(poll { !mount.daemon.isRunning })
-            #expect(mount.daemon.terminationStatus == 0)
-        }
-    }
-
-    @Test func aDaemonThatDiedLeavesAStaleMount() async throws {
-        try await withExample { mount in
-            #expect(!MountTable.isStale(mount.path))
-            mount.daemon.signal(SIGKILL)
-            #expect(poll { !mount.daemon.isRunning })
-            #expect(MountTable.isStale(mount.path))
-            #expect(MountTable.current().mount(at: mount.path.utf8)?.type == "fuse.example")
-            #expect(MountTable.unmountLazily(mount.path))
             #expect(!mount.isMounted)
         }
     }
@@ -212,37 +180,4 @@ struct MountedTests {
             #expect(isForgotten)
         }
     }
-
-    @Test func aMissingMountPointAndAnUnknownOptionAreExplained() async throws {
-        try await onThread {
-            let configuration = SessionConfiguration(
-                mountPoint: "/tmp", options: ["frobnicate=1"], deadline: .seconds(1), debug: false)
-            let error = #expect(throws: SystemError.self) {
-                _ = try Session(configuration, fileSystem: Nothing())
-            }
-            #expect(error?.text.contains("frobnicate=1") == true)
-        }
-    }
-}
-
-/// Has nothing.
-private struct Nothing: FileSystem {
-    func forget(_ inode: UInt64, lookups: UInt64) {}
-    func lookup(_ request: LookupRequest, reply: EntryReply) { reply.fail(.ENOSYS) }
-    func attributes(_ request: InodeRequest, reply: AttributesReply) { reply.fail(.ENOSYS) }
-    func readLink(_ request: InodeRequest, reply: LinkReply) { reply.fail(.ENOSYS) }
-    func open(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }
-    func part(of request: ReadRequest) -> FilePart? { nil }
-    func read(_ request: ReadRequest, reply: DataReply) { reply.fail(.ENOSYS) }
-    func release(_ inode: UInt64, handle: UInt64) {}
-    func openDirectory(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }
-    func readDirectory(_ request: ReadRequest, reply: DirectoryReply) { reply.fail(.ENOSYS) }
-    func statistics(_ request: InodeRequest, reply: StatisticsReply) { reply.fail(.ENOSYS) }
-    func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
-        reply.fail(.ENOSYS)
-    }
-    func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
-        reply.fail(.ENOSYS)
-    }
-    func ioctl(_ request: IoctlRequest, reply: IoctlReply) { reply.fail(.ENOSYS) }
 }

@@ -79,26 +79,6 @@ import Testing
         #expect(await fetch(plain, path)["Content-Length"] == "\(whole.body.count)")
     }
 
-    @Test func aRestartChangesNoByte() async throws {
-        let path = try path(chunked: false)
-        var bodies: [[UInt8]] = []
-        for _ in 0..<2 {
-            let server = try OriginServer.start()
-            bodies.append(await fetch(server, path).body)
-            server.stop()
-        }
-        #expect(bodies[0] == bodies[1])
-    }
-
-    @Test func stoppingEndsAnswersThatWait() async throws {
-        let server = try OriginServer.start { $0.latency = 600_000 }
-        async let answer = fetch(server, "/ranking.php")
-        // the connection may be made before or after: either way nobody is left waiting
-        server.stop()
-        #expect(await answer.status == 0)
-        server.stop()
-    }
-
     @Test func aPortInUseIsOneSentence() throws {
         let server = try OriginServer.start()
         defer { server.stop() }

@@ -5,12 +5,12 @@ import Testing
 
 /// When a store is asked, and when it is left alone.
 @Suite struct HealthTests {
+    private let health = Watched()
     private let start = ContinuousClock.now
 
     private func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
 
     @Test func aFailureMakesItRestAndOneTriesItOut() {
-        let health = Watched()
         #expect(health.mayAsk(.read, now: start))
         health.failed(.read, .troubled("gone"), now: start)
         #expect(health.state == .rests(reason: "gone"))
@@ -25,7 +25,6 @@ import Testing
     }
 
     @Test func eachFurtherFailureMakesItRestTwiceAsLong() {
-        let health = Watched()
         var now = start
         for rest in [30.0, 60, 120, 240, 300, 300] {
             #expect(health.mayAsk(.read, now: now))
@@ -37,7 +36,6 @@ import Testing
 
     @Test(arguments: [Failure.unreachable("it refuses connections"), .answered(status: 500)])
     func oneThatSaysAtOnceThatItIsAwayIsTriedSoon(_ error: Failure) {
-        let health = Watched()
         var now = start
         for rest in [2.0, 4, 5, 5] {
             #expect(health.mayAsk(.picture, now: now))
@@ -52,7 +50,6 @@ import Testing
     }
 
     @Test func oneThatWasAwayIsBackForAllUses() {
-        let health = Watched()
         for use in [TierHealth.Use.write, .read] { health.failed(use, .unreachable("gone"), now: start) }
         #expect(health.mayAsk(.read, now: after(2)))
         #expect(!health.mayAsk(.write, now: after(2)))
@@ -66,7 +63,6 @@ import Testing
     }
 
     @Test func whatFailsAtTheSameMomentIsOneFailure() {
-        let health = Watched()
         for _ in 0..<8 { _ = health.mayAsk(.read, now: start) }
         for _ in 0..<8 { health.failed(.read, .troubled("gone"), now: after(2)) }
         #expect(health.mayAsk(.read, now: after(32)))
@@ -77,7 +73,6 @@ import Testing
         .unreadable("x"),
     ])
     func whatCannotBeWrittenIsRead(_ error: Failure) {
-        let health = Watched()
         health.failed(.write, error, now: start)
         #expect(health.state == .readOnly(reason: error.cause))
         #expect(health.mayAsk(.read, now: after(1)))
@@ -93,14 +88,12 @@ import Testing
 
     @Test(arguments: [400, 411, 413])
     func oneThatIsNotTakenTellsNothingOfOthers(_ status: Int) {
-        let health = Watched()
         health.failed(.write, Failure(status: status, body: []), now: start)
         #expect(health.state == .works)
         #expect(health.mayAsk(.write, now: start))
     }
 
     @Test func whoWritesTriesBothOutAndReadersGoOn() {
-        let health = Watched()
         health.failed(.write, .full, now: start)
         health.failed(.read, .timedOut, now: start)
         #expect(health.mayAsk(.write, now: after(30)))
@@ -114,7 +107,6 @@ import Testing
     }
 
     @Test func aTrialThatNobodyWantsAnyMoreIsNone() {
-        let health = Watched()
         health.failed(.read, .timedOut, now: start)
         #expect(health.mayAsk(.read, now: after(30)))
         health.failed(.read, .cancelled, now: after(31))
@@ -122,7 +114,6 @@ import Testing
     }
 
     @Test func oneLateWriteEndsNoOther() {
-        let health = Watched()
         for _ in 0..<2 { health.failed(.write, .timedOut, now: start) }
         health.worked(.write)
         for _ in 0..<2 { health.failed(.write, .timedOut, now: start) }
@@ -138,7 +129,6 @@ import Testing
 
     /// Semantics: "Shared with other machines".
     @Test func aLateLeaseEndsLeasesAlone() {
-        let health = Watched()
         var now = start
         for rest in [5.0, 10, 20, 40, 80, 160, 300, 300] {
             #expect(health.mayAsk(.lease, now: now))
@@ -162,7 +152,6 @@ import Testing
     /// A store that hangs and then refuses, as one that restarts.
     @Test(arguments: [Failure.answered(status: 500), .unreachable("it refuses connections"), .full, .refused("403")])
     func aLeaseThatFailsAsATrialIsTriedAgain(_ error: Failure) {
-        let health = Watched()
         health.failed(.lease, .timedOut, now: start)
         #expect(health.mayAsk(.lease, now: start + .seconds(5)), "the trial")
         health.failed(.lease, error, now: start + .seconds(5))
@@ -173,7 +162,6 @@ import Testing
     }
 
     @Test func slowPicturesEndPicturesAlone() {
-        let health = Watched()
         for _ in 0..<2 { health.wasSlow(now: start) }
         health.wasQuick()
         for _ in 0..<3 { health.wasSlow(now: start) }
@@ -204,7 +192,6 @@ import Testing
     ///
     /// If it rested, all of its machines would ask the service at the same moment.
     @Test func oneWithTooManyRequestsIsAskedLessOften() {
-        let health = Watched()
         let pauses = (0..<7).map { health.wasBusy(.read, now: after(Double($0) / 2)) }
         #expect(pauses == [100, 200, 400, 800, 1600, 3000, 3000].map { .milliseconds($0) })
         health.failed(.read, .answered(status: 503), now: after(7))
@@ -223,7 +210,6 @@ import Testing
     }
 
     @Test func oneThatRefusesWritesForTooManyRequestsIsRead() {
-        let health = Watched()
         _ = health.wasBusy(.write, now: start)
         health.worked(.read)
         health.failed(.write, .answered(status: 503), now: after(8))
@@ -232,7 +218,6 @@ import Testing
     }
 
     @Test func threeLiesInARowAreNoAccident() {
-        let health = Watched()
         health.lied(now: start)
         health.lied(now: start)
         health.toldTheTruth()
@@ -252,14 +237,12 @@ import Testing
     }
 
     @Test func aReasonThatIsASentenceIsPartOfOne() {
-        let health = Watched()
         health.failed(.read, .broken("store: the connection ended."), now: start)
         #expect(health.state == .rests(reason: "store: the connection ended"))
     }
 
     /// Semantics: "Shared with other machines".
     @Test func picturesAloneMayBeTooMany() {
-        let health = Watched()
         _ = health.wasBusy(.picture, now: start)
         for use in [TierHealth.Use.read, .write, .lease] { health.worked(use) }
         health.failed(.picture, .answered(status: 503), now: after(7))

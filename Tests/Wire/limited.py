@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """429 with Retry-After for 10 s during `ls -l` of 500: at most ten requests to that host meanwhile, and all sizes afterwards."""
 
-import os
 import subprocess
 import time
 

@@ -51,6 +51,10 @@ private final class Folder: Sendable {
 
 @Suite("Session files")
 struct SessionFileTests {
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
     private func signedIn(_ number: Int64) -> SignIn { .signedIn(UserID(rawValue: number)) }
 
     /// The user may sign out in a browser, and nothing refuses a stranger's question.
@@ -88,7 +92,6 @@ struct SessionFileTests {
 
     @Test("what is stored is private, whole and alone, and gone without a rest")
     func storing() throws {
-        let folder = try Folder()
         let file = "\(folder.path)/session"
         let old = umask(0)
         defer { umask(old) }
@@ -112,7 +115,6 @@ struct SessionFileTests {
 
     @Test("a link is removed with the session that it leads to; a link beside it is not followed")
     func links() throws {
-        let folder = try Folder()
         let file = "\(folder.path)/session"
         func link(_ name: String, to target: String) throws {
             try FileManager.default.createSymbolicLink(
@@ -138,7 +140,6 @@ struct SessionFileTests {
 
     @Test("a file that its owner may only read is overwritten all the same", .enabled(if: geteuid() == 0, "needs root"))
     func readOnly() throws {
-        let folder = try Folder()
         try folder.write(first, to: "session", mode: 0o400)
         try FileManager.default.linkItem(atPath: "\(folder.path)/session", toPath: "\(folder.path)/twin")
         for path in [folder.path, "\(folder.path)/session"] { #expect(chown(path, 65534, 65534) == 0) }
@@ -154,7 +155,6 @@ struct SessionFileTests {
 
     @Test("signing in, as another and out is noticed at the next question")
     func noticing() throws {
-        let folder = try Folder()
         let keeper = folder.keeper([folder.place("session")])
         #expect(keeper.signIn == .signedOut && keeper.cookie == nil)
         try folder.write(first + "\n", to: "session")
@@ -168,7 +168,6 @@ struct SessionFileTests {
 
     @Test("the first place that exists counts")
     func order() throws {
-        let folder = try Folder()
         let keeper = folder.keeper([
             folder.place("cookies.txt", takesBare: false), folder.place("credential", mustBePrivate: false),
             folder.place("session"),
@@ -189,7 +188,6 @@ struct SessionFileTests {
     @Test(
         "a file that others may read is not used until it is private", arguments: [0o644, 0o640, 0o604, 0o660, 0o601])
     func permissions(mode: Int) throws {
-        let folder = try Folder()
         let keeper = folder.keeper([folder.place("session")])
         try folder.write(first, to: "session", mode: mode)
         for _ in 0..<3 { #expect(keeper.signIn == .signedOut) }
@@ -201,7 +199,6 @@ struct SessionFileTests {
 
     @Test("what is wrong with a file is told once, and again when it is wrong anew")
     func telling() throws {
-        let folder = try Folder()
         let keeper = folder.keeper([folder.place("session", isExpected: true)])
         for _ in 0..<3 { _ = keeper.signIn }
         #expect(folder.told.count == 1 && folder.told[0].contains("No such file"))
@@ -222,7 +219,6 @@ struct SessionFileTests {
 
     @Test("what an account does not show is named, each once")
     func withheld() async throws {
-        let folder = try Folder()
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         try folder.write(first, to: "a")
         let keeper = folder.keeper([folder.place("a")])
@@ -238,7 +234,6 @@ struct SessionFileTests {
 
     @Test("a refused session is asked with once an hour, and a new login begins anew")
     func expiry() throws {
-        let folder = try Folder()
         let keeper = folder.keeper([folder.place("session")])
         try folder.write(first, to: "session")
         let cookie = try #require(keeper.cookie)
