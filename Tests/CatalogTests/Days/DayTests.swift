@@ -23,9 +23,10 @@ import Testing
         let catalog = try bench.open()
         bench.now += 4 * 3600
         #expect(!catalog.listings.isKnownAbsent(next), "the calendar says it is out")
+        #expect(catalog.days.listed(of: .daily).last == Bench.day.advanced(by: 1))
         await #expect(throws: Failure.absent) { try await catalog.listings.open(next) }
         await #expect(throws: Failure.absent) { try await catalog.listings.open(next) }
-        #expect(catalog.listings.isKnownAbsent(next))
+        #expect(catalog.listings.isKnownAbsent(next) && catalog.days.listed(of: .daily).last == Bench.day)
         #expect(bench.source.calls.count == 1)
         bench.now += 299
         #expect(catalog.listings.isKnownAbsent(next))
@@ -94,12 +95,6 @@ import Testing
         #expect(bench.source.calls.count == 1)
     }
 
-    @Test func offlineWithNothingStoredTheNewestDayFails() async throws {
-        bench.source.set { $0.failure = .timedOut }
-        let catalog = try bench.open()
-        await #expect(throws: Failure.timedOut) { try await catalog.days.newest(of: .daily) }
-    }
-
     @Test func offlineTheNewestStoredDayAnswersForAMinute() async throws {
         let catalog = try bench.open()
         let stored = Bench.day.advanced(by: -5)
@@ -116,24 +111,5 @@ import Testing
         bench.source.set { $0.failure = nil }
         bench.now += 60
         #expect(try await restarted.days.newest(of: .daily) == Bench.day)
-    }
-
-    @Test func aDayThatIsLateIsNotListedOnceTheServiceHasRefusedIt() async throws {
-        let catalog = try bench.open()
-        bench.now += 86_400
-        let due = Bench.day.advanced(by: 1)
-        #expect(catalog.days.listed(of: .daily).last == due)
-        await #expect(throws: Failure.absent) { try await catalog.listings.open(.ranking(.daily, due)) }
-        #expect(catalog.days.listed(of: .daily).last == Bench.day)
-    }
-
-    @Test func theNewestDayIsFrozenOnceANewerOneIsOut() async throws {
-        let (catalog, listing) = try await bench.openDay()
-        _ = try await listing.entries(reaching: .max)
-        #expect(!listing.isFrozen)
-        bench.now += 86_400
-        #expect(listing.isFrozen)
-        #expect(try await catalog.listings.open(Bench.key) === listing)
-        #expect(bench.source.calls.count == 10)
     }
 }

@@ -157,14 +157,4 @@ import Testing
         bench.source.releaseAll()
         #expect(try await catalog.listings.open(Bench.key).entries.count == 50)
     }
-
-    @Test func aShortRankingEndsWhereTheServiceSays() async throws {
-        bench.source.set {
-            $0.entries = 100
-            $0.total = nil
-        }
-        let catalog = try bench.open()
-        #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 100)
-        #expect(Set(bench.source.calls).isSubset(of: [.page(Bench.day, 1), .page(Bench.day, 2), .page(Bench.day, 3)]))
-    }
 }

@@ -236,17 +236,6 @@ import Testing
         #expect(try await restarted.listings.open(Bench.key).size(at: 0) == 5)
     }
 
-    @Test func aSizeIsSharedByEveryListingOfThePicture() async throws {
-        let catalog = try bench.open()
-        let daily = try await catalog.listings.open(Bench.key)
-        catalog.sizes.set(123, of: daily.entries[0].picture)
-        let restarted = try await bench.reopen()
-        let weekly = try await restarted.listings.open(.ranking(.weekly, Bench.day))
-        #expect(weekly.entries[0].picture == daily.entries[0].picture)
-        #expect(try await weekly.resolveSize(at: 0, wholeListing: false) == 123)
-        #expect(bench.transport.requests.isEmpty)
-    }
-
     @Test func theLastAskerToLeaveCancelsTheRequest() async throws {
         let (_, listing) = try await bench.openDay()
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }

@@ -18,29 +18,6 @@ import Testing
         return bench
     }
 
-    @Test func theTagsAreNamedByOneRequestAndOpenByName() async throws {
-        let bench = try benchWithTags()
-        let tags = "author-tags/11"
-        #expect(try await bench.names(tags) == [".", "..", "風景", "Fate／GO", "none"])
-        #expect(try await bench.stat("\(tags)/風景").kind == .directory)
-        #expect(bench.source.asked == ["author-tags/11"])
-        #expect(try await bench.names("\(tags)/風景") == [".", "..", "40-Title 40.jpg", "30-Title 30.jpg"])
-        #expect(try await bench.names("\(tags)/Fate／GO") == [".", "..", "20-Title 20.jpg"])
-        #expect(try await bench.stat("\(tags)/風景/30-Title 30.jpg").kind == .file)
-        #expect(await bench.walk("\(tags)/風景/31-Title 31.jpg").isAbsent)
-        #expect(bench.source.asked.count == 3)
-        // A tag that is not named is asked for, and absent if it has no works.
-        #expect(
-            await bench.walk("\(tags)/other/1-A.jpg").isAbsent && bench.source.asked.last == "author-tag/11/other 1"
-        )
-        // One that is named and has none is refused.
-        let none = try await bench.stat("\(tags)/none").inode
-        #expect(await bench.openDirectory(none) == .failure(Failure.withheld("").errno))
-        #expect(await bench.walk("\(tags)/.hidden").isAbsent)
-        #expect(try await bench.names("author-tags") == [".", "..", "11"])
-        #expect(await bench.walk("author-tags/12/a.jpg").isAbsent == false)
-    }
-
     /// Tags that look like names that programs probe.
     @Test func whateverIsListedExists() async throws {
         let bench = try benchWithTags()

@@ -49,26 +49,6 @@ import Testing
         #expect(await bench.attribute(mode, RankFileSystem.dayAttribute) == .failure(.ENODATA))
     }
 
-    @Test func aPictureOfTheNewestDayHasTwoNames() async throws {
-        bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3))
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, from: 2001))
-        // The day that the calendar allows is here: none is newer, and nobody need be asked.
-        let picture = try await bench.stat("\(newest)/\(Workbench.name(1))")
-        let asked = bench.source.asked.count
-        #expect(picture.links == 3)
-        #expect(try await bench.stat("\(latest)/\(Workbench.name(1))") == picture)
-        let (here, there) = (try await bench.stat(newest).inode, try await bench.stat(latest).inode)
-        let (inDay, inLatest) = (try await bench.list(here), try await bench.list(there))
-        #expect(inDay.dropFirst(2).map(\.inode) == inLatest.dropFirst(2).map(\.inode))
-        #expect(inDay.map(\.name) == inLatest.map(\.name))
-        #expect(inLatest[0].inode == there && inLatest[1].inode == inDay[1].inode)
-        #expect(bench.source.asked.count == asked)
-        let old = try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(1, from: 2001))")
-        #expect(old.links == 2)
-        #expect(await bench.attributes(old.inode) == .attributes(old, timeout: TreeLimits.frozen))
-        #expect(await bench.attributes(picture.inode) == .attributes(picture, timeout: TreeLimits.current))
-    }
-
     @Test func theKernelKeepsNoNameOfItForLong() async throws {
         bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3))
         let inode = try await bench.stat(latest).inode

@@ -116,14 +116,4 @@ import Testing
         #expect(try await bench.names("users") == [".", ".."])
         #expect(try await bench.names("works") == [".", ".."])
     }
-
-    @Test func offlineOnlyWhatOpensIsListed() async throws {
-        let bench = try Workbench(.init(isOffline: true))
-        bench.source.setRanking(.daily, Workbench.day, Self.entries())
-        for rank in [1, 2] { try await read(rank, bench) }
-        bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
-        _ = try await bench.names("users/11")
-        #expect(try await bench.names("users") == [".", "..", "11"])
-        #expect(try await bench.names("works") == [".", ".."])
-    }
 }

@@ -42,7 +42,9 @@ import Testing
         let bench = try Workbench()
         bench.add(film)
         _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
+        _ = try await bench.contents(try await bench.stat("works/77/ugoira.webp").inode)
         #expect(bench.catalog.recents.pictures.isEmpty)
+        #expect(try await random(bench, for: 0) == inode(bench, ".rankfs/nothing-stored.jpg"))
         _ = try await bench.contents(try await bench.stat("works/77/p0.png").inode)
         #expect(try await bench.names("recent") == [".", "..", "77_p0.png"])
     }
@@ -113,44 +115,6 @@ import Testing
     }
 
     private func inode(_ bench: Workbench, _ path: String) async throws -> UInt64 { try await bench.stat(path).inode }
-
-    @Test func randomIsNeverTheSameTwiceAndAlwaysThere() async throws {
-        let film = try Film(count: 2)
-        // A program's choice lasts some seconds, which pass on a busy machine.
-        let start = ContinuousClock.now
-        let bench = try Workbench(.init(monotonicNow: { start }))
-        let standIn = try await inode(bench, ".rankfs/nothing-stored.jpg")
-        #expect(try await random(bench, for: 0) == standIn)
-        bench.source.setRanking(.daily, Workbench.day, Workbench.entries(4))
-        bench.add(film)
-        _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
-        _ = try await bench.contents(try await bench.stat("works/77/ugoira.webp").inode)
-        #expect(try await random(bench, for: 0) == standIn, "archives are no pictures")
-        func store(_ rank: Int) async throws {
-            _ = try await bench.contents(try await bench.stat(path(rank)).inode)
-            let work = Workbench.work(1000 + Int64(rank))
-            let picture = PictureID(work: work.id, page: 0, rendition: .regular, uploaded: work.uploaded)
-            // The file is put into the store after its last byte was answered.
-            while bench.cache.storedSize(of: picture) == nil { await Task.yield() }
-        }
-        try await store(2)
-        for program in 0..<3 as Range<Int32> {
-            #expect(try await random(bench, for: program) == inode(bench, path(2)), "the only one")
-        }
-        try await store(3)
-        try await store(4)
-        var last = try await inode(bench, path(2))
-        var seen: Set<UInt64> = []
-        for program in 10..<70 as Range<Int32> {
-            let next = try await random(bench, for: program)
-            #expect(next != last)
-            #expect(try await random(bench, for: program) == next, "a program sees one")
-            seen.insert(next)
-            last = next
-        }
-        #expect(try await seen == [inode(bench, path(2)), inode(bench, path(3)), inode(bench, path(4))])
-        #expect(bench.source.asked.filter { $0.hasPrefix("daily") }.count == 1)
-    }
 
     /// Stored, and in no directory that is shown: hidden, beyond `top`, or forgotten.
     @Test func randomPassesOverWhatIsNotShown() async throws {

@@ -69,23 +69,6 @@ import Testing
         }
     }
 
-    @Test func whatTheSessionAddsIsNotListedForOthers() async throws {
-        let everyone = Workbench.root
-        let bench = try Self.signedIn()
-        #expect(try await bench.names("") == everyone + Workbench.ofSession)
-        #expect(try await bench.names("ranking").contains("daily_r18"))
-        #expect(try await bench.names("users/5").contains("bookmarks"))
-        try await Workbench.$caller.withValue(Self.stranger) { () async throws in
-            #expect(try await bench.names("") == everyone)
-            #expect(try await !bench.names("ranking").contains { $0.contains("r18") })
-            #expect(try await !bench.names("users/5").contains("bookmarks"))
-        }
-        let shared = try Self.signedIn(keepsOwners: false)
-        try await Workbench.$caller.withValue(Self.stranger) { () async throws in
-            #expect(try await shared.names("") == everyone + Workbench.ofSession)
-        }
-    }
-
     @Test(arguments: MountCommand.allCases)
     func commandsAreTheOwners(_ command: MountCommand) async throws {
         let bench = try Self.signedIn()

@@ -23,20 +23,6 @@ import Testing
         "\(day)/\(Workbench.name(rank))"
     }
 
-    @Test func statShowsWhatIsTrue() async throws {
-        let bench = try benchOfDay()
-        let attributes = try await bench.stat(path(2))
-        #expect(attributes.size == Int64(PictureHost.picture(1002).count))
-        #expect(attributes.modified == 1_714_489_200 + 1002)
-        #expect(attributes.permissions == 0o644 && attributes.links == 2 && attributes.kind == .file)
-        let number = InodeNumber.of(
-            "\(day)/1002_p0_\(attributes.modified)", in: day, order: .rank(2, page: 0))
-        #expect(attributes.inode == number)
-        #expect(bench.host.asked == ["HEAD 1002"], "one stat asks one size")
-        #expect(await bench.attributes(attributes.inode) == .attributes(attributes, timeout: TreeLimits.frozen))
-        #expect(bench.host.asked.count == 1)
-    }
-
     @Test func aStatWhileTheDirectoryIsReadAsksForAll() async throws {
         let bench = try benchOfDay()
         let inode = try await bench.stat(day).inode

@@ -236,21 +236,4 @@ import Testing
         #expect(await bench.walk("users/5/bookmarks") == .failure(.EACCES))
         #expect(try await bench.names("users/5") == [".", "..", "profile.json", "avatar.jpg"])
     }
-
-    @Test func followedAuthorsAreLinks() async throws {
-        bench.source.set { state in
-            state.signIn = .signedIn(Self.user)
-            state.followed = [
-                NamedAuthor(id: UserID(rawValue: 11), name: "A/b"),
-                NamedAuthor(id: UserID(rawValue: 12), name: "C"),
-            ]
-        }
-        #expect(try await bench.names("following") == [".", "..", "11-A／b", "12-C"])
-        let link = try await bench.stat("following/11-A／b")
-        #expect(link.kind == .link)
-        #expect(await bench.readLink(link.inode) == .link("../users/11"))
-        #expect(await bench.walk("following/11-Other").isAbsent)
-        #expect(await bench.walk("following/.hidden").isAbsent)
-        #expect(bench.source.asked == ["followed 5 1"])
-    }
 }
