@@ -37,6 +37,17 @@ import Testing
         }
     }
 
+    /// What a document tells of a part of any age, or else what the service answers, which it then has written.
+    private func told(
+        _ document: SharedDocument, _ part: String, _ answer: String, isWritten: Bool = false
+    ) async throws -> String {
+        try await clock.passing {
+            let told = try await document.value(part, isFresh: { _, _ in true }) { answer }
+            if isWritten { await document.settle() }
+            return told
+        }
+    }
+
     @Test func whatOneWasToldTheOtherDoesNotAsk() async throws {
         let service = Service()
         let (first, _) = try machine("1")
@@ -119,12 +130,7 @@ import Testing
             await stranger.settle()
         }
         let first = try machine("1", secret: secret)
-        let told = try await clock.passing {
-            let told = try await first.document.value("page/1", isFresh: { _, _ in true }) { "right" }
-            await first.document.settle()
-            return told
-        }
-        #expect(told == "right")
+        #expect(try await told(first.document, "page/1", "right", isWritten: true) == "right")
         #expect(first.store.figures.wrong == 0)
         // It has taken the stranger's place.
         let second = try machine("2", secret: secret).document
@@ -132,10 +138,7 @@ import Testing
         // The proof is that of these bytes.
         memory.change(key.text) { $0.bytes[$0.bytes.count - 1] ^= 1 }
         let third = try machine("3", secret: secret)
-        let last = try await clock.passing {
-            try await third.document.value("page/1", isFresh: { _, _ in true }) { "again" }
-        }
-        #expect(last == "again")
+        #expect(try await told(third.document, "page/1", "again") == "again")
         #expect(third.store.figures.wrong == 1)
     }
 
@@ -358,12 +361,7 @@ import Testing
             }
         }
         let (second, store) = try machine("2")
-        let told = try await clock.passing {
-            let told = try await second.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
-            await second.settle()
-            return told
-        }
-        #expect(told == "asked")
+        #expect(try await told(second, "a", "asked", isWritten: true) == "asked")
         #expect(store.figures.wrong > 0)
         let (third, _) = try machine("3")
         #expect(try await third.value("a", isFresh: { _, _ in true }) { () -> String in "again" } == "asked")
@@ -380,12 +378,7 @@ import Testing
         // One line in the log, whichever documents follow.
         for _ in 0..<2 {
             let document = SharedDocument(key, store: store, leases: Leases(store, owner: "1"))
-            let told = try await clock.passing {
-                let told = try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
-                await document.settle()
-                return told
-            }
-            #expect(told == "asked")
+            #expect(try await told(document, "a", "asked", isWritten: true) == "asked")
         }
         #expect(memory.object("documents/a/b")?.bytes == text)
         #expect(events.all.withLock { $0 } == [.laterVersion(key.text)])
@@ -415,12 +408,7 @@ import Testing
         }
         memory.fail { $0.method == .put ? status == 0 ? .silent : .status(status, "") : nil }
         let (second, store) = try machine("2")
-        let asked = try await clock.passing {
-            let asked = try await second.value("b", isFresh: { _, _ in true }) { () -> String in "asked" }
-            await second.settle()
-            return asked
-        }
-        #expect(asked == "asked")
+        #expect(try await told(second, "b", "asked", isWritten: true) == "asked")
         // A write or two that are late end no others.
         #expect(store.rests(.write) != nil || status == 0)
         let shared = try await second.value("a", isFresh: { _, _ in true }) { () -> String in "again" }
@@ -453,10 +441,7 @@ import Testing
             }
         }
         let (document, store) = try machine("1")
-        let told = try await clock.passing {
-            try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
-        }
-        #expect(told == "asked")
+        #expect(try await told(document, "a", "asked") == "asked")
         #expect(store.state == .works)
         #expect(store.figures.slowedDown == 3)
         // One that goes on with it is left alone once a reader has waited long enough.
@@ -478,10 +463,7 @@ import Testing
         memory.fail { _ in .status(status, "") }
         let (document, store) = try machine("1")
         for name in ["a", "b", "c"] {
-            let told = try await clock.passing {
-                try await document.value(name, isFresh: { _, _ in true }) { () -> String in "asked" }
-            }
-            #expect(told == "asked")
+            #expect(try await told(document, name, "asked") == "asked")
         }
         #expect(memory.log.count == 1)
         #expect(store.rests(.read) != nil)

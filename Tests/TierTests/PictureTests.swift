@@ -14,7 +14,11 @@ import Testing
     private let clock = ManualClock()
     private let folder = TemporaryFolder()
     private let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
+    private let key = "pictures/pixiv/61/97_p0_regular_5"
     private let bytes = [UInt8](repeating: 7, count: 3000)
+    private let secret: ObjectSecret
+
+    init() throws { secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8))) }
 
     private struct Machine: Sendable {
         let pictures: TierPictures
@@ -67,16 +71,23 @@ import Testing
     private func bring() async throws {
         let machine = try machine("first")
         #expect(await fetch(machine) == nil)
+        try await bring(by: machine)
+        await machine.uploads.close()
+    }
+
+    /// Brings what a machine has downloaded to the store.
+    private func bring(by machine: Machine) async throws {
         try await clock.passing {
             try keep(machine)
             while machine.store.figures.uploads == 0 { await Task.yield() }
-            await machine.uploads.close()
         }
     }
 
     @Test func whatOneDownloadedTheOtherHas() async throws {
         try await bring()
         #expect(memory.keys("pictures").count == 1)
+        // Given back once the picture is there.
+        #expect(memory.keys("leases").isEmpty)
         let second = try machine("second")
         #expect(await fetch(second).map { $0 == bytes } == true)
         #expect(second.store.figures.hits == 1)
@@ -85,7 +96,6 @@ import Testing
 
     @Test(arguments: [(TierStore.renewedAfter - 1, 0), (TierStore.renewedAfter, 1)])
     func aPictureThatIsReadIsAsOldAsItsLastReadingToAWeek(_ age: Int64, _ renewals: Int) async throws {
-        let key = "pictures/pixiv/61/\(picture.key)"
         memory.add(key, bytes)
         memory.pass(age)
         let machine = try machine("first")
@@ -99,8 +109,7 @@ import Testing
 
     /// The proof of the others would be lost.
     @Test func aMachineWithoutTheSecretLeavesTheAgeAsItIs() async throws {
-        let secret = try #require(ObjectSecret([UInt8](repeating: 1, count: 16)))
-        memory.add("pictures/pixiv/61/\(picture.key)", bytes, secret: secret)
+        memory.add(key, bytes, secret: secret)
         memory.pass(TierStore.renewedAfter)
         #expect(await fetch(try machine("stranger")) == bytes)
         #expect(await fetch(try machine("first", secret: secret)) == bytes)
@@ -111,13 +120,13 @@ import Testing
     }
 
     @Test func aStoreThatCannotCopyIsAskedOnce() async throws {
-        memory.add("pictures/pixiv/61/\(picture.key)", bytes)
+        memory.add(key, bytes)
         memory.pass(TierStore.renewedAfter)
         memory.fail { $0.method == .put ? .status(501, "") : nil }
         let machine = try machine("first")
-        let key = try #require(machine.pictures.key(of: picture))
-        let description = ObjectDescription(mediaType: "image/jpeg", of: bytes, key: key)
-        for _ in 0..<2 { await machine.store.renew(key, description, if: "\"1\"") }
+        let object = try #require(machine.pictures.key(of: picture))
+        let description = ObjectDescription(mediaType: "image/jpeg", of: bytes, key: object)
+        for _ in 0..<2 { await machine.store.renew(object, description, if: "\"1\"") }
         #expect(memory.count("PUT") == 1)
         #expect(machine.store.rests(.write) == nil)
     }
@@ -138,12 +147,6 @@ import Testing
         #expect(second.store.rests(.write) == nil)
     }
 
-    @Test func nobodySeesALease() async throws {
-        try await bring()
-        // Given back once the picture is there.
-        #expect(memory.keys("leases").isEmpty)
-    }
-
     @Test func whoComesMeanwhileWaitsForTheDownload() async throws {
         let (first, second) = (try machine("first"), try machine("second"))
         #expect(await fetch(first) == nil)
@@ -161,7 +164,7 @@ import Testing
         #expect(await fetch(try machine("first")) == nil)
         #expect(
             memory.log.filter { !$0.contains("pauses") } == [
-                "GET pictures/pixiv/61/\(picture.key) 404", "PUT leases/pictures/pixiv/61/\(picture.key) 200",
+                "GET \(key) 404", "PUT leases/\(key) 200",
             ])
     }
 
@@ -220,7 +223,7 @@ import Testing
 
     /// The next readers ask the image host at once, and so do preloads but for one, until that one's wait was worth it.
     @Test func afterAWaitInVainOnlyATrialWaits() async throws {
-        let (second, key) = (try machine("second"), "pictures/pixiv/61/97_p0_regular_5")
+        let second = try machine("second")
         #expect(await fetch(try machine("dead")) == nil)
         while !second.pictures.areWaitsVain { #expect(try await clock.passing { await fetch(second) } == nil) }
         let (began, urgency) = (clock.now, Urgency())
@@ -276,10 +279,10 @@ import Testing
         memory.pass(TierPictures.leaseSeconds + 1)
         let path = "\(folder.path)/picture"
         try Data(bytes).write(to: URL(filePath: path))
-        memory.fail { [memory, bytes] request in
+        memory.fail { [memory, bytes, key] request in
             if request.method == .put, request.headers.contains(where: { $0.hasPrefix("If-Match") }) {
                 memory.fail(nil)
-                memory.add("pictures/pixiv/61/97_p0_regular_5", bytes)
+                memory.add(key, bytes)
             }
             return nil
         }
@@ -320,38 +323,30 @@ import Testing
         #expect(second.store.figures.wrong == 1)
         // What comes from the image host takes its place.
         memory.fail(nil)
-        try await clock.passing {
-            try keep(second)
-            while second.store.figures.uploads == 0 { await Task.yield() }
-        }
+        try await bring(by: second)
         #expect(await fetch(try machine("third")).map { $0 == bytes } == true)
     }
 
     /// Fleet: "Who is trusted".
     ///
     /// Three of them would otherwise end the use of the tier.
-    @Test(arguments: [false, true])
-    func withASecretWhatStrangersPutOrMovedThereIsNoAccident(_ isMoved: Bool) async throws {
-        let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
-        let key = "pictures/pixiv/61/\(picture.key)"
+    @Test(arguments: ["bare", "moved", "digests that fit"])
+    func withASecretWhatStrangersPutOrMovedThereIsNoAccident(_ what: String) async throws {
         memory.add("pictures/other", bytes, secret: secret)
         let moved = try #require(memory.object("pictures/other")).headers
-        memory.add(key, bytes)
-        memory.change(key) { $0.headers = isMoved ? moved : [] }
+        let isPage = what == "digests that fit"
+        memory.add(key, isPage ? Array("<html>".utf8) : bytes)
+        if !isPage { memory.change(key) { $0.headers = what == "moved" ? moved : [] } }
         let machine = try machine("first", secret: secret)
-        #expect(await fetch(machine) == nil)
+        #expect(await fetch(machine, length: isPage ? nil : 3000) == nil)
         #expect(machine.store.figures.wrong == 0 && machine.store.figures.unproven == 1)
-        try await clock.passing {
-            try keep(machine)
-            while machine.store.figures.uploads == 0 { await Task.yield() }
-        }
+        try await bring(by: machine)
         #expect(await fetch(try self.machine("second", secret: secret)) == bytes)
+        #expect(await fetch(try self.machine("third")) == bytes)
     }
 
     @Test(arguments: [false, true])
     func noReaderWaitsForARemoval(_ isDamaged: Bool) async throws {
-        let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
-        let key = "pictures/pixiv/61/\(picture.key)"
         memory.add(key, bytes, secret: isDamaged ? secret : nil)
         if isDamaged { memory.change(key) { $0.bytes[7] ^= 1 } }
         memory.answer(after: .seconds(1), by: clock) { $0.method == .delete }
@@ -365,22 +360,6 @@ import Testing
             while machine.store.figures.uploads == 0 { await Task.yield() }
         }
         #expect(memory.object(key)?.bytes == bytes)
-    }
-
-    @Test func whatAStrangerPutThereIsReplaced() async throws {
-        let secret = try #require(ObjectSecret(Array("a secret of 128 bits".utf8)))
-        // A page of HTML under the key of a picture, with digests that fit.
-        memory.add("pictures/pixiv/61/97_p0_regular_5", Array("<html>".utf8))
-        let machine = try machine("first", secret: secret)
-        #expect(await fetch(machine, length: nil) == nil)
-        #expect(machine.store.figures.unproven == 1)
-        #expect(machine.store.figures.wrong == 0)
-        try await clock.passing {
-            try keep(machine)
-            while machine.store.figures.uploads == 0 { await Task.yield() }
-        }
-        #expect(await fetch(try self.machine("second", secret: secret)).map { $0 == bytes } == true)
-        #expect(await fetch(try self.machine("third")).map { $0 == bytes } == true)
     }
 
     @Test func nobodyWaitsForAQueueAndNobodyBringsAPictureTwice() async throws {
@@ -423,7 +402,7 @@ import Testing
         // Nobody brings another one.
         memory.add("pictures/other", [1])
         let third = try machine("third", mayWrite: false)
-        memory.change("pictures/pixiv/61/97_p0_regular_5") { $0.headers = [] }
+        memory.change(key) { $0.headers = [] }
         #expect(try await clock.passing { await fetch(third) } == nil)
         try keep(third)
         #expect(third.uploads.waiting == 0)
@@ -468,7 +447,6 @@ import Testing
     /// Two machines that disagree do not replace each other's object all the time.
     @Test(arguments: [AnswerAge.changing - 1, AnswerAge.changing])
     func anObjectOfAnotherLengthIsReplacedByWhatTheServiceHas(_ age: Int64) async throws {
-        let key = "pictures/pixiv/61/\(picture.key)"
         memory.add(key, bytes + [1])
         memory.pass(age)
         let machine = try machine("first")
@@ -485,23 +463,18 @@ import Testing
 
     /// An object that cannot be had says nothing of others (Amazon S3 API Reference, `InvalidObjectState`).
     @Test func anObjectInAnArchiveIsReplaced() async throws {
-        let key = "pictures/pixiv/61/\(picture.key)"
         memory.add(key, bytes)
         memory.fail { $0.method == .get ? .status(403, "<Code>InvalidObjectState</Code>") : nil }
         let machine = try machine("first")
         #expect(await fetch(machine) == nil)
         #expect(machine.store.rests(.picture) == nil)
         memory.fail(nil)
-        try await clock.passing {
-            try keep(machine)
-            while machine.store.figures.uploads == 0 { await Task.yield() }
-        }
+        try await bring(by: machine)
         #expect(memory.count("PUT \(key)") == 1 && memory.count("DELETE \(key)") == 0)
     }
 
     /// No other machine lacks it meanwhile, and the end of a mount loses nothing.
     @Test func anObjectThatIsReplacedStaysUntilTheNewOneIsThere() async throws {
-        let key = "pictures/pixiv/61/\(picture.key)"
         memory.add(key, bytes + [1])
         memory.pass(AnswerAge.changing)
         let machine = try machine("first")
@@ -566,23 +539,17 @@ import Testing
         await machine.uploads.close()
     }
 
-    @Test func whatCameAsTheMachineEndedIsBroughtByTheNextRun() async throws {
-        let first = try machine("first", maySpend: false)
-        try keep(first)
-        await first.uploads.close()
-        let next = try machine("first")
-        next.uploads.resume()
-        try await clock.passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
-        #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
-    }
-
-    @Test func nothingIsBroughtOverANetworkThatCosts() async throws {
+    @Test func nothingIsBroughtOverANetworkThatCostsUntilTheNextRun() async throws {
         let first = try machine("first", maySpend: false)
         try keep(first)
         await clock.waitForSleepers(1)
         #expect(memory.count("PUT") == 0)
         #expect(first.uploads.waiting == 1)
         await first.uploads.close()
+        let next = try machine("first")
+        next.uploads.resume()
+        try await clock.passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
+        #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
     }
 
     @Test func whatIsNoLongerStoredOrDamagedIsNotBrought() async throws {

@@ -15,6 +15,12 @@ import Testing
     private let folder = TemporaryFolder()
     private let bytes = [UInt8](repeating: 7, count: 3000)
     private let reports = Reports()
+    private let path: String
+
+    init() throws {
+        path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+    }
 
     private func machine(_ name: String) throws -> (uploads: Uploads, store: TierStore) {
         let store = TierStore(try memory.store(), time: TimeSource(clock)) { [reports] in reports.add($0) }
@@ -25,8 +31,6 @@ import Testing
     private var hash: UInt64 { XXH3.hash(bytes) }
 
     @Test func aPictureThatTheStoreRefusesHoldsUpNoOther() async throws {
-        let path = "\(folder.path)/picture"
-        try Data(bytes).write(to: URL(filePath: path))
         memory.fail { $0.url.contains("/pictures/large") ? .status(400, "EntityTooLarge") : nil }
         // More than are on their way at once, each of them refused, left by the last run.
         let left = try UploadList(path: "\(folder.path)/first.sqlite", for: pool)
@@ -51,8 +55,6 @@ import Testing
 
     /// Another process has the database, as a full disk would.
     @Test func whatTheDiskTakesNoNoteOfIsGivenUpOrMadeAgainAfterAPause() async throws {
-        let path = "\(folder.path)/picture"
-        try Data(bytes).write(to: URL(filePath: path))
         let key = try #require(ObjectKey("pictures/there"))
         memory.add(key.text, bytes)
         let left = try UploadList(path: "\(folder.path)/first.sqlite", for: pool)
@@ -82,8 +84,6 @@ import Testing
     }
 
     @Test func afterOneThatIsNotTakenInTimeTheyGoOneByOne() async throws {
-        let path = "\(folder.path)/picture"
-        try Data(bytes).write(to: URL(filePath: path))
         memory.answer(after: TierStore.writePatience * 2, by: clock) { $0.url.contains("/pictures/") }
         let machine = try machine("first")
         func add(_ name: String) throws {
@@ -111,8 +111,6 @@ import Testing
 
     /// Semantics: "Shared with other machines".
     @Test func noMachineWaitsForALineWhoseUploadsTakeLong() async throws {
-        let path = "\(folder.path)/picture"
-        try Data(bytes).write(to: URL(filePath: path))
         memory.answer(after: .seconds(20), by: clock) { $0.method == .put && $0.url.contains("/pictures/slow") }
         let (slow, other) = (try machine("slow"), try machine("other"))
         slow.uploads.add(
@@ -148,8 +146,6 @@ import Testing
 
     /// Semantics: "Shared with other machines".
     @Test func whatNobodyWaitsForIsBroughtOnlyIfItIsNotThere() async throws {
-        let path = "\(folder.path)/picture"
-        try Data(bytes).write(to: URL(filePath: path))
         memory.add("pictures/there", bytes)
         memory.add("pictures/awaited", bytes)
         let machine = try machine("first")
@@ -227,7 +223,7 @@ import Testing
     @Test func aReplacementThatWaitsStaysOne() async throws {
         let list = try UploadList(path: "\(folder.path)/waiting.sqlite", for: pool)
         var upload = Upload(
-            key: try #require(ObjectKey("pictures/a")), path: "\(folder.path)/picture", length: 3000, hash: 1,
+            key: try #require(ObjectKey("pictures/a")), path: path, length: 3000, hash: 1,
             replaces: true)
         _ = await list.add(upload)
         upload.replaces = false
