@@ -49,12 +49,9 @@ struct Door: Sendable, CustomTestStringConvertible {
     /// The outcome where an answer is another one.
     func open(_ body: String, status: Int = 200, in place: Int) async -> Result<ListingPage, Failure> {
         let right = answers.prefix(place).map { (200, $0) }
-        let board = FakeBoard(
-            (right + [(status, body)] + answers.dropFirst(place + 1).map { (200, $0) }).map {
-                .success(HTTPResponse(head: HTTPAnswer(status: $0, headers: []), body: Array($1.utf8)))
-            })
+        let board = FakeBoard(right + [(status, body)] + answers.dropFirst(place + 1).map { (200, $0) })
         guard let key = ListingKey(text: key) else { return .failure(.absent) }
-        let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+        let engine = engine(isDanbooru: isDanbooru)
         do throws(Failure) {
             return .success(try await board.source(engine).page(of: key, 1, deadline: deadline))
         } catch { return .failure(error) }
@@ -125,10 +122,7 @@ struct Door: Sendable, CustomTestStringConvertible {
             try text(danbooruPost(ring[place], ["parent_id": ring[(place + 1) % ring.count], "has_children": true]))
         }
         for _ in ring { answers.append(try text(ring.map { danbooruPost($0) })) }
-        let board = FakeBoard(
-            answers.map {
-                .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8)))
-            })
+        let board = FakeBoard(answers.map { (200, $0) })
         let family = try await board.source().page(of: ListingKey(.family, 5), 1, deadline: deadline)
         #expect(family.works.map(\.id.rawValue) == ring.map { Int64($0) })
         #expect(board.urls.count == ring.count * 2)

@@ -11,6 +11,11 @@ import Testing
         try text((first..<first + count).map { danbooruPost($0, fields) })
     }
 
+    /// A record of one post, as its board answers.
+    private func record(_ isDanbooru: Bool) -> (Int, [String: Any]) throws -> String {
+        { try text(isDanbooru ? danbooruPost($0, $1) : [moebooruPost($0, $1)]) }
+    }
+
     @Test(arguments: [
         ("day", "2024-05-01", "date:2024-05-01", "date:2024-05-01"),
         ("week", "2024-04-29", "date:2024-04-29...2024-05-06", "date:2024-04-29..2024-05-05"),
@@ -56,9 +61,7 @@ import Testing
 
     /// The list of a parent has its children alone, not theirs.
     @Test(arguments: [true, false]) func aFamilyHasAllGenerations(isDanbooru: Bool) async throws {
-        func post(_ id: Int, _ fields: [String: Any]) throws -> String {
-            try text(isDanbooru ? danbooruPost(id, fields) : [moebooruPost(id, fields)])
-        }
+        let post = record(isDanbooru)
         func list(_ ids: Int...) throws -> String {
             try text(isDanbooru ? ids.map { danbooruPost($0) } : ids.map { moebooruPost($0) })
         }
@@ -66,8 +69,8 @@ import Testing
             [
                 try post(7, ["parent_id": 5, "has_children": false]), try post(5, ["parent_id": 3]),
                 try post(3, ["parent_id": NSNull()]), try list(3, 5), try list(5, 7, 8),
-            ].map { .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8))) })
-        let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+            ].map { (200, $0) })
+        let engine = engine(isDanbooru: isDanbooru)
         let family = try await board.source(engine).page(of: ListingKey(.family, 7), 1, deadline: deadline)
         #expect(family.works.map(\.id.rawValue) == [3, 5, 7, 8])
         #expect(board.urls.count == 5)
@@ -81,11 +84,8 @@ import Testing
         let gone = isDanbooru ? (404, "{\"success\":false,\"message\":\"\"}") : (200, "{\"posts\":[]}")
         let children = try text(isDanbooru ? [danbooruPost(8), danbooruPost(7)] : [moebooruPost(8), moebooruPost(7)])
         for (list, ids) in [(children, [8, 7]), ("[]", [7])] as [(String, [Int64])] {
-            let board = FakeBoard(
-                [(200, post), gone, (200, list)].map {
-                    .success(HTTPResponse(head: HTTPAnswer(status: $0, headers: []), body: Array($1.utf8)))
-                })
-            let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+            let board = FakeBoard([(200, post), gone, (200, list)])
+            let engine = engine(isDanbooru: isDanbooru)
             let family = try await board.source(engine).page(of: ListingKey(.family, 7), 1, deadline: deadline)
             #expect(family.works.map(\.id.rawValue) == ids && !family.hasNext)
             #expect(board.urls.last?.contains("tags=parent:5+") == true && board.urls.count == 3)
@@ -95,21 +95,16 @@ import Testing
     /// What is never shown has children all the same, and a parent.
     @Test(arguments: [true, false]) func aFamilyOfAFlashFile(isDanbooru: Bool) async throws {
         let flash: [String: Any] = ["parent_id": NSNull(), "has_children": true, "file_ext": "swf"]
-        func post(_ id: Int, _ fields: [String: Any]) throws -> String {
-            try text(isDanbooru ? danbooruPost(id, fields) : [moebooruPost(id, fields)])
-        }
+        let post = record(isDanbooru)
         let list =
             try isDanbooru
             ? text([danbooruPost(7), danbooruPost(5, flash)]) : text([moebooruPost(7), moebooruPost(5, flash)])
-        let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+        let engine = engine(isDanbooru: isDanbooru)
         for (id, records) in [
             (5, [try post(5, flash)]),
             (7, [try post(7, ["parent_id": 5, "has_children": false]), try post(5, flash)]),
         ] {
-            let board = FakeBoard(
-                (records + [list]).map {
-                    .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8)))
-                })
+            let board = FakeBoard((records + [list]).map { (200, $0) })
             let family = try await board.source(engine).page(of: ListingKey(.family, Int64(id)), 1, deadline: deadline)
             #expect(family.works.map(\.id.rawValue) == [7] && !family.hasNext)
         }
@@ -120,11 +115,9 @@ import Testing
 
     /// A parent that a post names has children, whatever its record says, and a record may say nothing.
     @Test(arguments: [true, false]) func aFamilyWhoseParentNamesNoChildren(isDanbooru: Bool) async throws {
-        func post(_ id: Int, _ fields: [String: Any]) throws -> String {
-            try text(isDanbooru ? danbooruPost(id, fields) : [moebooruPost(id, fields)])
-        }
+        let post = record(isDanbooru)
         let both = try text(isDanbooru ? [danbooruPost(7), danbooruPost(5)] : [moebooruPost(7), moebooruPost(5)])
-        let engine: any BooruEngine = isDanbooru ? DanbooruEngine() : yandere
+        let engine = engine(isDanbooru: isDanbooru)
         let child = try post(7, ["parent_id": 5, "has_children": false])
         let silent: [String: Any] = ["parent_id": NSNull()]
         let parent = silent.merging(["has_children": true]) { $1 }
@@ -134,10 +127,7 @@ import Testing
             (5, [try post(5, silent), "[]"], [5]), (7, [child, try post(5, parent), "[]"], []),
             (5, [try post(5, parent), "[]"], []),
         ] as [(Int64, [String], [Int64])] {
-            let board = FakeBoard(
-                answers.map {
-                    .success(HTTPResponse(head: HTTPAnswer(status: 200, headers: []), body: Array($0.utf8)))
-                })
+            let board = FakeBoard(answers.map { (200, $0) })
             let source = board.source(engine)
             if ids.isEmpty {
                 let error = await source.failure(of: ListingKey(.family, id))

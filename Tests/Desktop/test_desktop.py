@@ -122,6 +122,14 @@ class Table(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
+    def mounted(self, top, source, values, *names):
+        """Places by their paths in a mount, each with the values of these attributes, and the mounts with that one."""
+        self.addCleanup(setattr, desktop, "attribute", desktop.attribute)
+        desktop.attribute = lambda path, name: values[path][names.index(name)] if name in names else None
+        mount, mounts = desktop.Mount(top, "0:9", "/", "fuse.rankfs", source, 0), desktop.Mounts()
+        mounts.all = lambda: [mount]
+        return [desktop.Place(path, mount, [path.removeprefix(top + "/")]) for path in values], mounts
+
     def test_quotes_are_read_back_as_they_were(self):
         from ast import literal_eval
         for text in ("plain", "it's", "back\\slash", "two\nlines", "<b>&", "\x01\x7f", "絵", "'\\'", ""):
@@ -139,13 +147,7 @@ class Words(unittest.TestCase):
     def test_what_is_opened(self):
         values = {"/m/a": ("https://h/1", "11", "1"), "/m/b": ("https://h/1", "11", "1"), "/m/c": (None, None, None),
                   "/m/d": ("file:///etc/passwd", "../../etc", "-1"), "/m/e": ("--help", "１", " 2")}
-        names = ("user.xdg.origin.url", "user.rankfs.user", "user.rankfs.work")
-        self.addCleanup(setattr, desktop, "attribute", desktop.attribute)
-        desktop.attribute = lambda path, name: values[path][names.index(name)] if name in names else None
-        mounts = desktop.Mounts()
-        mount = desktop.Mount("/m", "0:9", "/", "fuse.rankfs", "pixiv", 0)
-        mounts.all = lambda: [mount]
-        places = [desktop.Place(path, mount, [path[3:]]) for path in values]
+        places, mounts = self.mounted("/m", "pixiv", values, "user.xdg.origin.url", "user.rankfs.user", "user.rankfs.work")
         self.assertEqual(action.opened("page", places, None, mounts), ([("xdg-open", "https://h/1")], 3))
         self.assertEqual(action.opened("author", places, "thunar", mounts), ([("thunar", "/m/users/11")], 3))
         self.assertEqual(action.opened("pages", places, None, mounts), ([("xdg-open", "/m/works/1")], 3))
@@ -163,13 +165,7 @@ class Words(unittest.TestCase):
             values = {f"{top}/a": ("1", "30", "5,61"), f"{top}/b": ("2", None, "5"), f"{top}/c": ("3", "../x", "../5,,x"),
                       f"{top}/d": ("4", None, None), f"{top}/e": ("5", None, ""), f"{top}/f": ("6", None, None),
                       f"{top}/g": (None, None, None)}
-            names = ("user.rankfs.work", "user.rankfs.series", "user.rankfs.pools")
-            self.addCleanup(setattr, desktop, "attribute", desktop.attribute)
-            desktop.attribute = lambda path, name: values[path][names.index(name)] if name in names else None
-            mounts = desktop.Mounts()
-            mount = desktop.Mount(top, "0:9", "/", "fuse.rankfs", "danbooru", 0)
-            mounts.all = lambda: [mount]
-            places = [desktop.Place(path, mount, [path[-1]]) for path in values]
+            places, mounts = self.mounted(top, "danbooru", values, "user.rankfs.work", "user.rankfs.series", "user.rankfs.pools")
 
             def opened(name):
                 commands, silent = action.opened(name, places, "thunar", mounts)
@@ -230,15 +226,10 @@ class Words(unittest.TestCase):
             "/m/a": ("some one (circle)", "1girl,some_one_(circle),some"), "/m/b": ("a, b c", "b_c,_a"), "/m/c": ("a, b, c and 2 more", "c,a,b,d"),
             "/m/d": ("", "a"), "/m/e": (None, None), "/m/f": ("unheard", "a"), "/m/g": (".., x/y", "..,x/y"), "/m/h": ("a b", "a__b,a_b"),
         }
-        names = ("user.dublincore.creator", "user.xdg.tags")
-        self.addCleanup(setattr, desktop, "attribute", desktop.attribute)
-        desktop.attribute = lambda path, name: values[path][names.index(name)] if name in names else None
-        mounts = desktop.Mounts()
-        mount = desktop.Mount("/m", "0:9", "/", "fuse.rankfs", "danbooru", 0)
-        mounts.all = lambda: [mount]
+        places, mounts = self.mounted("/m", "danbooru", values, "user.dublincore.creator", "user.xdg.tags")
         wanted = {"/m/a": ["some_one_(circle)"], "/m/b": ["_a", "b_c"], "/m/c": ["a", "b", "c"], "/m/h": ["a__b"]}
-        for path in values:
-            found, silent = action.opened("author", [desktop.Place(path, mount, [path[3:]])], "thunar", mounts)
+        for path, place in zip(values, places):
+            found, silent = action.opened("author", [place], "thunar", mounts)
             self.assertEqual(found, [("thunar", "/m/artists/" + name) for name in wanted.get(path, [])], path)
             self.assertEqual(silent, int(path not in wanted), path)
 

@@ -9,9 +9,13 @@ typealias FakeBoard = ScriptedService
 
 extension ScriptedService {
     convenience init(status: Int = 200, headers: [(name: String, value: String)] = [], _ bodies: String...) {
+        self.init(bodies.map { (status, $0) }, headers: headers)
+    }
+
+    convenience init(_ answers: [(status: Int, body: String)], headers: [(name: String, value: String)] = []) {
         self.init(
-            bodies.map {
-                .success(HTTPResponse(head: HTTPAnswer(status: status, headers: headers), body: Array($0.utf8)))
+            answers.map {
+                .success(HTTPResponse(head: HTTPAnswer(status: $0.status, headers: headers), body: Array($0.body.utf8)))
             })
     }
 
@@ -41,6 +45,8 @@ extension ScriptedService {
 let deadline = ContinuousClock.now.advanced(by: .seconds(600))
 let yandere = MoebooruEngine(.yandere)
 let konachan = MoebooruEngine(.konachan)
+
+func engine(isDanbooru: Bool) -> any BooruEngine { isDanbooru ? DanbooruEngine() : yandere }
 
 extension RankingMode {
     static let day = named("day")
