@@ -20,13 +20,22 @@ func withWorkplace(_ body: @escaping @Sendable (Workplace) throws -> Void) async
     }
 }
 
+/// Runs a test's body with a service's origin.
+func withOrigin(
+    _ service: Service = .pixiv, _ options: [String] = [], wire: Wire = .tls,
+    _ body: @escaping @Sendable (Workplace, OriginProcess) throws -> Void
+) async throws {
+    try await withWorkplace { workplace in
+        try body(workplace, try OriginProcess(workplace, options, wire: wire, service: service))
+    }
+}
+
 /// Runs a test's body with a service's origin and a mount of it.
 func withMount(
     _ service: Service = .pixiv, origin originOptions: [String] = [], wire: Wire = .tls, signedIn user: Int? = nil,
     options: [String] = [], _ body: @escaping @Sendable (Workplace, OriginProcess, Mount) throws -> Void
 ) async throws {
-    try await withWorkplace { workplace in
-        let origin = try OriginProcess(workplace, originOptions, wire: wire, service: service)
+    try await withOrigin(service, originOptions, wire: wire) { workplace, origin in
         let account = try user.map { try workplace.signedIn($0) } ?? []
         try body(workplace, origin, try Mount(workplace, of: origin, options: account + options))
     }

@@ -6,8 +6,7 @@ extension MountSuite {
     @Suite struct BackupTests {
         /// What the service withholds is not listed, so that nothing fails; Semantics: "Read-only" as to whose a copy is.
         @Test(arguments: Service.allCases) func aSecondRunCopiesNothing(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let options = ["top=20", "withheld=hide"]
                 var mount = try Mount(workplace, of: origin, options: options)
                 let withheld = try origin.ranking().prefix(20).count(where: \.isWithheld)
@@ -41,8 +40,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.allCases) func borgReReadsNothing(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let options = ["top=17", "withheld=hide"]
                 var mount = try Mount(workplace, of: origin, options: options)
                 let readable = try origin.ranking().prefix(17).count { !$0.isWithheld }

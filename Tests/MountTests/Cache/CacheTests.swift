@@ -69,8 +69,7 @@ extension MountSuite {
 
         /// Whoever removes the cache under a mount loses what was stored, and nothing that comes after.
         @Test func aCacheThatIsRemovedUnderAMountIsMadeAgain() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let later = try origin.ranking("daily", "2024-04-20").count
                 let first = try #require(try origin.ranking().first { !$0.isWithheld })
                 let expected = try origin.fetch(first.picture)

@@ -33,8 +33,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func aStaleMountIsRecovered(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let first = try Mount(workplace, of: origin)
                 let names = try first.names(first.day())
                 first.killHard()

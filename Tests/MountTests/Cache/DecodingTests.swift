@@ -91,8 +91,7 @@ extension MountSuite {
         /// A program in the place of `rankfs-render` that the kernel does not confine.
         @Test(arguments: [("confined", true), ("unconfined", false), ("off", false)])
         func whereNothingConfinesItNothingIsDecoded(_ decoding: String, _ isTold: Bool) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let program = try lonelyProgram(workplace)
                 let script = """
                     #!/usr/bin/python3 -IS

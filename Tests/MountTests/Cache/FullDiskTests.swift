@@ -52,8 +52,7 @@ extension MountSuite {
 
         /// A limit of the shell on the size of files ends no mount.
         @Test func picturesLargerThanFilesMayBeAreRightOrFail() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let mount = try Mount(workplace, of: origin, before: ["/usr/bin/prlimit", "--fsize=256000:256000"])
                 let pictures = try Self.pictures(4, of: origin, in: mount)
                 for picture in pictures {
@@ -67,8 +66,7 @@ extension MountSuite {
         /// Of the pictures that are open at once, those are closed which nobody reads, and opened again.
         @Test(arguments: [(Wire.tls, Service.pixiv), (.plain, .pixiv), (.tls, .yandere)])
         func moreOpenPicturesThanDescriptorsAreRight(wire: Wire, service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire, service: service)
+            try await withOrigin(service, wire: wire) { workplace, origin in
                 let mount = try Mount(workplace, of: origin, before: ["/usr/bin/prlimit", "--nofile=96:96"])
                 let pictures = try Self.pictures(100, of: origin, in: mount)
                 #expect(pictures.count > 20)

@@ -7,8 +7,7 @@ extension MountSuite {
     @Suite struct MaintenanceTests {
         @Test(arguments: Service.kinds)
         func theCacheIsVerifiedPrunedAndClearedWithoutAMount(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 var mount = try Mount(workplace, of: origin, options: ["top=12", "prefetch=0"])
                 let cache = { (action: String, options: String) in
                     try workplace.rankfs(

@@ -80,22 +80,5 @@ extension MountSuite {
                 )
             }
         }
-
-        @Test(arguments: Service.kinds) func sniffingPreloadsNothing(service: Service) async throws {
-            try await withMount(service) { workplace, origin, mount in
-                let first = try #require(try mount.names(mount.day()).first)
-                #expect(try read("\(mount.day())/\(first)", count: 4096).get().count == 4096)
-                // The origin writes its line when it notices that the reader has gone.
-                #expect(poll { origin.downloaded.count == 1 && mount.isIdle })
-                #expect(origin.downloaded.count == 1)
-
-                // As `file` opens, which reads some megabytes.
-                let second = try mount.names(mount.day())[5]
-                let sniff = try workplace.run(
-                    "dd", "if=\(mount.day())/\(second)", "of=/dev/null", "bs=1M", "iflag=nonblock", "status=none")
-                #expect(sniff.status == 0 && poll { mount.isIdle })
-                #expect(Set(origin.downloaded).count == 2)
-            }
-        }
     }
 }

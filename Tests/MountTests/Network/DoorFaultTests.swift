@@ -46,8 +46,7 @@ extension MountSuite {
 
         @Test(arguments: Service.allCases)
         func anAnswerThatFailsIsNeitherEmptyNorGone(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: .plain, service: service)
+            try await withOrigin(service, wire: .plain) { workplace, origin in
                 let account = service == .pixiv ? try workplace.signedIn() : []
                 let options = account + ["prefetch=0", "timeout=6", "connections=32"]
                 let mount = try Mount(workplace, of: origin, options: options)

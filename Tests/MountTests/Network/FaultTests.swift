@@ -100,8 +100,7 @@ extension MountSuite {
         /// Of boards the small renditions, of which no listing tells the size.
         @Test(arguments: Service.reached)
         func noSizeIsALieForLong(wire: Wire, service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire, service: service)
+            try await withOrigin(service, ["--no-chunked"], wire: wire) { workplace, origin in
                 let options = Self.impatient + (service.isProven ? ["images=small"] : [])
                 let mount = try Mount(workplace, of: origin, options: options)
                 let heads = FaultKind.heads.filter { $0.shows(on: wire) }
@@ -129,8 +128,7 @@ extension MountSuite {
 
         @Test(arguments: Service.reached)
         func aListingIsWholeOrAnError(wire: Wire, service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire, service: service)
+            try await withOrigin(service, wire: wire) { workplace, origin in
                 // The first page, or one in the middle: then a reader must not take the beginning for the whole.
                 let spoilt =
                     FaultKind.pages(of: service, on: wire).map { ($0, 1) }

@@ -87,8 +87,7 @@ extension MountSuite {
         /// Older pages, another front, and a block for which no cookie helps.
         @Test(arguments: ["old", "ddos-guard", "blocked"])
         func otherFrontsAreToldByTheirPages(kind: String) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let mount = try twoHosts(workplace, origin)
                 try origin.spoil([challenge(.pixiv, #""kind":"\#(kind)""#)], in: workplace)
                 for _ in 0..<3 {

@@ -46,8 +46,7 @@ extension MountSuite {
         private func isMetered(_ mount: Mount) -> Bool? { (try? mount.figures("network"))?["metered"] as? Bool }
 
         @Test(arguments: Service.kinds) func onAMeteredNetworkNothingIsPreloaded(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let bus = try PrivateBus(workplace, at: workplace.directory.appending(path: "bus").path)
                 var manager = try startManager(on: bus, metered: 1)
                 // Two connections: what is preloaded comes two by two.
@@ -105,8 +104,7 @@ extension MountSuite {
 
         /// A bus that takes connections and says nothing must hold up neither the mount nor its end.
         @Test func aSilentBusHoldsUpNothing() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let bus = try PrivateBus(workplace, at: workplace.directory.appending(path: "bus").path)
                 bus.daemon.signal(SIGSTOP)
                 defer { bus.daemon.signal(SIGCONT) }

@@ -32,8 +32,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.allCases) func aMountWithoutNetworkServesWhatIsStored(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let (names, first) = try store(workplace, from: origin)
                 origin.stop()
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
@@ -43,8 +42,7 @@ extension MountSuite {
 
         /// The option: nothing is asked, and nothing waits.
         @Test(arguments: Service.allCases) func withTheOptionNoRequestLeaves(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let (names, first) = try store(workplace, from: origin)
                 let before = origin.requests.count
                 let mount = try Mount(workplace, of: origin, options: ["offline=on"])

@@ -24,8 +24,7 @@ extension MountSuite {
             Kind.allCases.map { ($0, .pixiv) } + [(.stranger, .danbooru), (.withoutProxy, .yandere)]
 
         @Test(arguments: troubles) func oneSentenceTellsWhatIsWrong(_ kind: Kind, service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let before = try Mount(workplace, of: origin, options: ["prefetch=0"])
                 let names = try before.names(before.day())
                 let bytes = try read("\(before.day())/\(names[0])").get()

@@ -31,8 +31,7 @@ extension MountSuite {
 
         @Test(arguments: Sweep.services)
         func everyBreachOfHTTP2GivesTheRightBytesOrAnError(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: .plain, service: service)
+            try await withOrigin(service, ["--no-chunked"], wire: .plain) { workplace, origin in
                 let front = try ScriptedFront(workplace, before: origin)
                 let mount = try Mount(workplace, of: origin, options: FaultTests.impatient + [front.mountOptions])
                 let orders = Sweep.isLong ? ReadOrder.allCases : [.whole]

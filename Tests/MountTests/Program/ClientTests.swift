@@ -8,8 +8,7 @@ extension MountSuite {
             .deletingLastPathComponent().appending(path: "Clients").path
 
         @Test func anIndependentClientAgreesWithTheMount() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let views = try Self.views(of: origin, in: workplace)
                 let caught = try Self.visit(
                     origin, in: workplace,
@@ -35,8 +34,7 @@ extension MountSuite {
 
         /// The comparison itself can fail: one other byte, one work less and one other frame are told each by its name.
         @Test func aDisagreementIsNoticed() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let views = try Self.views(of: origin, in: workplace)
                 let caught = try Self.visit(origin, in: workplace, "author:1007", "animation:900600003")
                 let notes = URL(filePath: "\(caught)/catch.jsonl")

@@ -6,8 +6,7 @@ extension MountSuite {
     /// Semantics: "Commands".
     @Suite struct CommandTests {
         @Test(arguments: Service.kinds) func commandsKeepDropAskAgainAndForget(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 // Three times what the cache may hold: originals of boards are larger.
                 let top = service.isProven ? 60 : 100
                 let mount = try Mount(workplace, of: origin, options: ["cache_size=16M", "prefetch=0", "top=\(top)"])

@@ -128,8 +128,7 @@ extension MountSuite {
         }
 
         @Test(arguments: breaks) func whatHasChangedIsFound(_ change: Break) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: .plain, service: change.service)
+            try await withOrigin(change.service, wire: .plain) { workplace, origin in
                 try origin.spoil([change.fault], in: workplace)
                 let report = try Self.report(workplace, origin)
                 #expect(report.status == (change.verdict == "kept" ? 0 : 1), "\(report.output)\(report.errors)")

@@ -177,8 +177,7 @@ extension MountSuite {
         }
 
         @Test func theGuardUnmountsItsOwnMountWhereverThatIs() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let outer = try workplace.folder("outer")
                 let folder = try workplace.folder("outer/inner")
                 for path in [outer, folder] { try workplace.run("chown", "nobody:", path) }

@@ -53,8 +53,7 @@ extension MountSuite {
 
         @Test(arguments: Service.kinds)
         func aSecondUserReadsWhatIsPublicAndNothingOfTheOwners(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let mount = try Self.mountSignedIn(workplace, origin, "allow_other,uid=1")
                 let first = { (directory: String) in "\(directory)/\(try mount.names(directory)[0])" }
                 var names = ["PICTURE": try mount.picture(1, in: mount.day())]
@@ -106,8 +105,7 @@ extension MountSuite {
         }
 
         @Test func whatAUserServesForRootIsThatUsers() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let path = try workplace.folder("mount")
                 let cache = try workplace.folder("cache")
                 for folder in [path, cache] { try workplace.run("chown", "daemon:", folder) }

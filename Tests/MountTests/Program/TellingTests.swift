@@ -55,8 +55,7 @@ extension MountSuite {
         }
 
         @Test func aLogFileThatCannotBeIsSaidBeforeMounting() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let directory = try workplace.folder("mount")
                 let pipe = workplace.directory.appending(path: "pipe").path
                 #expect(mkfifo(pipe, 0o600) == 0)
@@ -80,8 +79,7 @@ extension MountSuite {
         }
 
         @Test func cookiesThatCannotBeUsedAreAWarningBeforeTheMountIsThere() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let directory = try workplace.folder("mount")
                 let output = try workplace.mount(origin, on: directory, "cookies=/nowhere/cookies.txt")
                 #expect(output.status == 0 && Workplace.isMounted(directory))

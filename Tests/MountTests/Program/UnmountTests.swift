@@ -6,8 +6,7 @@ extension MountSuite {
     /// Starting and stopping, as people, mount(8) and systemd do it.
     @Suite struct UnmountTests {
         @Test(arguments: Service.allCases) func mountReturnsWhenTheMountAnswers(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let directory = try workplace.folder("mount")
                 let output = try workplace.mount(origin, on: directory)
                 #expect(output.status == 0, "\(output.errors)")
@@ -20,8 +19,7 @@ extension MountSuite {
         }
 
         @Test func mountMakesTheFolderWhereTheUserMay() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let home = try workplace.folder("home")
                 let (directory, rankfs) = ("\(home)/Rankings", Workplace.rankfs)
                 let isThere = { (path: String) in access(path, F_OK) == 0 }
@@ -49,8 +47,7 @@ extension MountSuite {
         }
 
         @Test func theMountHelperTakesWhatMountGivesIt() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let directory = try workplace.folder("mount")
                 workplace.willMount(at: directory)
                 let helper = workplace.directory.appending(path: "mount.rankfs").path
@@ -90,8 +87,7 @@ extension MountSuite {
 
         /// A cache that is removed after it is gone.
         @Test func afterAnUnmountNothingWritesToTheCache() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let directory = try workplace.folder("mount")
                 for _ in 0..<3 {
                     #expect(try workplace.mount(origin, on: directory).status == 0)

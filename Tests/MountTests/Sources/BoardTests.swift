@@ -58,16 +58,6 @@ extension MountSuite {
             }
         }
 
-        /// What was asked to learn which day is the newest is that day's first page.
-        @Test(arguments: Service.boards) func theNewestDayCostsNoPageMore(service: Service) async throws {
-            try await withMount(service) { workplace, origin, mount in
-                let names = try mount.names("\(mount.path)/ranking/\(service.daily)/latest")
-                #expect(!names.isEmpty)
-                let first = origin.requests.filter { $0.path.contains("page=1&") || $0.path.hasSuffix("page=1") }
-                #expect(first.count == 1, "\(origin.requests.map(\.path))")
-            }
-        }
-
         /// The directory and `info.json` of a post that nobody listed are made of the same answer.
         @Test(arguments: Service.boards) func aPostThatNobodyListedIsAskedForOnce(service: Service) async throws {
             try await withMount(service) { workplace, origin, mount in
@@ -147,8 +137,7 @@ extension MountSuite {
         /// With a plain 503 one of the engines says that it is asked too often; of the other it is trouble.
         @Test(arguments: [(Service.danbooru, false), (.yandere, true)])
         func aHostIsLeftAloneThatSaysSo(service: Service, isLeftAlone: Bool) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=4"])
                 let picture = try #require(
                     mount.names(mount.day(service.daily)).first {
@@ -212,8 +201,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.boards) func aPoolIsABookByItsNumberAndItsName(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let (number, posts) = try origin.pool(named: "Book_of_2024-04-30")
                 let mount = try Mount(workplace, of: origin)
                 let pool = "\(mount.path)/pools/\(number)"

@@ -43,8 +43,7 @@ extension MountSuite {
         }
 
         @Test func aRatingIsOneOfTheSourcesOwn() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--unsafe"], service: .danbooru)
+            try await withOrigin(.danbooru, ["--unsafe"]) { workplace, origin in
                 let folder = try workplace.folder("mount")
                 let wrong = try workplace.mount(origin, on: folder, "rating=safe")
                 #expect(wrong.status == 64)

@@ -7,7 +7,6 @@ struct LoggedRequest: Decodable {
     let status: Int
     let range: String?
     let bytes: Int64?
-    let completed: Bool?
     /// The scripted fault that spoilt the answer.
     let fault: String?
     /// Milliseconds since the origin started, when the request came and when its answer had gone.

@@ -29,8 +29,7 @@ extension MountSuite {
 
         @Test(arguments: Service.kinds)
         func handlesOfAnEarlierMountStillLeadToTheSameFiles(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 var mount = try Mount(workplace, of: origin, options: ["top=5"])
                 let names = try mount.names(mount.day())
                 func handle(_ path: String) throws -> [String] {

@@ -64,8 +64,7 @@ extension MountSuite {
         }
 
         @Test func theServiceManagerIsTold() async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+            try await withOrigin { workplace, origin in
                 let manager = try DatagramSocket(workplace.directory.appending(path: "notify").path)
                 let variables = ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "200000"]
                 let mount = try Mount(workplace, of: origin, variables: variables)

@@ -26,8 +26,7 @@ extension MountSuite {
         private func look(_ directory: String) { _ = access("\(directory)/.hidden", F_OK) }
 
         @Test(arguments: Service.allCases) func aLookOfADesktopCostsSmallPreviewsOnly(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let mount = try mount(workplace, origin)
                 let entries = try origin.ranking().prefix(Self.shown).filter { !$0.isWithheld }
                 // In a directory that nobody has listed it costs nothing.
@@ -55,8 +54,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func whoOnlyListsOrIsSwitchedOffPaysNothing(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let mount = try mount(workplace, origin)
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 #expect(try workplace.run("find", mount.day(), "-type", "f", "-size", "+1k").status == 0)
@@ -73,8 +71,7 @@ extension MountSuite {
 
         @Test(arguments: Service.allCases)
         func sharedThumbnailsAreForEverybodyAndNoPictureIsRead(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 // Nothing can be written there, as in the home of another user.
                 func mount(_ options: [String] = []) throws -> Mount {
                     try Mount(
@@ -213,8 +210,7 @@ extension MountSuite {
         ///
         /// A file manager's thumbnailer is refused what the file manager then finds; everybody else reads.
         @Test(arguments: Service.allCases) func aThumbnailerReadsNoPicture(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let mount = try mount(workplace, origin)
                 let ranking = "\(mount.path)/ranking"
                 let shown = try mount.pictures(2, of: origin).map { String($0.path.dropFirst(ranking.count + 1)) }

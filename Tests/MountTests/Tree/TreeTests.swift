@@ -176,21 +176,6 @@ extension MountSuite {
             }
         }
 
-        @Test func aSearchIsFoundAgainInEverySpelling() async throws {
-            try await withMount { workplace, origin, mount in
-                let (composed, decomposed) = ("オリジナル", "オリシ\u{3099}ナル")
-                let names = try mount.names("\(mount.path)/search/\(composed)")
-                #expect(names.count > 100)
-                origin.stop()
-                #expect(mount.unmount())
-                let again = try Mount(workplace, of: origin, named: "again")
-                for spelling in [decomposed, composed, decomposed] {
-                    #expect(try again.names("\(again.path)/search/\(spelling)") == names)
-                }
-                #expect(try again.names("\(again.path)/search").map { Array($0.utf8) } == [Array(composed.utf8)])
-            }
-        }
-
         @Test(arguments: [(1001, 5000), (1002, 1), (1004, 0)])
         func anAuthorsWorksAreListedWithFewRequests(author: Int, works: Int) async throws {
             try await withMount { workplace, origin, mount in
@@ -230,30 +215,6 @@ extension MountSuite {
                     #expect(avatar == (try origin.fetch(URL(string: url)?.path ?? "")))
                     #expect(avatar.count == Int(try status(of: "\(directory)/avatar.jpg").st_size))
                 }
-            }
-        }
-
-        @Test func aNumberThatIsTypedIsAskedAboutWhenItIsOpened() async throws {
-            try await withMount { workplace, origin, mount in
-                // As Thunar looks up what it may complete.
-                for parent in ["users", "works"] {
-                    for number in ["1", "10", "100", "1001", "900600001"] {
-                        #expect(try status(of: "\(mount.path)/\(parent)/\(number)").st_mode & S_IFMT == S_IFDIR)
-                    }
-                    #expect(try mount.names("\(mount.path)/\(parent)") == [])
-                }
-                #expect(origin.requests.isEmpty)
-                #expect(try mount.names("\(mount.path)/users/1001").count > 100)
-                let asked = origin.requests
-                #expect(asked.allSatisfy { $0.path.contains("/1001") }, "\(asked.map(\.path))")
-                for parent in ["users", "works"] {
-                    let unknown = "\(mount.path)/\(parent)/100"
-                    let opened = try workplace.run("ls", unknown)
-                    #expect(opened.status != 0 && opened.errors.contains("No such file or directory"), "\(opened)")
-                    #expect(access(unknown, F_OK) == -1 && errno == ENOENT, "known at once")
-                }
-                #expect(try mount.names("\(mount.path)/users") == ["1001"])
-                #expect(try mount.names("\(mount.path)/works") == [])
             }
         }
 
@@ -345,8 +306,7 @@ extension MountSuite {
         }
 
         @Test(arguments: Service.kinds) func filtersHideAndKeepTheRanks(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, service: service)
+            try await withOrigin(service) { workplace, origin in
                 let plain = try Mount(workplace, of: origin)
                 let all = try plain.names(plain.day())
                 let wide = all.filter { name in
