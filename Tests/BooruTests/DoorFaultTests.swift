@@ -94,7 +94,10 @@ struct Door: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: try Door.all()) func onlyTheServiceSaysThatThereIsNone(door: Door) async throws {
-        #expect(await door.open("{\"success\":false,\"message\":\"\"}", status: 404, in: 0) == .failure(.notFound))
+        for status in door.isDanbooru ? [404, 451] : [404] {
+            let body = "{\"success\":false,\"message\":\"\"}"
+            #expect(await door.open(body, status: status, in: 0) == .failure(.notFound))
+        }
         let page = try await door.open(door.answers[0], in: 0).get()
         #expect(page.entries.count == 2 && page.unreadable == 0)
         let empty = await door.open("[]", in: door.answers.count - 1)

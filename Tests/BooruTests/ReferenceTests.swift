@@ -40,37 +40,6 @@ import Testing
         }
     }
 
-    @Test func aDamagedReferenceLeadsNowhereElse() throws {
-        let work = try #require(try moebooru().post?.work)
-        var random = Random(seed: 5)
-        let source = FakeBoard().source(yandere)
-        var read = 0
-        for _ in 0..<5000 {
-            var bytes = Array(work.picture.utf8)
-            for _ in 0...Int.random(in: 0..<3, using: &random) where !bytes.isEmpty {
-                let place = Int.random(in: 0..<bytes.count, using: &random)
-                switch Int.random(in: 0..<3, using: &random) {
-                case 0: bytes.remove(at: place)
-                case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
-                default: bytes.removeSubrange(place..<min(bytes.count, place + 9))
-                }
-            }
-            let text = String(decoding: bytes, as: UTF8.self)
-            for rendition in Rendition.ofListings {
-                guard let location = source.location(of: work.id, picture: text, page: 0, rendition: rendition) else {
-                    continue
-                }
-                read += 1
-                #expect(
-                    ["https://files.yande.re/", "https://assets.yande.re/", "https://yande.re/"].contains {
-                        location.url.hasPrefix($0)
-                    })
-                #expect(PostFormat.all.contains(location.fileExtension) && location.size.map { $0 > 0 } ?? true)
-            }
-        }
-        #expect(read > 100)
-    }
-
     @Test(arguments: [
         // A # stands for the digest.
         "", " ", "1", "1 jpg", "2 jpg 5 # files.yande.re/a.jpg", "1 exe 5 # files.yande.re/a.exe",

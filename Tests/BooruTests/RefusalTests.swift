@@ -98,13 +98,6 @@ import Testing
         #expect(!reason.contains("user_agent") && reason.contains("why"))
     }
 
-    @Test(arguments: ["", "<html>", "[", "[{\"id\":", "null", "5", "{}", "{\"posts\":5}", "{\"success\":false}"])
-    func otherAnswersMakeNoSense(body: String) async {
-        for engine in [DanbooruEngine() as any BooruEngine, yandere] {
-            #expect(isUnreadable(await ask(FakeBoard(body), engine)), "\(body)")
-        }
-    }
-
     /// A day with posts is published, though it may have none that can be shown.
     @Test func aDayOfFlashFilesIsThere() async throws {
         func page(_ count: Int) async throws -> Result<ListingPage, Failure> {
@@ -117,15 +110,6 @@ import Testing
         #expect(try await page(2) == .failure(.withheld("none can be shown")))
         let full = try await page(200).get()
         #expect(full.entries.isEmpty && full.hasNext)
-    }
-
-    @Test func onlyTheServiceItselfSaysThatSomethingIsNot() async {
-        #expect(isUnreadable(await ask(FakeBoard(status: 404, "<html>portal"))))
-        #expect(await ask(FakeBoard(status: 451, "{\"success\":false}")) == .notFound)
-        for status in [404, 410, 451] {
-            #expect(isUnreadable(await ask(FakeBoard(status: status, "{\"detail\":\"no\"}"))))
-        }
-        #expect(isUnreadable(await ask(FakeBoard(status: 400, ""), yandere)))
     }
 
     @Test func whatFailsOnTheWayKeepsItsMeaning() async {

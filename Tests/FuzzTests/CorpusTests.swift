@@ -18,7 +18,7 @@ import Testing
     @Test(arguments: FuzzTarget.all) func whatIsDamagedHolds(target: FuzzTarget) throws {
         var random = Random(seed: 11)
         let inputs = try Corpus.inputs(of: target).map(\.bytes).filter { $0.count <= target.longest }
-        for _ in 0..<40 {
+        for _ in 0..<200 {
             let bytes = Corpus.damaged(inputs.randomElement(using: &random) ?? [], using: &random)
             do { try target.check(bytes) } catch {
                 Issue.record("\(Data(bytes.prefix(target.longest)).base64EncodedString()): \(error)")

@@ -1,4 +1,3 @@
-import TestSupport
 import Testing
 
 @testable import Render
@@ -66,24 +65,5 @@ import Testing
         #expect(Film(pieces: pieces, frames: [0..<10], archive: .max) == nil)
         let long = [UInt8](repeating: 0, count: Film.longestLiterals + 1)
         #expect(Film(pieces: [.literal(long[...])], frames: [0..<10], archive: 10) == nil)
-    }
-
-    /// Whatever bytes come: a job, an answer or none, and no end of the program.
-    @Test func damagedMessagesAreNoMoreThanThat() {
-        var random = Random(seed: 5)
-        for _ in 0..<4000 {
-            var message = Self.answers.randomElement(using: &random)?.0.message ?? []
-            for _ in 0...Int.random(in: 0..<4, using: &random) where !message.isEmpty {
-                message[Int.random(in: 0..<message.count, using: &random)] = .random(in: 0...255, using: &random)
-            }
-            for job in Self.jobs {
-                if case .film(let film)? = RenderAnswer(message: message, to: job) {
-                    #expect(
-                        film.layout.pieces(covering: 0..<Int64.max).reduce(0) { $0 + $1.length } == film.layout.length)
-                }
-            }
-            _ = RenderJob(message: message)
-            _ = Protection(greeting: message)
-        }
     }
 }

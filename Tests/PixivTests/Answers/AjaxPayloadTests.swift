@@ -61,6 +61,7 @@ struct AjaxPayloadTests {
         let list = ListingPage(search: body)
         let told = try self.list(payload, "illustManga", "data").filter { $0["isAdContainer"] == nil }
         #expect(list.works.count == told.count && list.unreadable == 0 && list.total == 3084)
+        #expect(try !ListAnswers.search(body, page: 52).hasNext)
         try compare(list.works, told)
     }
 

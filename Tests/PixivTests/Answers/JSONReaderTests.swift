@@ -1,6 +1,5 @@
 import Foundation
 import Rankings
-import TestSupport
 import Testing
 
 @testable import Pixiv
@@ -89,30 +88,5 @@ struct JSONReaderTests {
     func objects() {
         for text in ["{", " \n{}", "\u{FEFF}{}"] { #expect(JSONReader.looksLikeObject(Array(text.utf8))) }
         for text in ["", "<", "[{}]", "null", "a{"] { #expect(!JSONReader.looksLikeObject(Array(text.utf8))) }
-    }
-
-    @Test("damaged bytes are refused or read, never more", arguments: [21, 22, 23] as [UInt64])
-    func damage(seed: UInt64) throws {
-        var random = Random(seed: seed)
-        let original = try Payload(Payload.loggedIn).bytes
-        var understood = 0
-        for _ in 0..<400 {
-            var bytes = original
-            for _ in 0..<Int.random(in: 1...3, using: &random) {
-                let place = Int.random(in: 0..<bytes.count, using: &random)
-                switch Int.random(in: 0..<4, using: &random) {
-                case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-                case 1: bytes.remove(at: place)
-                case 2: bytes.insert(UInt8(ascii: "\\"), at: place)
-                default: bytes.removeLast(min(bytes.count - 1, Int.random(in: 0...40, using: &random)))
-                }
-            }
-            guard let json = try? JSONReader.read(bytes) else { continue }
-            if let page = try? ListAnswers.ranking(of: json, mode: .daily, day: nil, page: 2) {
-                #expect(page.entries.count + page.unreadable >= 1)
-                understood += 1
-            }
-        }
-        #expect(understood > 20 && understood < 400)
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Rankings
-import TestSupport
 import Testing
 
 @testable import Pixiv
@@ -80,35 +79,6 @@ struct MutationTests {
             #expect((0...1_000_000).contains(work.height) && (1...1000).contains(work.pageCount), place)
             #expect((work.views ?? 0) >= 0 && (work.ratings ?? 0) >= 0, place)
             #expect((work.withheld == nil) != work.picture.isEmpty, place)
-        }
-    }
-
-    @Test("random damage to several fields at once loses no good entry", arguments: [31, 32, 33] as [UInt64])
-    func several(seed: UInt64) throws {
-        var random = Random(seed: seed)
-        let payload = try Payload(Payload.daily)
-        let contents = try #require(payload.root["contents"] as? [[String: Any]])
-        let whole = try ListAnswers.ranking(of: payload.json, mode: .daily, day: nil, page: 1)
-        for _ in 0..<3 {
-            var texts: [String] = []
-            var good: [ListedWork] = []
-            for (entry, told) in zip(whole.entries, contents) {
-                // The first one stays good, so that the page has an entry.
-                if !good.isEmpty, Bool.random(using: &random),
-                    let field = told.keys.sorted().randomElement(using: &random),
-                    let json = replacements.randomElement(using: &random)?.json
-                {
-                    // Another entry's rank would take that entry's place.
-                    texts.append(try mutated(told, field, field == "rank" ? "null" : json))
-                } else {
-                    texts.append(String(decoding: try bytes(told), as: UTF8.self))
-                    good.append(entry)
-                }
-            }
-            let text = "{\"contents\":[\(texts.joined(separator: ","))],\"date\":\"20220501\"}"
-            let page = try ListAnswers.ranking(of: JSONReader.read(Array(text.utf8)), mode: .daily, day: nil, page: 1)
-            #expect(page.entries.count + page.unreadable == 49)
-            #expect(good.allSatisfy { page.entries.contains($0) })
         }
     }
 
