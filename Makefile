@@ -20,6 +20,7 @@
 #   make server   Samba, NFS, WebDAV, SFTP and DLNA over a mount, and what photo servers cost (Tests/Server/README.md; SERVER="samba …")
 #   make shuffle  the tests that need no mount, with what runs side by side in SEEDS=10 other orders
 #   make cold-read   the files that run while a picture is read that is not stored, counted by a build with coverage
+#   make twice    two copies of all tests at once, while mounts of others come and go
 #   make install  put the program, the mount helper, units, manual pages and completions in place
 #   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb; make rpm; make dist: a source archive
 
@@ -49,7 +50,7 @@ DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenvie
 SERVER_PACKAGES := samba smbclient nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind rclone apache2-bin openssh-server openssh-client \
                  sshfs minidlna gerbera curl openssl iproute2 util-linux python3
 
-.PHONY: demo test check fuzz model fleet clients bench gate wire render faults soak desktop picture server shuffle cold-read install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model fleet clients bench gate wire render faults soak desktop picture server shuffle twice cold-read install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -137,6 +138,10 @@ shuffle: setup-test build
 	@status=0; for seed in $$(seq $${SEEDS:-10}); do \
 	    TEST_PROGRAMS=$(CURDIR)/$(BUILD) Tests/Runner/run --shuffle $$seed --skip '^(MountTests|FuseTests)\.' || status=1; \
 	done; exit $$status
+
+twice: setup-test build
+	swift build --build-tests
+	timeout -k 10 3000 Tests/Wire/twice.py
 
 cold-read: setup-test build
 	timeout -k 10 3000 Tests/Ruler/cold-read

@@ -1,95 +1,36 @@
 #!/usr/bin/env python3
 """Runs gallery-dl against the embedded origin as Danbooru, yande.re and konachan, and holds what it lists and saves against the
-lists of the origin and against a mount.
+lists of the origin and against a mount (boards.py).
 
 usage: gallerydl.py PYTHON
 
 PYTHON has gallery-dl (pip install gallery-dl). PROGRAMS names the folder of rankfs and its companions.
-
-To be used as root in namespaces of their own for network and mounts, as `run` does: there the boards' names lead to loopback, where nginx
-has certificates for them and passes everything on to the origins. Nothing but loopback is used.
 """
 
-import hashlib
 import json
 import os
 import subprocess
 import sys
 import urllib.parse
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../Wire"))
-import parts  # noqa: E402
-import services  # noqa: E402
+import boards
+import parts
 
-NOW = 1714618800  # 2024-05-02 03:00 UTC
-DAY = "2024-04-30"
-TIMEOUT = 240
-# Where OpenSSL of this system has its authorities.
-AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
-MOEBOORU = "/post.json?limit=100&page={}&tags="
-
-
-class Board(services.Board):
-    """A board: its hosts, the request for a page of a search, how many files of the day are saved, and its tags.
-
-    gallery-dl knows the engine and the board by names of its own, and lists by their addresses. Doors are other lists, each with its
-    folder in a mount: a pool's posts in its order, favourites as liked.
-    """
-
-    def __init__(self, name, hosts, page, wanted, tags, engine, search, **doors):
-        self.name, self.hosts, self.page_of, self.wanted = name, hosts, page, wanted
-        self.tags, self.engine, self.search, self.doors = f"date:{DAY} order:score{tags}", engine, search, doors
-
-
-ALL = [
-    Board("danbooru", ["danbooru.donmai.us", "cdn.donmai.us"], "/posts.json?limit=200&page={}&tags=", 60, "", "Danbooru", "posts",
-          pools="pools/6900", favgroups="favorite_groups/6900"),
-    Board("yandere", ["yande.re", "files.yande.re", "assets.yande.re"], MOEBOORU, 30, " rating:s", "moebooru", "post",
-          pools="pool/show/6400"),
-    Board("konachan", ["konachan.com", "konachan.net"], MOEBOORU, 30, " rating:s", "moebooru", "post", pools="pool/show/5917"),
-]
-
-
-def command(*words):
-    subprocess.run(words, check=True, capture_output=True, timeout=TIMEOUT)
-
-
-def listed(origin, tags):
-    """The posts of a search, page after page, as the origin lists them."""
-    posts, page = [], 1
-    while found := json.loads(origin.get(origin.service.page_of.format(page) + urllib.parse.quote(tags))):
-        posts += found
-        page += 1
-    return posts
-
-
-def entries(folder, ordered=list):
-    """The names and the numbers of the posts that a folder of a mount shows, without those that are withheld."""
-    names = ordered(os.listdir(folder))
-    shown = [name for name in names if os.stat(os.path.join(folder, name)).st_size > 0]
-    return shown, [int(os.getxattr(os.path.join(folder, name), "user.rankfs.work")) for name in shown]
-
-
-def lead(place, origins):
-    """The names of boards lead to their origins, and all programs here believe the certificate."""
-    with open(place.path("hosts"), "w") as file:
-        file.write("127.0.0.1 localhost " + " ".join(name for origin in origins for name in origin.service.hosts) + "\n")
-    command("mount", "--bind", file.name, "/etc/hosts")
-    command("mount", "--bind", place.authority, AUTHORITIES)
-    command("ip", "link", "set", "lo", "up")
-    servers = "".join(
-        f"server {{ listen 127.0.0.1:443 ssl; server_name {' '.join(origin.service.hosts)};"
-        f" ssl_certificate {place.leaf}; ssl_certificate_key {place.key};"
-        f" location / {{ proxy_pass {origin.url}; proxy_set_header Host $host; proxy_http_version 1.1; }} }}\n"
-        for origin in origins)
-    folders = " ".join(f"{name}_temp_path {place.path(name)};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    with open(place.path("nginx.conf"), "w") as file:
-        file.write(
-            f"daemon off; pid {place.path('nginx.pid')}; user root; worker_processes 1;\nevents {{}}\n"
-            f"http {{ access_log off; {folders}\n{servers}}}\n")
-    process = place.start("nginx", ["/usr/sbin/nginx", "-c", file.name, "-e", place.path("nginx.err")])
-    parts.wait_for(lambda: os.path.exists(place.path("nginx.pid")) or process.poll() is not None, "nginx")
+# gallery-dl's names of a board's engine and of the board, the address of a search, and its tags.
+BOARDS = {
+    "danbooru": ("Danbooru", "danbooru", "https://danbooru.donmai.us/posts?tags=", f"date:{boards.DAY} order:score"),
+    "yandere": ("moebooru", "yandere", "https://yande.re/post?tags=", f"date:{boards.DAY} order:score rating:s"),
+    "konachan": ("moebooru", "konachan", "https://konachan.com/post?tags=", f"date:{boards.DAY} order:score rating:s"),
+}
+# Other lists: the folder of the mount, and the address by which gallery-dl knows it; a pool's posts in its order, favourites as liked.
+DOORS = {
+    "danbooru": [
+        ("pools/6900", "https://danbooru.donmai.us/pools/6900"),
+        ("favgroups/6900", "https://danbooru.donmai.us/favorite_groups/6900"),
+    ],
+    "yandere": [("pools/6400", "https://yande.re/pool/show/6400")],
+    "konachan": [("pools/5917", "https://konachan.com/pool/show/5917")],
+}
 
 
 def run(python, config, place, *arguments):
@@ -97,90 +38,42 @@ def run(python, config, place, *arguments):
     done = subprocess.run(
         [python, "-m", "gallery_dl", "--config-ignore", "--config", config, *arguments], cwd=place.folder, capture_output=True,
         env=dict(os.environ, HOME=place.folder, XDG_CONFIG_HOME=place.folder, REQUESTS_CA_BUNDLE=place.authority), text=True,
-        timeout=TIMEOUT)
+        timeout=boards.TIMEOUT)
     if done.returncode not in (0, 4):  # 4: a file was missing
         sys.exit(f"gallery-dl ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return done.stdout
 
 
-def compare(place, origin, found, folder, doors):
-    """Prints a comparison of lists and files of the day with origin and mount; returns whether all is equal.
-
-    `found` are numbers of posts in order, `folder` has their files, each under the post's number. Of each door, the folder of a mount with
-    another list, it has the numbers.
-    """
-    board, posts = origin.service, listed(origin, origin.service.tags)
-    visible, failures, equal = [post for post in posts if "file_url" in post], [], 0
-
-    def expect(agrees, sentence):
-        if not agrees:
-            failures.append(sentence)
-
-    expect(found == [post["id"] for post in visible],
-           f"gallery-dl lists {len(found)} posts, not the {len(visible)} served, or in another order")
-    files = {}
-    for post in visible[:board.wanted]:
-        path = f"{folder}/{post['id']}.bin"
-        if not os.path.exists(path):
-            failures.append(f"{post['id']} ({post['file_url']}) was not saved")
-            continue
-        with open(path, "rb") as file:
-            data = files[post["id"]] = file.read()
-        expect(hashlib.md5(data).hexdigest() == post["md5"] and len(data) == post["file_size"],
-               f"the file of {post['id']} is not the one listed")
-    kinds = sorted({urllib.parse.urlsplit(post["file_url"]).path.rsplit(".")[-1] for post in visible[:board.wanted]})
-    mount = parts.Mount(place, origin, service=board)
-    day, copy, counts = f"{mount.path}/ranking/day/{DAY}", place.path(f"copy-{board.name}"), []
-    shown, ids = entries(day, sorted)
-    expect(ids == found, f"the mount lists {len(ids)} posts, not the {len(found)} of gallery-dl, or in another order")
-    os.makedirs(copy)
-    wanted = [(one, number) for one, number in zip(shown, ids) if number in files]
-    command("cp", "-r", *[os.path.join(day, one) for one, _ in wanted], copy)
-    for one, number in wanted:
-        with open(os.path.join(copy, one), "rb") as file:
-            same = file.read() == files[number]
-        expect(same, f"the mount's {one} is not what gallery-dl saved")
-        equal += same
-    for door, numbers in doors.items():
-        _, ids = entries(os.path.join(mount.path, door))
-        counts.append(f"; {door} {len(ids)}")
-        expect(ids and ids == numbers, f"{door} has {len(ids)} posts, not the {len(numbers)} of gallery-dl, or in another order")
-    mount.unmount()
-    print(f"{board.name}: {len(found)} of {len(posts)} posts listed, {len(files)} files saved ({', '.join(kinds)}), "
-          f"{equal} compared with cp -r from the mount{''.join(counts)}" + (": all equal" if not failures else ""))
-    for failure in failures[:5]:
-        print(f"  {failure}")
-    return not failures
-
-
 def check(python, place, origin):
     """Whether one board is as gallery-dl has it."""
     board = origin.service
+    engine, category, address, tags = BOARDS[board.name]
     folder, config = place.path(board.name), place.path(board.name + ".json")
     settings = {
-        "base-directory": folder, "retries": 1, "sleep-request": 0, board.name: {"ugoira": True},
-        board.engine: {"ugoira": True, "sleep-request": 0},
+        "base-directory": folder, "retries": 1, "sleep-request": 0, category: {"ugoira": True},
+        engine: {"ugoira": True, "sleep-request": 0},
     }
     with open(config, "w") as file:
         downloader = {"http": {"adjust-extensions": False}}
         json.dump({"extractor": settings, "downloader": downloader, "output": {"mode": "null"}}, file)
+    url = address + urllib.parse.quote(tags)
 
-    def seen(path):
+    def seen(url):
         """The posts that a mount shows without options, of those that gallery-dl lists."""
-        entries = json.loads(run(python, config, place, "--dump-json", f"https://{board.hosts[0]}/{path}"))
+        entries = json.loads(run(python, config, place, "--dump-json", url))
         return [entry[-1]["id"] for entry in entries if entry[0] == 3 and entry[-1]["rating"] in "gs"]
 
-    search = f"{board.search}?tags={urllib.parse.quote(board.tags)}"
-    run(python, config, place, "--range", f"1-{board.wanted}", "--filename", "{id}.bin", "--directory", folder,
-        f"https://{board.hosts[0]}/{search}")
-    doors = {f"{kind}/{path.split('/')[-1]}": seen(path) for kind, path in board.doors.items()}
-    return compare(place, origin, seen(search), folder, doors)
+    run(python, config, place, "--range", f"1-{board.wanted}", "--filename", "{id}.bin", "--directory", folder, url)
+    return boards.check(
+        "gallery-dl", place, origin, tags, seen(url), lambda number: f"{folder}/{number}.bin",
+        lambda posts: [post for post in posts if "file_url" in post][:board.wanted],
+        [(door, seen(url)) for door, url in DOORS[board.name]])
 
 
 def main():
-    with parts.Place(names=[name for board in ALL for name in board.hosts]) as place:
-        origins = [parts.Origin(place, "--now", str(NOW), service=board) for board in ALL]
-        lead(place, origins)
+    with parts.Place(names=[name for board in boards.ALL.values() for name in board.hosts]) as place:
+        origins = [parts.Origin(place, "--now", str(boards.NOW), service=board) for board in boards.ALL.values()]
+        boards.lead(place, origins)
         sys.exit(not all([check(os.path.abspath(sys.argv[1]), place, origin) for origin in origins]))
 
 
