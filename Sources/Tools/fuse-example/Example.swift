@@ -11,7 +11,7 @@ enum Example {
     static func main() {
         let words = CommandLine.arguments
         guard words.count >= 3 else {
-            return fail("usage: fuse-example MOUNTPOINT FILE [DEADLINE-IN-MILLISECONDS [OPTION…]]")
+            return say("usage: fuse-example MOUNTPOINT FILE [DEADLINE-IN-MILLISECONDS [OPTION…]]")
         }
         let deadline = words.count > 3 ? Int(words[3]) ?? 30_000 : 30_000
         exit(
@@ -25,7 +25,7 @@ enum Example {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         let size = lseek(descriptor, 0, SEEK_END)
         guard size >= 0 else {
-            fail("\(file) cannot be read")
+            say("\(file) cannot be read")
             return 1
         }
         let configuration = SessionConfiguration(
@@ -50,17 +50,12 @@ enum Example {
             signals.forEach { $0.cancel() }
             return 0
         } catch {
-            fail(error.text)
+            say(error.text)
             return 1
         }
     }
 
-    private nonisolated static func fail(_ sentence: String) {
-        say(sentence, to: STDERR_FILENO)
-    }
-
-    private nonisolated static func say(_ line: String, to descriptor: Int32) {
-        let bytes = Array("\(line)\n".utf8)
-        _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+    private nonisolated static func say(_ line: String, to descriptor: Int32 = STDERR_FILENO) {
+        Files.write(Array("\(line)\n".utf8), to: descriptor)
     }
 }

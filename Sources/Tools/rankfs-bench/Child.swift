@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import System
 
 /// A process that the benchmark starts and ends.
 struct Child {
@@ -7,19 +7,13 @@ struct Child {
 
     /// Starts a program with its output redirected to a file (by default /dev/null).
     init(_ arguments: [String], output: String = "/dev/null") {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
-        unsafe words.append(nil)
-        defer { unsafe words.forEach { unsafe free($0) } }
-        var pid: pid_t = 0
-        let failure = unsafe posix_spawnp(&pid, arguments[0], &actions, nil, words, environ)
-        guard failure == 0 else { fatal("cannot start \(arguments[0]): errno \(failure); is it built and installed?") }
-        self.pid = pid
+        let file = unsafe open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        do throws(SystemError) {
+            pid = try ChildProcess.start(arguments[0], arguments, inheriting: [], output: file, errors: file)
+        } catch {
+            fatal("cannot start \(arguments[0]): \(error.text); is it built and installed?")
+        }
     }
 
     /// A process that has ended, as the initial value of a variable.
@@ -32,9 +26,8 @@ struct Child {
     /// Waits for the end; returns the exit status, or 128 + signal.
     @discardableResult
     func wait() -> Int32 {
-        var status: Int32 = 0
-        while unsafe waitpid(pid, &status, 0) == -1 && errno == EINTR {}
-        return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
+        let end = ChildProcess.wait(for: pid)
+        return end.status ?? 128 + end.signal
     }
 
     func terminate() {
@@ -53,25 +46,17 @@ struct Child {
     }
 
     /// Bytes of the program and of the libraries that it brings along: those outside the system's library directories,
-    /// stripped of debugging symbols, as they are installed.
-    var ownFiles: Int {
+    /// stripped of debugging symbols, as they are installed; each is stripped into a file at `copy`.
+    func ownFiles(strippedInto copy: String) -> Int {
         let mapped = contents(of: "/proc/\(pid)/maps").split(separator: "\n").compactMap { line in
             line.firstIndex(of: "/").map { String(line[$0...]) }
         }
         return Set(mapped).filter { path in
             (path.contains(".so") || path == executable) && !["/lib", "/usr/lib"].contains { path.hasPrefix($0) }
-        }.reduce(0) { $0 + max(0, Self.strippedSize(of: $1)) }
-    }
-
-    /// The size of a program as strip(1) leaves it.
-    private static func strippedSize(of path: String) -> Int {
-        var template = Array("/tmp/rankfs-bench-XXXXXX".utf8CString)
-        let file = unsafe mkstemp(&template)
-        guard file >= 0 else { return size(of: path) }
-        defer { close(file) }
-        let copy = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { unsafe unlink(copy) }
-        return isInstalled("strip") && Child(["strip", "-o", copy, path]).wait() == 0 ? size(of: copy) : size(of: path)
+        }.reduce(0) { sum, path in
+            let isStripped = isInstalled("strip") && Child(["strip", "-o", copy, path]).wait() == 0
+            return sum + max(0, size(of: isStripped ? copy : path))
+        }
     }
 
     private var executable: String {

@@ -6,9 +6,7 @@ import Synchronization
 
 /// Seconds by the monotonic clock.
 func seconds(_ work: () -> Void) -> Double {
-    let clock = ContinuousClock()
-    let time = clock.measure(work)
-    return Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
+    ContinuousClock().measure(work) / .seconds(1)
 }
 
 /// The names in a directory, in its own order, without dot names.
@@ -97,15 +95,6 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
     // Each separate queue has a thread, even on few processors.
     for number in 0..<count { DispatchQueue(label: "reader \(number)").async(group: group) { work(number) } }
     group.wait()
-}
-
-/// Writes a small file.
-func save(_ text: String, as path: String) {
-    let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    guard file >= 0, Files.write(Array(text.utf8), to: file) else {
-        fatal("\(path) cannot be written; is the disk full?")
-    }
-    close(file)
 }
 
 /// Ends the benchmark with a message.

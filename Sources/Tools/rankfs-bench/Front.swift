@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// The wire between the mount and the origin.
 enum Wire: String, CaseIterable {
@@ -41,7 +42,11 @@ struct Front {
                 }
             }
             """
-        save(configuration, as: "\(directory)/nginx.conf")
+        do throws(SystemError) {
+            try Files.replace("\(directory)/nginx.conf", with: Array(configuration.utf8))
+        } catch {
+            fatal("\(directory)/nginx.conf cannot be written: \(error.text)")
+        }
         process = Child(["/usr/sbin/nginx", "-p", directory, "-c", "nginx.conf", "-e", "nginx.log"])
         wait(for: "nginx") { size(of: "\(directory)/nginx.pid") > 0 }
     }

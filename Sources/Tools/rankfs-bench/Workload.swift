@@ -29,7 +29,7 @@ struct Workload: Sendable {
         let memory = subject.daemon.memory
         figures[.idle] = Double(memory.now) / 1e6
         figures[.idleOwn] = Double(memory.own) / 1e6
-        figures[.disk] = Double(subject.daemon.ownFiles) / 1e6
+        figures[.disk] = Double(subject.daemon.ownFiles(strippedInto: "\(site.directory)/stripped")) / 1e6
         return figures
     }
 

@@ -82,13 +82,7 @@ extension Pixiv.Call {
     func tagsOfWorks() -> Response {
         let counts = tagged.flatMap(\.tags).reduce(into: [:]) { $0[$1, default: 0] += 1 }
         let tags = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        return .envelope(
-            .array(
-                tags.map { tag, count in
-                    .members([
-                        ("tag", .string(tag)), ("tag_translation", ""), ("tag_yomigana", ""), ("cnt", .int(count)),
-                    ])
-                }))
+        return .envelope(.array(tags.map { Shapes.fill("countedTag", ["tag": .string($0), "count": .int($1)]) }))
     }
 
     /// `/ajax/user/<id>/illustmanga/tag?tag=&offset=&limit=48`: a user's works with a tag.
@@ -155,12 +149,8 @@ extension Pixiv.Call {
     /// `/ajax/user/<id>/illusts/bookmark/tags`: of public and of private bookmarks apart; another's private ones are not told.
     func bookmarkTags() -> Response {
         func tags(_ list: Int64) -> JSON { counted(universe.bookmarks(of: list, now: now).map(tag), "tag", "cnt") }
-        return .envelope(
-            .members([
-                ("public", tags(id)), ("private", viewer.user == id ? tags(-id) : .array([])),
-                ("tooManyBookmark", false),
-                ("tooManyBookmarkTags", false),
-            ]))
+        let own = viewer.user == id ? tags(-id) : .array([])
+        return .envelope(Shapes.fill("bookmarkTags", ["public": tags(id), "private": own]))
     }
 
     /// `/ajax/user/<id>/bookmark/periods?rest=show`.
@@ -184,6 +174,8 @@ extension Pixiv.Call {
         }
     }
 
+    private func briefs(_ works: some Sequence<Post>) -> JSON { .array(works.map { facts($0).brief }) }
+
     private static let worksOfFeed = 60
     private static let mostFeedPages = 35
 
@@ -201,19 +193,8 @@ extension Pixiv.Call {
         let works = slots.map(universe.post).filter { !restricted || $0.rating == .explicit }.sorted { $0.id > $1.id }
         let page = min(asked, Self.mostFeedPages, max(1, (works.count + Self.worksOfFeed - 1) / Self.worksOfFeed))
         let shown = works.dropFirst((page - 1) * Self.worksOfFeed).prefix(Self.worksOfFeed)
-        return .envelope(
-            .members([
-                (
-                    "page",
-                    .members([
-                        ("ids", .array(shown.map { .integer($0.id) })), ("isLastPage", false),
-                        ("tags", .texts(["null"])),
-                    ])
-                ),
-                ("tagTranslation", .array([])),
-                ("thumbnails", .members([("illust", .array(shown.map { facts($0).brief })), ("novel", .array([]))])),
-                ("illustSeries", .array([])), ("requests", .array([])), ("users", .array([])),
-            ]))
+        let ids = JSON.array(shown.map { .integer($0.id) })
+        return .envelope(Shapes.fill("newWorks", ["ids": ids, "briefs": briefs(shown)]))
     }
 
     // MARK: - Related works and collections
@@ -240,11 +221,9 @@ extension Pixiv.Call {
         let all = related(to: work)
         // An advertisement may come in front.
         let advertisement: [JSON] = id % 2 == 0 ? [.members([("isAdContainer", true)])] : []
-        return .envelope(
-            .members([
-                ("illusts", .array(advertisement + all.prefix(limit).map { facts($0).brief })),
-                ("nextIds", .texts(all.dropFirst(limit).map { "\($0.id)" })), ("details", .members([])),
-            ]))
+        let shown = JSON.array(advertisement + all.prefix(limit).map { facts($0).brief })
+        let next = JSON.texts(all.dropFirst(limit).map { "\($0.id)" })
+        return .envelope(Shapes.fill("related", ["shown": shown, "next": next]))
     }
 
     /// `/ajax/illust/recommend/illusts?illust_ids[]=…`; works that do not exist are missing.
@@ -252,7 +231,7 @@ extension Pixiv.Call {
         let works = request.query.filter { $0.name == "illust_ids[]" }.map { Int64($0.value) ?? 0 }
         guard (1...Self.mostRelatedPerRequest).contains(works.count) else { return Self.badRequest }
         let found = works.compactMap { universe.post($0, now: now) }
-        return .envelope(.members([("illusts", .array(found.map { facts($0).brief })), ("nextIds", .array([]))]))
+        return .envelope(.members([("illusts", briefs(found)), ("nextIds", .array([]))]))
     }
 
     /// `/ajax/collection/<id>`: collections have numbers above those of 64 bits, which end in the number of an author.
@@ -263,18 +242,13 @@ extension Pixiv.Call {
             let slots = universe.works(of: author, now: now, for: .anonymous), !slots.isEmpty
         else { return .failure("", status: 404) }
         let works = slots.prefix(24).map(universe.post)
-        func tile(_ type: String, _ more: Members) -> JSON {
-            .members([("id", .string("\(number)-\(type)")), ("status", "Active"), ("type", .string(type))] + more)
+        func tile(_ shape: String, _ value: JSON) -> JSON {
+            Shapes.fill(shape, ["number": .string(number), "value": value])
         }
-        let tiles = works.map { tile("Work", [("workType", "illust"), ("workId", .string("\($0.id)"))]) }
-        let briefs = works.enumerated().filter { $0.offset % 5 != 4 }.map { facts($0.element).brief }
-        let detail = JSON.members([("tiles", .array([tile("Text", [])] + tiles + [tile("ExternalUrl", [])]))])
-        return .envelope(
-            .members([
-                ("data", .members([("detail", detail)])),
-                ("thumbnails", .members([("illust", .array(briefs)), ("novel", .array([]))])),
-                ("tagTranslation", .array([])), ("users", .array([])),
-            ]))
+        let tiles =
+            [tile("tile", "Text")] + works.map { tile("workTile", .integer($0.id)) } + [tile("tile", "ExternalUrl")]
+        let shown = works.enumerated().filter { $0.offset % 5 != 4 }.map(\.element)
+        return .envelope(Shapes.fill("collection", ["tiles": .array(tiles), "briefs": briefs(shown)]))
     }
 
     // MARK: - Series
@@ -296,35 +270,19 @@ extension Pixiv.Call {
         let before = (page - 1) * Self.worksOfSeries
         let shown = all.dropFirst(before).prefix(Self.worksOfSeries)
         let newest = all.prefix(2)
-        func title(_ id: Int64) -> JSON {
-            .members([
-                ("id", .string("\(id)")), ("userId", .string("\(author)")), ("title", .string("series \(id)")),
-                ("total", .int(all.count)),
-            ])
+        let places = shown.enumerated().map { place, work in
+            Shapes.fill("seriesWork", ["id": .integer(work.id), "order": .int(all.count - before - place)])
         }
-        let places = shown.enumerated().map { place, work -> JSON in
-            .members([("workId", .string("\(work.id)")), ("order", .int(all.count - before - place))])
-        }
-        let briefs = (shown + newest.filter { new in !shown.contains { $0.id == new.id } }).map { facts($0).brief }
-        return .envelope(
-            .members([
-                ("illustSeries", .array([title(id), title(id + 1)])),
-                ("thumbnails", .members([("illust", .array(briefs)), ("novel", .array([]))])),
-                (
-                    "page",
-                    .members([
-                        ("series", .array(places)), ("isSetCover", true), ("seriesId", .integer(id)),
-                        ("otherSeriesId", .string("\(id + 1)")),
-                        ("recentUpdatedWorkIds", .array(newest.map { .integer($0.id) })), ("total", .int(all.count)),
-                        ("isWatched", false), ("isNotifying", false),
-                    ])
-                ), ("tagTranslation", .array([])), ("requests", .array([])),
-                (
-                    "users",
-                    .array([.members([("userId", .string("\(author)")), ("name", .string(universe.name(of: author)))])])
-                ),
-                ("extraData", Shapes.fill("furniture", furniture("series \(id)", page: "user/\(author)/series/\(id)"))),
-            ]))
+        var values = furniture("series \(id)", page: "user/\(author)/series/\(id)")
+        values["id"] = .integer(id)
+        values["other"] = .integer(id + 1)
+        values["author"] = .integer(author)
+        values["name"] = .string(universe.name(of: author))
+        values["total"] = .int(all.count)
+        values["places"] = .array(places)
+        values["newest"] = .array(newest.map { .integer($0.id) })
+        values["briefs"] = briefs(shown + newest.filter { new in !shown.contains { $0.id == new.id } })
+        return .envelope(Shapes.fill("seriesPage", values))
     }
 
     // MARK: - Search

@@ -1,5 +1,6 @@
 import Glibc
 import Rankings
+import System
 
 /// One connection: reads one request after the other (RFC 9112) and sends the service's answer, or that answer changed by a fault.
 ///
@@ -152,19 +153,7 @@ struct ServedConnection: Sendable {
     }
 
     /// Sends all bytes; false when the client has stopped reading.
-    private func send(_ bytes: [UInt8]) -> Bool {
-        unsafe bytes.withUnsafeBytes { bytes in
-            var done = 0
-            while done < bytes.count {
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
-                let count = unsafe Glibc.send(socket, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                done += count
-            }
-            return true
-        }
-    }
+    private func send(_ bytes: [UInt8]) -> Bool { Files.write(bytes, to: socket) }
 
     /// Resets the connection at once: connect(2) with AF_UNSPEC dissolves a TCP association, which sends RST.
     private func reset() {
