@@ -1,4 +1,3 @@
-import CLinux
 import Fuse
 import Glibc
 import RankFS
@@ -39,11 +38,8 @@ extension Command {
                 with allow_other, only the owner and root.
                 Exit status: 0 done, 1 \(command == .pin ? "not all of it is stored" : "a path was refused"), 64 usage, 69 unavailable.
                 """,
-            check: { arguments throws(ProgramError) in
-                guard !arguments.positions.isEmpty, !arguments.positions.contains("") else {
-                    throw .usage("name paths inside a mount: rankfs \(name) PATH….")
-                }
-            }, run: { arguments throws(ProgramError) in try act(command, on: arguments.positions) })
+            remedy: "name paths inside a mount",
+            run: { arguments throws(ProgramError) in try act(command, on: arguments.positions) })
     }
 
     private static func act(_ command: MountCommand, on paths: [String]) throws(ProgramError) {
@@ -102,7 +98,7 @@ extension Command {
             }
             tally.isHeard()
         } catch {
-            guard error.code == ENOTTY, let entries = try? LocalFiles.list(path) else {
+            guard error.code == ENOTTY, let entries = try? Directory.entries(at: path) else {
                 return tally.refuse("\(LogText.escaped(path)): \(command.complaint(error, at: path)).")
             }
             let isRoot = mounts.contains(path)

@@ -47,13 +47,6 @@ struct Arguments: Hashable, Sendable {
         else { throw .usage("setuid and remount are for `rankfs mount`; leave them out.") }
     }
 
-    /// Takes a source in front of the other positions; a file or folder named like a source is written ./NAME.
-    mutating func takeSource() {
-        guard let source = positions.first.flatMap({ try? SourceName(argument: $0) }) else { return }
-        request.source = source
-        positions.removeFirst()
-    }
-
     /// Parses a flag of the command alone; false for another word.
     private mutating func takesFlag(_ word: String, of synopsis: Synopsis) throws(ProgramError) -> Bool {
         let (name, value) = OptionTable.parts(of: word)

@@ -8,14 +8,12 @@ import System
 import RankFS
 
 extension Command {
-    private static let cacheActions = "info|verify|prune|clear"
-
     /// `rankfs cache`: inspects and maintains the stored pictures, without a mount.
     ///
     /// Only `info` works beside a running mount. The other actions hold the cache's lock, which a mount holds for its whole
     /// lifetime; a mount checks, prunes and repairs the files that it uses itself.
     static let cache = Command(
-        name: "cache", words: "\(cacheActions) [SOURCE] [-o cache_dir=DIR]", brief: cacheActions,
+        name: "cache", words: "info|verify|prune|clear [SOURCE] [-o cache_dir=DIR]", brief: "info|verify|prune|clear",
         summary: "what is stored: look at, check, shrink or remove it",
         details: """
               info     prints what is stored and whether backups pass it by; also while it is mounted
@@ -29,13 +27,7 @@ extension Command {
             Exit status: 0 done and all was right, 1 verify found something wrong and removed it, 64 usage, 69 nothing is stored, it is
             mounted or it is not rankfs's.
             """,
-        check: { arguments throws(ProgramError) in
-            let positions = arguments.positions
-            guard let action = positions.first, cacheActions.split(separator: "|").contains(action[...]),
-                positions.count <= 2
-            else { throw .usage("say what to do: rankfs cache \(cacheActions) [SOURCE] [-o OPTIONS].") }
-            if positions.count == 2 { arguments.request.source = try SourceName(argument: positions[1]) }
-        }, run: { arguments throws(ProgramError) in try maintain(arguments.positions[0], arguments.request) })
+        run: { arguments throws(ProgramError) in try maintain(arguments.positions[0], arguments.request) })
 
     /// The mistakes that a long report lists at most.
     static let mostLines = 20

@@ -23,6 +23,8 @@ struct Command: Sendable {
     var details = ""
     /// Whether the words are not parsed by the synopsis.
     var takesAnyWords = false
+    /// What to do where the number of words does not fit, if the synopsis alone says too little.
+    var remedy: String?
     /// Refuses or completes the arguments, without side effects; not called when help is requested.
     var check: Check = { _ in }
     /// Runs the command; blocks the calling thread, which must not be a thread of the task pool.
@@ -35,13 +37,37 @@ struct Command: Sendable {
     func parse(_ words: ArraySlice<String>) throws(ProgramError) -> Arguments {
         var arguments =
             takesAnyWords ? Arguments(positions: Array(words)) : try Arguments(words, of: synopsis, short: short)
-        if !arguments.wantsHelp { try check(&arguments) }
+        guard !arguments.wantsHelp else { return arguments }
+        guard takesAnyWords || synopsis.admits(arguments.positions) else {
+            throw .usage(remedy.map { "\($0): \(line)." } ?? "the arguments do not fit; write `\(line)`.")
+        }
+        try takeSource(&arguments)
+        try check(&arguments)
         return arguments
     }
 
+    /// Takes the source out of the words, where it may stand.
+    ///
+    /// In front of another operand it may be left out: a folder or a file that is named like a source is written ./NAME.
+    private func takeSource(_ arguments: inout Arguments) throws(ProgramError) {
+        let operands = synopsis.operands
+        guard !takesAnyWords, let place = operands.firstIndex(of: .source), arguments.positions.count > place else {
+            return
+        }
+        let mayBeOther = arguments.positions.count == place + 1 && operands.count > place + 1
+        do throws(ProgramError) {
+            arguments.request.source = try SourceName(argument: arguments.positions[place])
+            arguments.positions.remove(at: place)
+        } catch {
+            if !mayBeOther { throw error }
+        }
+    }
+
+    private var line: String { "rankfs \(name)\(words.isEmpty ? "" : " \(words)")" }
+
     /// The text of `rankfs help NAME`.
     var help: String {
-        "rankfs \(name)\(words.isEmpty ? "" : " \(words)")\n\n\(details)\n"
+        "\(line)\n\n\(details)\n"
     }
 
     // MARK: - All commands

@@ -13,15 +13,8 @@ extension Command {
             is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless -o cache_dir=DIR is given.
             """,
         check: { arguments throws(ProgramError) in
-            var folders = arguments.positions[...]
-            // A folder named like a source is written ./NAME.
-            let source = folders.first.flatMap(SourceName.init(rawValue:))
-            if source != nil { folders = folders.dropFirst() }
-            guard folders.count <= 1 else {
-                throw .usage("name at most one folder: rankfs demo [SOURCE] [MOUNTPOINT].")
-            }
-            arguments.request.source = .demo(of: source ?? .standard)
-            arguments.request.mountPoint = folders.first ?? ""
+            arguments.request.source = .demo(of: arguments.request.source)
+            arguments.request.mountPoint = arguments.positions.first ?? ""
             arguments.request.foreground = true
         }, run: { arguments throws(ProgramError) in try demonstrate(arguments.request) })
 

@@ -27,9 +27,6 @@ extension Command {
             by Ctrl-C, 143 by SIGTERM, 129 by the end of the terminal.
             """,
         check: { arguments throws(ProgramError) in
-            guard !arguments.positions.isEmpty, !arguments.positions.contains("") else {
-                throw .usage("name what to fetch: rankfs fetch PATH… [--to FOLDER], for example ranking/daily/latest.")
-            }
             guard arguments.values["--to"] != "" else { throw .usage("the folder behind --to is empty; name one.") }
             guard arguments.values["--to"] != nil || !arguments.flags.contains("--sidecars") else {
                 throw .usage("--sidecars are written beside files: name a folder with --to too.")
@@ -139,16 +136,13 @@ extension Command {
 
     /// Installs handlers that end the process at once, even while readers wait: the kernel interrupts their requests then.
     private static func arm(display: FetchDisplay, temporaries: TemporaryFiles) -> Signals {
-        let handlers = [SIGINT, SIGTERM, SIGHUP].map { number in
-            let handler: @Sendable () -> Void = {
-                temporaries.removeAll()
-                display.end()
-                Output.complain("stopped; the same command goes on from here.", as: "rankfs")
-                _exit(interrupted + number)
-            }
-            return (number, handler)
+        let stop: @Sendable (Int32) -> Void = { number in
+            temporaries.removeAll()
+            display.end()
+            Output.complain("stopped; the same command goes on from here.", as: "rankfs")
+            _exit(interrupted + number)
         }
-        return Signals(Dictionary(uniqueKeysWithValues: handlers))
+        return Signals([SIGINT: { stop(SIGINT) }, SIGTERM: { stop(SIGTERM) }, SIGHUP: { stop(SIGHUP) }])
     }
 
     private static func tell(_ losses: [FetchTally.Loss], _ display: FetchDisplay) {

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import HTTP
 import Rankings
@@ -10,12 +9,6 @@ extension Command {
     static let login = Command(
         name: "login", words: "[SOURCE] [FILE | -] [-o OPTION,…]", brief: "[FILE]",
         summary: "sign in, with a cookies.txt or by asking", details: loginDetails,
-        check: { arguments throws(ProgramError) in
-            arguments.takeSource()
-            guard arguments.positions.count <= 1, arguments.positions.first != "" else {
-                throw .usage("name at most one file: rankfs login [SOURCE] [FILE] [-o OPTIONS].")
-            }
-        },
         run: { arguments throws(ProgramError) in try signIn(arguments.request, file: arguments.positions.first) })
 
     private static var loginDetails: String {
@@ -188,12 +181,7 @@ extension Command {
             Overwrites and removes the session that `rankfs login` stored; every mount notices it at once.
             Exit status: 0 done, 64 usage, 73 the file cannot be overwritten or removed, 78 configuration.
             """,
-        check: { arguments throws(ProgramError) in
-            arguments.takeSource()
-            guard arguments.positions.isEmpty else {
-                throw .usage("name a source at most: rankfs logout [SOURCE] [-o OPTIONS].")
-            }
-        }, run: { arguments throws(ProgramError) in try signOut(arguments.request) })
+        run: { arguments throws(ProgramError) in try signOut(arguments.request) })
 
     private static func signOut(_ request: MountRequest) throws(ProgramError) {
         let (settings, _, home) = try SettingsLoader.load(request)

@@ -29,28 +29,19 @@ extension Command {
             Exit status: 0 mounted, 32 the folder cannot be mounted on, 64 usage, 69 unavailable, 71 the system lacks something,
             73 the cache directory cannot be written, 78 configuration.
             """,
-        check: { arguments throws(ProgramError) in try takePlace(arguments.positions, &arguments.request) },
+        check: { arguments throws(ProgramError) in
+            guard let folder = arguments.positions.first else {
+                let source = arguments.request.source.rawValue
+                throw .usage(
+                    "\(source) is a source; name the folder to mount it on too: rankfs mount \(source) FOLDER "
+                        + "(or ./\(source) for a folder of that name).")
+            }
+            arguments.request.mountPoint = folder
+        },
         run: { arguments throws(ProgramError) in
             if let descriptor = arguments.request.readyDescriptor { MountRequest.closeInherited(above: descriptor) }
             try arguments.request.makeAndMount()
         })
-
-    /// Takes the source and the mount point.
-    private static func takePlace(_ positions: [String], _ request: inout MountRequest) throws(ProgramError) {
-        switch positions.count {
-        case 1 where SourceName(rawValue: positions[0]) != nil:
-            throw .usage(
-                "\(positions[0]) is a source; name the folder to mount it on too: rankfs mount \(positions[0]) FOLDER "
-                    + "(or ./\(positions[0]) for a folder of that name).")
-        case 1: request.mountPoint = positions[0]
-        case 2:
-            request.source = try SourceName(argument: positions[0])
-            request.mountPoint = positions[1]
-        default:
-            throw .usage("name one folder to mount on: rankfs mount [SOURCE] MOUNTPOINT [-o OPTIONS].")
-        }
-        guard !request.mountPoint.isEmpty else { throw .usage("the mount point is empty; name a folder.") }
-    }
 
     // MARK: - Unmount
 
@@ -61,11 +52,7 @@ extension Command {
             Unmounts, waits up to 5 s for the end of its process, and clears a mount whose process has died. Exit status 32 if
             it is in use or not a mount of rankfs.
             """,
-        check: { arguments throws(ProgramError) in
-            guard arguments.positions.count == 1, arguments.positions[0] != "" else {
-                throw .usage("name the folder: rankfs unmount MOUNTPOINT.")
-            }
-        }, run: { arguments throws(ProgramError) in try unmount(arguments.positions[0]) })
+        run: { arguments throws(ProgramError) in try unmount(arguments.positions[0]) })
 
     private static let patience: Duration = .seconds(5)
 

@@ -20,11 +20,6 @@ extension Command {
             Exit status 69 if nothing is mounted, a mount does not answer or is another version's, or its process dies while
             it is watched; 0 after Ctrl-C and when the watched mount is unmounted.
             """,
-        check: { arguments throws(ProgramError) in
-            guard arguments.positions.count <= 1 else {
-                throw .usage("name at most one folder: rankfs status [MOUNTPOINT].")
-            }
-        },
         run: { arguments throws(ProgramError) in
             let json = arguments.flags.contains("--json")
             let mountPoints = try mountPoints(arguments.positions.first)
@@ -106,7 +101,7 @@ extension Command {
             SIGINT: stop, SIGTERM: stop, SIGHUP: stop, SIGWINCH: { mailbox.put(.resized) },
             SIGTSTP: { mailbox.put(.suspend) },
         ])
-        follow(mountPoint, every: .milliseconds(display.interval), into: mailbox)
+        follow(mountPoint, every: display.interval, into: mailbox)
         let end = Result { () throws(ProgramError) in try show(mountPoint, mailbox, &display) }
         display.leave()
         withExtendedLifetime(signals) {}
@@ -115,29 +110,26 @@ extension Command {
 
     /// Failed readings in a row before a failure counts: while a mount ends, a reading may fail with any error.
     private static let mostFailures = 5
-    /// The pause between these readings.
-    private static let failurePause = DispatchTimeInterval.milliseconds(250)
+    /// The pause between these readings, in milliseconds.
+    private static let failurePause = 250
 
     /// Reads the status of a mount at intervals, the first time at once.
     ///
-    /// Reads on a queue of its own, because a mount may hang; a reading begins only after the previous one has ended.
-    private static func follow(
-        _ mountPoint: String, every pause: DispatchTimeInterval, into mailbox: Mailbox<WatchEvent>,
-        on queue: DispatchQueue = DispatchQueue(label: "rankfs.watch"), after wait: DispatchTimeInterval = .seconds(0),
-        failures before: Int = 0
-    ) {
-        queue.asyncAfter(deadline: .now() + wait) {
+    /// Reads on a thread of its own, because a mount may hang.
+    private static func follow(_ mountPoint: String, every pause: Int, into mailbox: Mailbox<WatchEvent>) {
+        DispatchQueue(label: "rankfs.watch").async {
             var failures = 0
-            do throws(SystemError) {
-                let path = "\(mountPoint)/\(StatusDocument.path)"
-                mailbox.put(.told(try Files.read(path, upTo: StatusDocument.longest)))
-            } catch {
-                failures = before + 1
-                guard error.code != ENOENT, failures < mostFailures else { return mailbox.put(.failed(error)) }
+            while true {
+                do throws(SystemError) {
+                    let path = "\(mountPoint)/\(StatusDocument.path)"
+                    mailbox.put(.told(try Files.read(path, upTo: StatusDocument.longest)))
+                    failures = 0
+                } catch {
+                    failures += 1
+                    guard error.code != ENOENT, failures < mostFailures else { return mailbox.put(.failed(error)) }
+                }
+                usleep(UInt32(failures > 0 ? failurePause : pause) * 1000)
             }
-            follow(
-                mountPoint, every: pause, into: mailbox, on: queue, after: failures > 0 ? failurePause : pause,
-                failures: failures)
         }
     }
 

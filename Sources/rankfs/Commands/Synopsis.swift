@@ -25,6 +25,8 @@ struct Synopsis: Hashable, Sendable {
     private(set) var takesOptions = false
     private(set) var flags: [Flag] = []
     private(set) var operands: [Operand] = []
+    /// The least and the greatest number of words for the operands.
+    private var (fewest, most) = (0, 0)
 
     /// Parses the text after a command's name.
     init(command: String, written: String) {
@@ -40,12 +42,21 @@ struct Synopsis: Hashable, Sendable {
             } else if word.hasPrefix("-"), word != "-" {
                 let value = endsHere || !word.hasPrefix("--") ? nil : rest.popFirst()
                 flags.append(Flag(name: word, value: value.map { Self.operand($0, of: command) }))
-            } else if !word.isEmpty, word.utf8.allSatisfy({ (65...90).contains($0) || $0 == 44 }) {
-                operands.append(Self.operand(word, of: command))
             } else if !["", "-", "|"].contains(word) {
-                operands.append(.words(word.split(separator: "|").map(String.init)))
+                let isPlaceholder = word.utf8.allSatisfy { (65...90).contains($0) || $0 == 44 }
+                let words = word.split(separator: "|").map(String.init)
+                operands.append(isPlaceholder ? Self.operand(word, of: command) : .words(words))
+                if !next.hasPrefix("[") { fewest += 1 }
+                most = next.contains("…") ? .max : most + 1
             }
         }
+    }
+
+    /// Whether there are as many words as operands, none of them empty, and the first is one of those that it may be.
+    func admits(_ positions: [String]) -> Bool {
+        guard (fewest...most).contains(positions.count), !positions.contains("") else { return false }
+        guard case .words(let words)? = operands.first, let first = positions.first else { return true }
+        return words.contains(first)
     }
 
     private static func operand(_ placeholder: String, of command: String) -> Operand {

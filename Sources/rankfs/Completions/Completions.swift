@@ -156,18 +156,12 @@ extension Completions.Places {
 // MARK: - Commands
 
 extension Command {
-    private static let shells = "bash|zsh|fish"
-
     /// The command that prints scripts, for `make install` and the package.
     static let completions = Command(
-        name: "completions", words: shells, summary: "the completion script of a shell",
+        name: "completions", words: "bash|zsh|fish", summary: "the completion script of a shell",
         details: "Prints the script by which that shell completes command lines; `make install` and the package "
             + "put them in place.",
-        check: { arguments throws(ProgramError) in
-            guard arguments.positions.count == 1, Completions.scripts[arguments.positions[0]] != nil else {
-                throw .usage("name one shell: rankfs completions \(shells).")
-            }
-        }, run: { Output.print(Completions.scripts[$0.positions[0]] ?? "", terminator: "") })
+        run: { Output.print(Completions.scripts[$0.positions[0]] ?? "", terminator: "") })
 
     /// The candidates for the last of some words, printed for the shells' scripts.
     static let complete = Command(name: "complete", takesAnyWords: true) { arguments in

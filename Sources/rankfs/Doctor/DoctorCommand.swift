@@ -28,11 +28,6 @@ extension Command {
             Exit status: 0 nothing is wrong (notes are allowed) or everything is kept, 1 otherwise, after --fix: still; 64 usage.
             """,
         check: { arguments throws(ProgramError) in
-            guard arguments.positions.count <= 1 else {
-                throw .usage(
-                    "name at most one source: rankfs doctor [SOURCE] [--fix | --service [--record DIR]] [--json] [-o OPTIONS]."
-                )
-            }
             let asksService = arguments.flags.contains("--service")
             guard arguments.values["--record"] == nil || asksService else {
                 throw .usage("--record keeps what the service answers: give it with --service.")
@@ -40,7 +35,6 @@ extension Command {
             guard !arguments.flags.contains("--fix") || !asksService else {
                 throw .usage("--fix mends this machine, --service only asks the service; give one of them.")
             }
-            if let source = arguments.positions.first { arguments.request.source = try SourceName(argument: source) }
         }, run: { arguments throws(ProgramError) in try examine(arguments) })
 
     /// A check of one subject; it bounds its own time.

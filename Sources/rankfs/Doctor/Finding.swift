@@ -1,4 +1,3 @@
-import CLinux
 import Fuse
 import Glibc
 import System

@@ -25,7 +25,7 @@ struct SourceName: Hashable, Sendable {
             // A URL with a password, or a cookie in the wrong place, must not be repeated in a journal.
             let mayBeSecret = argument.contains("@") || argument.contains("=")
             let shown = mayBeSecret ? "what was named" : LogText.escaped(argument, limit: 80)
-            throw .usage("\(shown) is not a source that can be mounted; there are \(Self.text(Self.all, "and")).")
+            throw .usage("\(shown) is not a source that can be mounted; there are \(Self.list).")
         }
         self = source
     }
@@ -57,11 +57,10 @@ struct SourceName: Hashable, Sendable {
     /// All sources, in the order of help.
     static var all: [SourceName] { SourceRegistry.all.map { SourceName(known: $0.description.name) } + [.demo] }
 
-    /// Names as a sentence lists them: `a, b and demo`.
-    static func text(_ names: [SourceName], _ word: String) -> String {
-        let texts = names.map(\.rawValue)
-        guard let last = texts.last, texts.count > 1 else { return texts.joined() }
-        return "\(texts.dropLast().joined(separator: ", ")) \(word) \(last)"
+    /// All names for a sentence: `a, b and c`.
+    private static var list: String {
+        let names = all.map(\.rawValue)
+        return "\(names.dropLast().joined(separator: ", ")) and \(names.last ?? "")"
     }
 
     /// The description of the source that a mount shows; that of the standard one if the mount's source is unknown.

@@ -88,7 +88,7 @@ func help(_ name: String?) -> String? { name.map { Command.help(on: $0) } ?? Com
                 == MountRequest(source: .demo, mountPoint: "./demo", foreground: true))
         #expect(
             try parsed(["cache", "info", "demo"])
-                == Parsed("cache", ["info", "demo"], request: MountRequest(source: .demo)))
+                == Parsed("cache", ["info"], request: MountRequest(source: .demo)))
         #expect(try parsed(["cache", "clear"]) == Parsed("cache", ["clear"]))
         #expect(try parsed(["pin", "a", "--", "-b"]) == Parsed("pin", ["a", "-b"]))
         #expect(try parsed(["tier", "verify"]) == Parsed("tier", ["verify"]))
