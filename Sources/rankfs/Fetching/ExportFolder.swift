@@ -39,7 +39,7 @@ final class ExportFolder: Sendable {
     func has(_ file: String, of source: stat) -> Bool? {
         guard let there = try? LocalFiles.status(of: "\(path)/\(file)") else { return nil }
         if Self.isSame(there, source) { return true }
-        guard there.st_size == source.st_size, LocalFiles.kind(there) == .file,
+        guard there.st_size == source.st_size, there.st_mode.isFile,
             abs(there.st_mtim.tv_sec - source.st_mtim.tv_sec) < Self.coarsestStep
         else { return false }
         return Self.keeps(there, of: source, at: "\(path)/\(file)")
@@ -68,7 +68,7 @@ final class ExportFolder: Sendable {
 
     /// Whether the type, the size and the modification time of two files are equal.
     static func isSame(_ there: stat, _ source: stat) -> Bool {
-        LocalFiles.kind(there) == .file && there.st_size == source.st_size
+        there.st_mode.isFile && there.st_size == source.st_size
             && there.st_mtim.tv_sec == source.st_mtim.tv_sec && there.st_mtim.tv_nsec == source.st_mtim.tv_nsec
     }
 
@@ -79,8 +79,8 @@ final class ExportFolder: Sendable {
         do throws(SystemError) {
             try makeFolder(LocalFiles.parent(of: file) ?? "")
             let permissions = permissions(of: original) | 0o600
-            guard let descriptor = try temporaries.open(temporary, permissions: permissions) else { return nil }
-            return ExportedFile(path: temporary, descriptor: descriptor, temporaries: temporaries)
+            guard let opened = try temporaries.open(temporary, permissions: permissions) else { return nil }
+            return ExportedFile(path: temporary, opened, temporaries: temporaries)
         } catch {
             if error.code == EBUSY { return nil }
             throw self.error(error, path: file)
@@ -184,17 +184,19 @@ final class ExportFolder: Sendable {
 /// Used by one thread.
 final class ExportedFile {
     let path: String
-    let descriptor: Int32
+    private let file: OpenFile
     /// The reason why writing failed; nil without a failure.
     private(set) var failure: SystemError?
     private let temporaries: TemporaryFiles
-    private var isOpen = true
+    private var isRenamed = false
 
-    init(path: String, descriptor: Int32, temporaries: TemporaryFiles) {
+    init(path: String, _ file: OpenFile, temporaries: TemporaryFiles) {
         self.path = path
-        self.descriptor = descriptor
+        self.file = file
         self.temporaries = temporaries
     }
+
+    var descriptor: Int32 { file.descriptor }
 
     /// Appends bytes; returns false on failure.
     func write(_ bytes: [UInt8]) -> Bool {
@@ -203,24 +205,17 @@ final class ExportedFile {
         return false
     }
 
-    /// Renames the file to its final path and closes it.
+    /// Renames the file to its final path.
     func rename(to final: String) throws(SystemError) {
         // Renamed while locked, so that another process cannot take the name for its own.
         guard unsafe Glibc.rename(path, final) == 0 else { throw .last() }
         temporaries.forget(path)
-        shut()
+        isRenamed = true
     }
 
     /// Removes the file; harmless after `rename`.
     func discard() {
-        guard isOpen else { return }
-        temporaries.remove(path)
-        shut()
-    }
-
-    private func shut() {
-        if isOpen { close(descriptor) }
-        isOpen = false
+        if !isRenamed { temporaries.remove(path) }
     }
 }
 
@@ -287,14 +282,14 @@ final class TemporaryFiles: Sendable {
 
     /// Opens a file for writing, with these permissions at most, and records it; nil if the process is stopping.
     ///
-    /// - Returns: The descriptor of an empty file, locked against other processes.
+    /// - Returns: An empty file, locked against other processes.
     /// - Throws: EBUSY if another process is writing the file.
-    func open(_ path: String, permissions: mode_t) throws(SystemError) -> Int32? {
+    func open(_ path: String, permissions: mode_t) throws(SystemError) -> OpenFile? {
         try paths.withLock { paths throws(SystemError) in
             guard paths != nil else { return nil }
-            let descriptor = try Self.openLocked(path, permissions)
+            let file = try Self.openLocked(path, permissions)
             paths?.insert(path)
-            return descriptor
+            return file
         }
     }
 
@@ -318,28 +313,21 @@ final class TemporaryFiles: Sendable {
         for path in left { unsafe _ = unlink(path) }
     }
 
-    private static func openLocked(_ path: String, _ permissions: mode_t) throws(SystemError) -> Int32 {
+    private static func openLocked(_ path: String, _ permissions: mode_t) throws(SystemError) -> OpenFile {
         // A second try for a file that its writer renamed between open and lock.
         for _ in 0..<2 {
             let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, permissions)
             guard descriptor >= 0 else { throw .last() }
+            let file = OpenFile(owning: descriptor)
             // A file system that has no locks is written without them (flock(2)).
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
-                close(descriptor)
                 throw SystemError(code: EBUSY)
             }
             guard let opened = fileStatus(open: descriptor), let named = fileStatus(link: path),
                 opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
-            else {
-                close(descriptor)
-                continue
-            }
-            guard ftruncate(descriptor, 0) == 0 else {
-                let failure = SystemError.last()
-                close(descriptor)
-                throw failure
-            }
-            return descriptor
+            else { continue }
+            guard ftruncate(descriptor, 0) == 0 else { throw .last() }
+            return file
         }
         throw SystemError(code: EBUSY)
     }

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import System
 import Rankings
@@ -318,11 +317,11 @@ extension FetchEstimate {
     /// Adds a file or the files of a directory; returns the directories in it.
     private mutating func add(_ path: String, mount: String) throws(SystemError) -> [String] {
         let full = path.isEmpty ? mount : "\(mount)/\(path)"
-        guard LocalFiles.kind(try LocalFiles.status(of: full)) == .directory else {
+        guard try LocalFiles.status(of: full).st_mode.isDirectory else {
             count(full)
             return []
         }
-        let (names, directories) = FetchReader.parts(of: try LocalFiles.list(full), in: path)
+        let (names, directories) = FetchReader.parts(of: try Directory.entries(at: full), in: path)
         // A directory of directories alone is no listing of pictures.
         if !names.isEmpty || directories.isEmpty { knownListings += 1 }
         withheld += LocalFiles.withheld(in: full)

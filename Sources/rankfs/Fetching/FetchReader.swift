@@ -1,4 +1,3 @@
-import CLinux
 import Fuse
 import Glibc
 import RankFS
@@ -71,10 +70,10 @@ final class FetchReader: Sendable {
         let path = work.path.isEmpty ? mount : "\(mount)/\(work.path)"
         do throws(SystemError) {
             let status = try LocalFiles.status(of: path)
-            if LocalFiles.kind(status) == .file {
+            if status.st_mode.isFile {
                 return .listed(files: [""], directories: [])
             }
-            let entries = try LocalFiles.list(path)
+            let entries = try Directory.entries(at: path)
             // One status after the other, which the mount takes for a walk: it requests all sizes at once.
             let (files, directories) = Self.parts(of: entries, in: work.path)
             for name in files { _ = try? LocalFiles.status(of: "\(path)/\(name)") }

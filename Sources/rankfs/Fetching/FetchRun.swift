@@ -106,11 +106,10 @@ final class FetchRun: Sendable {
     }
 
     private func update() {
-        let elapsed = (TimeSource.system.now() - started).components
         let (progress, byTenths) = state.withLock { state in
             var progress = state.plan.progress
             progress.bytes = reader.receivedBytes
-            progress.elapsed = Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18
+            progress.elapsed = (TimeSource.system.now() - started) / .seconds(1)
             progress.coolDown = state.coolDown > TimeSource.wallClock() ? state.coolDown : nil
             return (progress, !state.plan.manyListings)
         }

@@ -1,4 +1,3 @@
-import CLinux
 import Dispatch
 import Glibc
 import Rankings

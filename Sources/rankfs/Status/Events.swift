@@ -113,7 +113,7 @@ extension Log {
     static func line(of request: HTTPRequest, _ outcome: TransferOutcome) -> String {
         var parts: [String] = []
         if let status = outcome.status { parts.append("\(status)") }
-        if let failure = outcome.failure { parts.append(text(of: failure)) }
+        if let failure = outcome.failure { parts.append(failure.cause) }
         let milliseconds = Int64(outcome.duration / .milliseconds(1))
         return "\(request.purpose.rawValue) \(request.method.rawValue) \(shown(request.url)): "
             + "\(parts.joined(separator: ", ")), \(outcome.bytes) B in \(milliseconds) ms"
@@ -131,22 +131,5 @@ extension Log {
         let kept = query.split(separator: "&").filter { parameters.contains(String($0.prefix { $0 != "=" })) }
         let shown = RequestQueue.host(of: url) + path.drop { $0 != "/" }
         return shown + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
-    }
-
-    private static func text(of error: Failure) -> String {
-        switch error {
-        case .unreachable(let reason): "unreachable (\(reason))"
-        case .timedOut: "timed out"
-        case .broken(let reason): "broken (\(reason))"
-        case .invalidAnswer(let reason): "no valid answer (\(reason))"
-        case .tooLarge: "larger than it may be"
-        case .redirectRefused(let reason): "redirect refused (\(reason))"
-        case .untrusted(let reason): "untrusted (\(reason))"
-        case .unsendable(let reason): "refused (\(reason))"
-        case .limited(let seconds): "not sent, the host asked for a pause of \(seconds ?? 0) s"
-        case .offline: "offline"
-        case .cancelled: "not wanted any more"
-        default: "not sent (\(error.cause))"
-        }
     }
 }

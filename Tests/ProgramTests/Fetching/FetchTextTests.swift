@@ -287,14 +287,14 @@ import Testing
         let path = folder.url.appending(path: ".x.part").path
         try Data("left by a kill".utf8).write(to: URL(filePath: path))
         let temporaries = TemporaryFiles()
-        let descriptor = try #require(try temporaries.open(path, permissions: 0o644))
+        let file = try #require(try temporaries.open(path, permissions: 0o644))
         #expect(try status(path).st_size == 0)
         #expect(throws: SystemError(code: EBUSY)) { try TemporaryFiles().open(path, permissions: 0o644) }
         temporaries.removeAll()
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(try temporaries.open(path, permissions: 0o644) == nil)
         #expect(!FileManager.default.fileExists(atPath: path))
-        close(descriptor)
+        withExtendedLifetime(file) {}
     }
 
     @Test func aFileThatAnotherFetchWritesIsTriedAgain() throws {
@@ -305,7 +305,8 @@ import Testing
         }
         try Data("bytes".utf8).write(to: mount.appending(path: "x"))
         let other = TemporaryFiles()
-        let descriptor = try #require(try other.open(copy.appending(path: ".x.part").path, permissions: 0o644))
+        var file = try other.open(copy.appending(path: ".x.part").path, permissions: 0o644)
+        #expect(file != nil)
         let reader = FetchReader(
             mount: mount.path,
             target: ExportFolder(
@@ -316,7 +317,7 @@ import Testing
             Issue.record("not tried again")
             return
         }
-        close(descriptor)
+        file = nil
         guard case .fetched(5, replaced: false) = reader.fetch(work), case .skipped = reader.fetch(work) else {
             Issue.record("not fetched")
             return

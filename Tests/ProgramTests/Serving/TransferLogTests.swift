@@ -18,7 +18,7 @@ import Testing
             TransferOutcome(status: 200, bytes: 3, duration: .milliseconds(12)))
         #expect(answered == "picture GET i.example/a/1_p0.jpg?p=2: 200, 3 B in 12 ms")
         let failed = Log.line(of: Self.request("https://i.example/b"), TransferOutcome(failure: .timedOut))
-        #expect(failed == "picture GET i.example/b: timed out, 0 B in 0 ms")
+        #expect(failed == "picture GET i.example/b: it did not answer in time, 0 B in 0 ms")
     }
 
     @Test(arguments: [
