@@ -120,7 +120,7 @@ let package = Package(
         tool("rankfs-bench", ["System", "CLinux"]),
         // Mounted by FuseTests in a process of its own, and an example of the library.
         tool("fuse-example", ["Fuse", "System"]),
-        tool("rankfs-origin", ["Origin", "Rankings"], resources: [.embedInCode("Resources/help.txt")]),
+        tool("rankfs-origin", ["Origin", "Rankings", "System"], resources: [.embedInCode("Resources/help.txt")]),
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(

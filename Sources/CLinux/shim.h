@@ -10,6 +10,7 @@
 #include <linux/fs.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <sched.h>
@@ -17,6 +18,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -66,29 +68,6 @@ static inline int rankfs_open_exactly(const char *path) {
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
-// Begins to make a mount of a type; returns its context's descriptor, or -1 with errno (fsopen(2), Linux 5.2).
-static inline int rankfs_mount_begin(const char *type) {
-    return (int)syscall(SYS_fsopen, type, 1u /* FSOPEN_CLOEXEC */);
-}
-
-// Sets a parameter of a mount that is being made, or a flag if there is no value; returns 0, or -1 with errno (fsconfig(2)).
-static inline int rankfs_mount_set(int context, const char *name, const char *value) {
-    unsigned command = value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG;
-    return (int)syscall(SYS_fsconfig, context, command, name, value, 0);
-}
-
-// Makes the mount, attached nowhere yet; returns a descriptor of its root, or -1 with errno (fsmount(2)).
-static inline int rankfs_mount_make(int context, unsigned attributes) {
-    if (syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, 0, 0, 0) != 0) return -1;
-    return (int)syscall(SYS_fsmount, context, 1u /* FSMOUNT_CLOEXEC */, attributes);
-}
-
-// Attaches a mount to an open folder; returns 0, or -1 with errno (move_mount(2)).
-static inline int rankfs_mount_attach(int mount, int folder) {
-    unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
-    return (int)syscall(SYS_move_mount, mount, "", folder, "", flags);
-}
-
 // The type of the file system that an open file is on, a number of linux/magic.h, or -1 with errno (fstatfs(2)).
 static inline long rankfs_file_system_type(int descriptor) {
     // struct statfs is 120 bytes and begins with the type; its header would bring along types that other modules own.
@@ -97,6 +76,7 @@ static inline long rankfs_file_system_type(int descriptor) {
 }
 
 // What glibc declares for _GNU_SOURCE only; its wrappers change every thread of the process, the bare calls only one.
+extern int unshare(int namespaces);
 extern int setresuid(uid_t real, uid_t effective, uid_t saved);
 extern int setresgid(gid_t real, gid_t effective, gid_t saved);
 extern int getresuid(uid_t *real, uid_t *effective, uid_t *saved);
@@ -129,18 +109,6 @@ static inline int rankfs_has_no_capability(void) {
     }
     return 1;
 }
-
-// Gives the process namespaces of its own, CLONE_NEW… added up; returns 0, or -1 with errno (unshare(2)).
-static inline int rankfs_unshare(unsigned long namespaces) {
-    return (int)syscall(SYS_unshare, namespaces);
-}
-
-enum {
-    RANKFS_NEW_USERS = 0x10000000,  // CLONE_NEWUSER, which glibc hides without _GNU_SOURCE, as the others
-    RANKFS_NEW_NETWORK = 0x40000000,
-    RANKFS_NEW_IPC = 0x08000000,
-    RANKFS_NEW_NAMES = 0x04000000,
-};
 
 // Makes an open folder the root directory of the process; returns 0, or -1 with errno (chroot(2)).
 static inline int rankfs_change_root(int folder) {
@@ -217,11 +185,6 @@ static inline ssize_t rankfs_receive(int socket, void *bytes, size_t count, int 
 static inline int rankfs_spawn_without_descriptors(posix_spawn_file_actions_t *actions, int first) {
     extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
-}
-
-// Opens a descriptor that can be read once a process has ended, or -1 with errno (pidfd_open(2)); execve(2) closes it.
-static inline int rankfs_open_process(int process) {
-    return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
 #endif

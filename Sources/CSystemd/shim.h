@@ -1,9 +1,10 @@
-// libsystemd's sd-bus, with the calls that Swift cannot make because they take any number of arguments.
+// libsystemd: sd_notify(3), and sd-bus with the calls that Swift cannot make because they take any number of arguments.
 #ifndef RANKFS_CSYSTEMD_SHIM_H
 #define RANKFS_CSYSTEMD_SHIM_H
 
 #include <stdint.h>
 #include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
 
 // Asks a service for a property and returns at once, the answer goes to `callback`; never starts the service. Returns 0 or -errno.
 static inline int rankfs_bus_ask_property(

@@ -165,7 +165,7 @@ package enum ChildProcess {
 
     /// Waits for a child's end, which does not follow from that of its stream.
     private static func waitForEnd(of process: Int32, by deadline: ContinuousClock.Instant?) throws(SystemError) {
-        let end = rankfs_open_process(process)
+        let end = pidfd_open(process, 0)
         guard end >= 0 else { return }
         defer { close(end) }
         try waitUntilReady(end, by: deadline)

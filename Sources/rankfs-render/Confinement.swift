@@ -15,6 +15,8 @@ enum Confinement {
     private static let time: rlim_t = 900
     /// The socket, the pipe, three times /dev/null, and the file of a job.
     private static let descriptors: rlim_t = 8
+    /// The namespaces of the network, of System V IPC and of host names.
+    private static let apart = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
 
     /// Takes all steps; the process must have one thread.
     ///
@@ -23,11 +25,11 @@ enum Confinement {
         var protection: Protection = []
         // Opened before the change of user, after which the process may no longer open it.
         let empty = unsafe open("/proc/self/fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if unshare(RANKFS_NEW_USERS, RANKFS_NEW_NETWORK, RANKFS_NEW_IPC, RANKFS_NEW_NAMES) {
+        if unshare(CLONE_NEWUSER | Self.apart) == 0 {
             protection.formUnion([.users, .network])
-        } else if unshare(RANKFS_NEW_USERS) {
+        } else if unshare(CLONE_NEWUSER) == 0 {
             protection.insert(.users)
-        } else if unshare(RANKFS_NEW_NETWORK, RANKFS_NEW_IPC, RANKFS_NEW_NAMES) {
+        } else if unshare(Self.apart) == 0 {
             // Root in a container may do this without a user namespace.
             protection.insert(.network)
         }
@@ -41,10 +43,6 @@ enum Confinement {
         if limit() { protection.insert(.limits) }
         if filterCalls() { protection.insert(.calls) }
         return protection
-    }
-
-    private static func unshare(_ namespaces: Int...) -> Bool {
-        rankfs_unshare(UInt(namespaces.reduce(0, |))) == 0
     }
 
     private static func giveUpPrivileges() -> Bool {

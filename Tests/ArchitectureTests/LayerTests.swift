@@ -25,7 +25,7 @@ import Testing
             "Render", "RankFS", "CSystemd", "CLinux",
         ],
         "rankfs-render": ["Media", "Render", "System", "CLinux"],
-        "rankfs-origin": ["Origin", "Rankings"],
+        "rankfs-origin": ["Origin", "Rankings", "System"],
         "rankfs-bench": ["System", "Rankings", "CLinux"],
         "fuse-example": ["Fuse", "System"],
     ]

@@ -2,6 +2,7 @@ import Rankings
 import Dispatch
 import Glibc
 import Origin
+import System
 
 /// The program `rankfs-origin`: the embedded origin as a program of its own, for `rankfs demo`, tests and benchmarks.
 @main
@@ -13,32 +14,32 @@ struct OriginProgram {
         unsafe sigaddset(&signals, SIGTERM)
         unsafe sigaddset(&signals, SIGINT)
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-        signal(SIGPIPE, SIG_IGN)
 
         let words = CommandLine.arguments.dropFirst()
         if words.contains("--help") || words.contains("-h") {
-            write(String(decoding: PackageResources.help_txt, as: UTF8.self), to: STDOUT_FILENO)
+            Files.write(PackageResources.help_txt, to: STDOUT_FILENO)
             exit(EXIT_SUCCESS)
         }
         let options: Options
         do {
             options = try Options(words)
         } catch {
-            write("rankfs-origin: \(error.cause)\n", to: STDERR_FILENO)
+            Files.write(Array("rankfs-origin: \(error.cause)\n".utf8), to: STDERR_FILENO)
             exit(EX_USAGE)
         }
-        if let parent = options.parent { leaveCaller(for: parent) }
+        let parent = options.parent.map { Channel($0) }
+        if parent != nil { leaveCaller() }
         let server: OriginServer
         do {
             server = try OriginServer(options.configuration)
         } catch {
-            write("rankfs-origin: \(error.cause)\n", to: options.parent ?? STDERR_FILENO)
+            say("rankfs-origin: \(error.cause)", to: parent, or: STDERR_FILENO)
             exit(EX_CANTCREAT)
         }
-        write("listening on \(server.url)\n", to: options.parent ?? STDOUT_FILENO)
-        if let parent = options.parent { endWithOtherEnd(of: parent) }
+        say("listening on \(server.url)", to: parent, or: STDOUT_FILENO)
+        if let parent { endWithOtherEnd(of: parent) }
         var received: Int32 = 0
-        repeat { unsafe sigwait(&signals, &received) } while options.parent != nil && received == SIGINT
+        repeat { unsafe sigwait(&signals, &received) } while parent != nil && received == SIGINT
         server.stop()
     }
 
@@ -47,7 +48,7 @@ struct OriginProgram {
     private static let EX_CANTCREAT: Int32 = 73
 
     /// Detaches the program from its caller's terminal, working directory and error pipe: the parent may serve in the background.
-    private static func leaveCaller(for parent: Int32) {
+    private static func leaveCaller() {
         signal(SIGHUP, SIG_IGN)
         signal(SIGQUIT, SIG_IGN)
         unsafe _ = chdir("/")
@@ -56,20 +57,16 @@ struct OriginProgram {
     }
 
     /// Ends the program when the other end of a socket is closed, for any cause.
-    private static func endWithOtherEnd(of parent: Int32) {
+    private static func endWithOtherEnd(of parent: Channel) {
         DispatchQueue.global().async {
-            var byte: UInt8 = 0
-            while true {
-                let count = unsafe read(parent, &byte, 1)
-                if count < 0, errno == EINTR { continue }
-                if count <= 0 { break }
-            }
+            _ = try? parent.receive(upTo: 0)
             kill(getpid(), SIGTERM)
         }
     }
 
-    private static func write(_ text: String, to descriptor: Int32) {
-        let bytes = Array(text.utf8)
-        _ = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    /// Sends a line to the parent, or writes it where there is none.
+    private static func say(_ line: String, to parent: Channel?, or descriptor: Int32) {
+        let bytes = Array(line.utf8)
+        if let parent { try? parent.send(bytes) } else { Files.write(bytes + [10], to: descriptor) }
     }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import HTTP
 import System
 
 /// Turns a request into a mount: in this process or a new one, as this user or another.
@@ -43,11 +44,11 @@ extension MountRequest {
 
     // MARK: - In a new process
 
-    /// The line that the serving process writes to the ready descriptor once it has mounted.
-    static let readyLine = "ready"
+    /// The message of the serving process on the ready descriptor once it has mounted.
+    static let readyMessage = Array("ready".utf8)
 
-    /// Milliseconds: opening a large cache takes seconds on a slow disk, and waiting for an older daemon's lock takes 6 s.
-    private static let startPatience: Int32 = 60_000
+    /// Opening a large cache takes seconds on a slow disk, and waiting for an older daemon's lock takes 6 s.
+    private static let startPatience: Duration = .seconds(60)
     /// Short, because the root's attributes come from memory.
     private static let answerPatience: Duration = .seconds(10)
 
@@ -83,11 +84,13 @@ extension MountRequest {
     }
 
     private static func waitUntilReady(_ channel: Channel, process: pid_t) throws(ProgramError) {
-        guard let line = channel.firstLine(upTo: readyLine.utf8.count + 1, within: startPatience) else {
+        do throws(SystemError) {
+            _ = try channel.receive(upTo: readyMessage.count, by: TimeSource.system.now() + startPatience)
+            return
+        } catch  where error == Channel.tooSlow {
             kill(process, SIGTERM)
             throw .unavailable("the mount was not ready within a minute and was given up; look into its log.")
-        }
-        if line == readyLine { return }
+        } catch {}
         let end = ChildProcess.wait(for: process)
         if let status = end.status.flatMap(ExitStatus.init(rawValue:)), status != .success {
             throw ProgramError(status, "")

@@ -47,7 +47,7 @@ extension MountTable {
             "/proc/self/exe", ["rankfs", "status", "--json", path], reading: STDOUT_FILENO,
             upTo: StatusDocument.longest, by: TimeSource.system.now() + .seconds(2))
         guard let document = answer.flatMap({ StatusDocument(json: $0.text) }) else { return nil }
-        let process = rankfs_open_process(Int32(clamping: document.number("pid")))
+        let process = pidfd_open(Int32(clamping: document.number("pid")), 0)
         return process < 0 ? nil : OpenFile(owning: process)
     }
 
@@ -109,37 +109,26 @@ extension MountTable {
     }
 }
 
-// MARK: - Mount descriptor
+// MARK: - Root of a mount
 
 /// A mount held by a descriptor of its root.
 ///
 /// The owner of a folder on the way to a mount can put another mount under its path, but not under a descriptor. An open
 /// descriptor makes the mount busy for umount(8) and automounters, so it is held only briefly.
-struct MountDescriptor: ~Copyable {
-    private let descriptor: Int32
-
-    /// Takes over a descriptor of a mount's root and closes it at the end.
-    init(_ descriptor: Int32) {
-        self.descriptor = descriptor
-    }
-
-    /// Opens a mount at its path in the mount table; nil if another mount or folder is there by now.
+extension OpenFile {
+    /// Opens the root of a mount at its path in the mount table; nil if another mount or folder is there by now.
     ///
     /// Follows no link, sends no request to the file system of a mount, and triggers no automounter.
-    static func open(_ mount: MountTable.Mount) -> MountDescriptor? {
+    static func root(of mount: MountTable.Mount) -> OpenFile? {
         let opened = unsafe rankfs_open_exactly(String(decoding: mount.path, as: UTF8.self))
         guard opened >= 0 else { return nil }
-        let descriptor = MountDescriptor(opened)
-        guard let found = descriptor.found, found.number == mount.number, found.device == mount.device else {
-            return nil
-        }
-        return descriptor
+        let root = OpenFile(owning: opened)
+        guard let found = root.mount, found.number == mount.number, found.device == mount.device else { return nil }
+        return root
     }
 
-    deinit { close(descriptor) }
-
     /// The mount as the kernel's table lists it; nil if it is attached nowhere.
-    var found: MountTable.Mount? {
+    var mount: MountTable.Mount? {
         let name = "mnt_id:"
         guard let text = try? Files.read("/proc/self/fdinfo/\(descriptor)", upTo: 4096),
             let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix(name) })
@@ -171,8 +160,8 @@ extension MountTable {
     ) -> Bool {
         for _ in 0..<attempts {
             guard let mount = current().mounts.last(where: isMeant) else { return false }
-            guard let descriptor = MountDescriptor.open(mount) else { continue }
-            return isConfirmed() && descriptor.detach()
+            guard let root = OpenFile.root(of: mount) else { continue }
+            return isConfirmed() && root.detach()
         }
         return false
     }

@@ -267,17 +267,22 @@ struct GuardedMount: Hashable, Sendable {
     ///
     /// - Returns: The device number of the mount, which no other mount has as long as the connection lives.
     private func mount(on folder: Int32) throws(ProgramError) -> String? {
-        let context = unsafe rankfs_mount_begin("fuse")
+        let context = unsafe fsopen("fuse", UInt32(FSOPEN_CLOEXEC))
         defer { if context >= 0 { close(context) } }
-        guard context >= 0, parameters.allSatisfy({ unsafe rankfs_mount_set(context, $0, $1) == 0 }) else {
-            throw mountFailure
+        func tell(_ command: fsconfig_command, _ name: String?, _ value: String?) -> Bool {
+            unsafe fsconfig(context, command.rawValue, name, value, 0) == 0
         }
+        guard context >= 0,
+            parameters.allSatisfy({ tell($1 == nil ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING, $0, $1) }),
+            tell(FSCONFIG_CMD_CREATE, nil, nil)
+        else { throw mountFailure }
         let attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC
-        let root = rankfs_mount_make(context, UInt32(attributes))
+        let root = fsmount(context, UInt32(FSMOUNT_CLOEXEC), UInt32(attributes))
         guard root >= 0 else { throw mountFailure }
-        let mount = MountDescriptor(root)
-        guard rankfs_mount_attach(root, folder) == 0 else { throw mountFailure }
-        return mount.found?.device
+        let mount = OpenFile(owning: root)
+        let flags = UInt32(MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH)
+        guard unsafe move_mount(root, "", folder, "", flags) == 0 else { throw mountFailure }
+        return mount.mount?.device
     }
 
     /// The mount's parameters; a flag has no value.

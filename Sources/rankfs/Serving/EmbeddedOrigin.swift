@@ -1,4 +1,5 @@
 import Glibc
+import HTTP
 import System
 
 /// `rankfs-origin` as a process of its own, which serves the source `demo` on the loopback and ends with this process.
@@ -14,11 +15,11 @@ final class EmbeddedOrigin: Sendable {
     private let channel: Channel
 
     private static let program = "rankfs-origin"
-    /// The beginning of the line that it writes when it serves.
+    /// The beginning of the message that it sends when it serves.
     private static let greeting = "listening on "
-    /// Milliseconds until that line must come; the origin has nothing to read first.
-    private static let patience: Int32 = 10_000
-    /// Bytes of its first line: an address, or one sentence.
+    /// The time until that message must come; the origin has nothing to read first.
+    private static let patience: Duration = .seconds(10)
+    /// Bytes of its message: an address, or one sentence.
     private static let longestLine = 1024
 
     /// The path of its program.
@@ -37,7 +38,9 @@ final class EmbeddedOrigin: Sendable {
         // With pictures of every rating: the mount itself requests the ratings to show.
         let arguments = [Self.program, "--parent", "3", "--service", service, "--unsafe"]
         (process, channel) = try Channel.start(path, arguments, called: LogText.escaped(path))
-        let line = channel.firstLine(upTo: Self.longestLine, within: Self.patience) ?? ""
+        let deadline = TimeSource.system.now() + Self.patience
+        let message = (try? channel.receive(upTo: Self.longestLine, by: deadline)) ?? []
+        let line = String(decoding: message, as: UTF8.self)
         url = String(line.dropFirst(Self.greeting.count))
         guard line.hasPrefix(Self.greeting) else {
             stop()

@@ -28,8 +28,6 @@ struct MountService {
     ///
     /// Blocks the calling thread, which must not be a thread of the task pool.
     func run() throws(ProgramError) {
-        let manager = ServiceManager(variables: home.variables)
-        manager.hideFromChildren()
         let log = Log(
             level: request.debug ? .debug : settings.logLevel,
             forJournal: Log.isJournal(home.variables), now: TimeSource.wallClock)
@@ -54,7 +52,7 @@ struct MountService {
 
         let stopper = Stopper(mountPoint: mountPoint) {
             log.info("stopping")
-            manager.notify("STOPPING=1")
+            ServiceManager.notify("STOPPING=1")
         }
         let parts = try Parts(settings, source: request.source, place: place, home: home, log: log)
         let signals = arm(stopper: stopper, parts: parts, log: log)
@@ -76,9 +74,9 @@ struct MountService {
         log.info("\(request.source.rawValue) is mounted on \(mountPoint), cache in \(place.directory)")
         announce(mountPoint)
         if !tellCaller() { stopper.stop() }
-        manager.notify("READY=1\nSTATUS=serving \(request.source.rawValue) on \(LogText.escaped(mountPoint))")
+        ServiceManager.notify("READY=1\nSTATUS=serving \(request.source.rawValue) on \(LogText.escaped(mountPoint))")
         let heartbeat = Heartbeat(
-            manager, status: { StatusDocument(of: status) },
+            status: { StatusDocument(of: status) },
             isAlive: { Self.isAlive(mountPoint, status: status, parts: parts) })
         heartbeat.start()
         let outcome = Result { () throws(SystemError) in try session.run() }
@@ -181,7 +179,7 @@ struct MountService {
     private func tellCaller() -> Bool {
         guard let descriptor = request.readyDescriptor else { return true }
         defer { close(descriptor) }
-        return Files.write(Array("\(MountRequest.readyLine)\n".utf8), to: descriptor)
+        return (try? Channel(descriptor).send(MountRequest.readyMessage)) != nil
     }
 
     /// The file for log lines once the mount is there; nil to leave the log where it is.

@@ -96,30 +96,10 @@ enum LocalFiles {
 
     // Operations on a mount: the calls may wait for the network, so they are not for tasks.
 
-    /// The entries of a directory in its own order, without `.` and `..`, none of an unknown kind.
-    static func list(_ path: String) throws(SystemError) -> [ListedFile] {
-        try Directory.entries(at: path).map { entry in
-            var entry = entry
-            if entry.kind == .unknown {
-                entry.kind = (try? status(of: "\(path)/\(entry.name)")).map(Self.kind) ?? .other
-            }
-            return entry
-        }
-    }
-
     /// The status of a file by lstat(2), which does not follow links.
     static func status(of path: String) throws(SystemError) -> stat {
         guard let status = fileStatus(link: path) else { throw .last() }
         return status
-    }
-
-    /// The kind of a file.
-    static func kind(_ status: stat) -> ListedFile.Kind {
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: .file
-        case S_IFDIR: .directory
-        default: .other
-        }
     }
 
     /// The day that a directory of pictures shows.
@@ -243,27 +223,5 @@ extension Channel {
             ends.own.close()
             throw .system("\(name) cannot be started: \(error.text).")
         }
-    }
-
-    /// The first line that the program writes.
-    ///
-    /// - Parameters:
-    ///   - longest: The most bytes that are read.
-    ///   - patience: Milliseconds until the next byte must come.
-    /// - Returns: The line without its end; only its beginning if the program ends or stops there; nil if nothing comes in time.
-    func firstLine(upTo longest: Int, within patience: Int32) -> String? {
-        let newline: UInt8 = 0x0a
-        var line: [UInt8] = []
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        while line.count < longest, line.last != newline {
-            let count = unsafe poll(&waiting, 1, patience)
-            if count < 0, errno == EINTR { continue }
-            if count <= 0, line.isEmpty { return nil }
-            guard count > 0 else { break }
-            var byte: UInt8 = 0
-            guard unsafe read(descriptor, &byte, 1) == 1 else { break }
-            line.append(byte)
-        }
-        return String(decoding: line.prefix { $0 != newline }, as: UTF8.self)
     }
 }

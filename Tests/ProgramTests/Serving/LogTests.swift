@@ -88,23 +88,6 @@ import Testing
     }
 }
 
-@Suite struct ServiceManagerTests {
-    @Test func addresses() throws {
-        let path = try #require(ServiceManager.address("/run/n"))
-        #expect(path.length == 2 + 6 + 1)
-        let abstract = try #require(ServiceManager.address("@n"))
-        #expect(abstract.length == 2 + 2)
-        #expect(abstract.socket.sun_path.0 == 0)
-        #expect(ServiceManager.address("/" + String(repeating: "x", count: 200)) == nil)
-    }
-
-    @Test func onlySocketsAreTold() {
-        #expect(ServiceManager(variables: [:]).socketName == nil)
-        #expect(ServiceManager(variables: ["NOTIFY_SOCKET": "relative"]).socketName == nil)
-        #expect(ServiceManager(variables: ["NOTIFY_SOCKET": "@abstract"]).socketName == "@abstract")
-    }
-}
-
 @Suite struct LogFileTests {
     private let folder = TemporaryFolder()
 
