@@ -110,6 +110,21 @@ import Testing
         #expect(try refusal(list, of: own) == nil)
     }
 
+    @Test(arguments: [
+        "rankfs mount --foreground --ready-fd=3 -o top=3 -- pixiv /m", "/usr/bin/rankfs mount -f pixiv /m -o top=3",
+        "rankfs mount /m --top 3 -d", "rankfs mount -o days=1 --top=3 pixiv /m",
+    ])
+    func aCommandLineHasItsOptionsInAnyOrder(_ line: String) {
+        func options(_ line: String) -> MountOptions? {
+            MountPoint.options(of: line.split(separator: " ").map { String($0) }, servedAt: ["/m", "m"])
+        }
+        #expect(options(line)?.values["top"] == "3")
+        for other in ["rankfs mount /n", "rankfs mount /m -o remount", "rankfs status /m", "sh mount /m", "rankfs", ""]
+        {
+            #expect(options(other) == nil, "\(other)")
+        }
+    }
+
     @Test(arguments: ["remount,top=3", "uid=5,remount", "remount,allow_root", "remount,umask=077", "remount,setuid=u"])
     func whatWouldChangeIsRefused(_ list: String) throws {
         #expect(try refusal(list, of: own)?.contains("keeps the options") == true)

@@ -142,14 +142,18 @@ struct MountPoint: Hashable, Sendable {
             guard let line = try? Files.read("/proc/\(process)/cmdline", upTo: 64 << 10) else { continue }
             let words = line.split(separator: 0, omittingEmptySubsequences: false).dropLast()
                 .map { String(decoding: $0, as: UTF8.self) }
-            guard words.first?.hasSuffix("rankfs") == true, words.dropFirst().first == "mount",
-                let last = words.last, names.contains(last)
-            else { continue }
-            var options = MountOptions()
-            if let flag = words.firstIndex(of: "-o") { try? options.add(list: words[flag + 1]) }
-            if !options.remounts { return options }
+            if let options = options(of: words, servedAt: names) { return options }
         }
         return nil
+    }
+
+    /// The options on a command line, in whatever order it is written; nil if it makes no mount at one of these paths.
+    static func options(of words: [String], servedAt names: Set<String>) -> MountOptions? {
+        guard words.first?.hasSuffix("rankfs") == true, words.dropFirst().first == "mount",
+            let request = try? Command.mount.parse(words.dropFirst(2)).request, names.contains(request.mountPoint),
+            !request.options.remounts
+        else { return nil }
+        return request.options
     }
 
     /// Decides whether a remount is refused.
