@@ -45,7 +45,7 @@ extension BooruSource {
         switch answer.status {
         case let status where engine.description.access.tooOften.contains(status): api.limit(answer)
         // Maintenance, with or without a time.
-        case 500...: answer.retryAfter == .absent ? .unknown : api.limit(answer)
+        case 500...: answer.requestsPause ? api.limit(answer) : .unknown
         // A refused request says nothing about the load of the service.
         case 403: .unknown
         default: .fine

@@ -141,13 +141,13 @@ struct AnswerCheck {
     private mutating func headEnded(_ status: Int) throws(Failure) -> Event {
         phase = .body
         let answer = HTTPAnswer(status: status, headers: headers, version: version)
-        if case .contradiction(let reason) = answer.length { throw invalid(reason) }
+        if let reason = answer.contradiction { throw invalid(reason) }
         if request.followsRedirects, let location = answer.redirect { return .redirect(location: location) }
         isEncoded = !answer.codings.isEmpty
         guard !isEncoded || (request.acceptsCompression && answer.codings == ["gzip"]) else {
             throw invalid("the body is encoded unasked")
         }
-        promised = status == 204 || status == 304 ? nil : answer.length.value
+        promised = status == 204 || status == 304 ? nil : answer.length
         isError = status >= 400
         if answer.outcome == .part { promised = try part(of: answer) }
         if request.method != .head, !isError, let promised, promised > request.bodyLimit { throw .tooLarge }
@@ -157,7 +157,7 @@ struct AnswerCheck {
     /// The length of a part, which must match the requested range, shortened only by the end of the whole.
     private func part(of answer: HTTPAnswer) throws(Failure) -> Int64 {
         guard let range = request.range else { throw invalid("a part came where the whole was asked") }
-        guard let part = answer.part.value else { throw invalid("a part came without telling which") }
+        guard let part = answer.part else { throw invalid("a part came without telling which") }
         let (last, end) = (part.upperBound - 1, answer.total ?? part.upperBound)
         guard part.lowerBound == range.first,
             last == range.last || (last < range.last ?? .max && part.upperBound == end)

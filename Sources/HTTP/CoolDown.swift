@@ -20,7 +20,7 @@ struct CoolDown {
     }
 
     /// The longest cool-down, in seconds: a larger number is more often a mistake than intended.
-    static let longest = RetryAfter.longest
+    static let longest = HTTPAnswer.longestPause
     /// Twelve doublings of a second exceed the longest cool-down.
     private static let mostDoublings = 12
 

@@ -1,20 +1,7 @@
+import CCurl
 import Rankings
-/// The information of one header field of an answer.
-package enum Field<Value: Hashable & Sendable>: Hashable, Sendable {
-    case absent
-    case fact(Value)
-    /// The field is malformed or contradicts the rest of the answer: the reason, as a sentence without its full stop.
-    case contradiction(String)
-
-    /// The fact; nil if there is none.
-    package var value: Value? {
-        if case .fact(let value) = self { value } else { nil }
-    }
-}
 
 /// The status line and headers of an answer, parsed once and only here: all other code reads facts.
-///
-/// A contradiction is a fact about the answer, not an error: `AnswerCheck` refuses it on the way from the network.
 package struct HTTPAnswer: Sendable {
     /// The meaning of the status for a request of a body or a part of it (RFC 9110 section 15).
     package enum Outcome: Hashable, Sendable {
@@ -43,20 +30,25 @@ package struct HTTPAnswer: Sendable {
     package var family: AddressFamily?
     /// The length of the body on the wire (RFC 9110 section 8.6; one list of equal numbers is allowed by RFC 9112 section 6.3).
     ///
-    /// Two lengths, a length beside `Transfer-Encoding`, and a length that differs from that of the part are contradictions.
-    package let length: Field<Int64>
-    /// The range of a 206 in bytes of the whole (RFC 9110 section 14.4).
-    package let part: Field<Range<Int64>>
+    /// Nil if none is stated, or for a contradiction.
+    package let length: Int64?
+    /// The reason why the stated length cannot be right, as a sentence without its full stop: it is no number, is not the only one,
+    /// stands beside `Transfer-Encoding`, or differs from that of the part.
+    ///
+    /// `AnswerCheck` refuses such an answer on the way from the network.
+    let contradiction: String?
+    /// The range of a 206 in bytes of the whole (RFC 9110 section 14.4); nil for a malformed one.
+    package let part: Range<Int64>?
     /// The length of the whole in bytes, as a 206 declares it beside its part, or a 416 in place of one; nil for `*`.
     package let total: Int64?
     /// The media type with its parameters, as received.
-    package let contentType: String?
+    package var contentType: String? { self["content-type"] }
     /// The codings of the body in lower case, without `identity` (RFC 9110 section 8.4).
     package let codings: [String]
     /// The entity tag, weak with `W/` or strong (RFC 9110 section 8.8.3).
-    package let etag: String?
+    package var etag: String? { self["etag"] }
     /// An HTTP date (RFC 9110 section 8.8.2).
-    package let lastModified: String?
+    package var lastModified: String? { self["last-modified"] }
     private let headers: [(name: String, value: String)]
 
     /// Parses the headers of one answer.
@@ -67,18 +59,14 @@ package struct HTTPAnswer: Sendable {
     ///   - version: The protocol's version.
     package init(status: Int, headers: [(name: String, value: String)], version: String = "") {
         func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
-        func first(_ name: String) -> String? { headers.first { $0.name == name }?.value }
         self.status = status
         self.version = version
         self.headers = headers
         (part, total) = Self.part(Set(values("content-range")), status: status)
-        length = Self.length(
-            Self.elements(values("content-length")), isChunked: first("transfer-encoding") != nil, part: part.value)
-        contentType = first("content-type")
+        (length, contradiction) = Self.length(
+            Self.elements(values("content-length")), isChunked: !values("transfer-encoding").isEmpty, part: part)
         codings = Self.elements(values("content-encoding")).map { $0.lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }
-        etag = first("etag")
-        lastModified = first("last-modified")
     }
 
     /// The first header of this lower-case name, for headers specific to a service.
@@ -86,12 +74,8 @@ package struct HTTPAnswer: Sendable {
         headers.first { $0.name == name }?.value
     }
 
-    package var retryAfter: Field<RetryAfter> {
-        self["retry-after"].map { RetryAfter($0).map(Field.fact) ?? .contradiction("the pause is no time") } ?? .absent
-    }
-
     /// The time at which the answer was made, by the server's clock, in Unix seconds (RFC 9110 section 6.6.1).
-    package var date: Int64? { self["date"].flatMap { HTTPDate.seconds(from: $0) } }
+    package var date: Int64? { self["date"].flatMap(Self.seconds) }
 
     package var outcome: Outcome {
         switch status {
@@ -129,14 +113,28 @@ package struct HTTPAnswer: Sendable {
 
     /// The age of this version in seconds, by the server's clock alone.
     package var age: Int64? {
-        guard let sent, let modified = lastModified.flatMap({ HTTPDate.seconds(from: $0) }) else { return nil }
+        guard let sent, let modified = lastModified.flatMap(Self.seconds) else { return nil }
         return max(0, sent - modified)
     }
 
-    /// The requested pause in seconds, from the answer's own date if it has one, else from `now` in Unix seconds.
+    /// Whether the answer requests a pause, valid or not.
+    package var requestsPause: Bool { self["retry-after"] != nil }
+
+    /// The longest pause accepted from a server, in seconds: one hour, since a larger number is more often a mistake than intended.
+    package static let longestPause: Int64 = 3_600
+
+    /// The requested pause in whole seconds, from the answer's own date if it has one, else from `now` in Unix seconds: the value of
+    /// `Retry-After`, seconds or a date (RFC 9110 section 10.2.3), of which one in the past is 0.
     ///
     /// Nil if the answer requests no valid pause.
-    package func pause(now: Int64) -> Int64? { retryAfter.value?.wait(from: date ?? now) }
+    package func pause(now: Int64) -> Int64? {
+        guard let text = self["retry-after"] else { return nil }
+        // A number with too many digits still means a very long time.
+        if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) { return min(Int64(text) ?? .max, Self.longestPause) }
+        guard let end = Self.seconds(text) else { return nil }
+        let (left, overflows) = end.subtractingReportingOverflow(date ?? now)
+        return overflows ? Self.longestPause : min(max(left, 0), Self.longestPause)
+    }
 
     /// The longest time in a cache, in seconds: a thousand years.
     private static let longestKept: Int64 = 31_556_952_000
@@ -152,30 +150,31 @@ package struct HTTPAnswer: Sendable {
             .map { $0.split(whereSeparator: { " \t".contains($0) }).joined(separator: " ") }
     }
 
-    private static func length(_ texts: [String], isChunked: Bool, part: Range<Int64>?) -> Field<Int64> {
+    private static func length(
+        _ texts: [String], isChunked: Bool, part: Range<Int64>?
+    ) -> (length: Int64?, contradiction: String?) {
         let lengths = Set(texts.map(count))
-        guard let first = lengths.first else { return .absent }
-        guard let length = first, !lengths.contains(nil) else { return .contradiction("the length is not a number") }
-        guard lengths.count == 1, !isChunked else { return .contradiction("two lengths contradict each other") }
+        guard let first = lengths.first else { return (nil, nil) }
+        guard let length = first, !lengths.contains(nil) else { return (nil, "the length is not a number") }
+        guard lengths.count == 1, !isChunked else { return (nil, "two lengths contradict each other") }
         guard part.map({ Int64($0.count) == length }) ?? true else {
-            return .contradiction("the part's length contradicts its range")
+            return (nil, "the part's length contradicts its range")
         }
-        return .fact(length)
+        return (length, nil)
     }
 
     /// `bytes 0-99/1000` or `bytes 0-99/*` of a 206, `bytes */1000` of a 416; the unit's name in any case (RFC 9110 section 14.1).
-    private static func part(_ texts: Set<String>, status: Int) -> (part: Field<Range<Int64>>, total: Int64?) {
-        guard [206, 416].contains(status), let text = texts.first else { return (.absent, nil) }
-        let wrong = Field<Range<Int64>>.contradiction("the part is malformed")
+    private static func part(_ texts: Set<String>, status: Int) -> (part: Range<Int64>?, total: Int64?) {
+        guard [206, 416].contains(status), let text = texts.first else { return (nil, nil) }
         let halves = text.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
-        guard texts.count == 1, text.lowercased().hasPrefix("bytes "), halves.count == 2 else { return (wrong, nil) }
+        guard texts.count == 1, text.lowercased().hasPrefix("bytes "), halves.count == 2 else { return (nil, nil) }
         let total = count(halves[1])
-        if status == 416 { return halves[0] == "*" ? (.absent, total) : (wrong, nil) }
+        if status == 416 { return (nil, halves[0] == "*" ? total : nil) }
         let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
         guard total != nil || halves[1] == "*", ends.count == 2, let first = count(ends[0]), let last = count(ends[1]),
             first <= last, last < total ?? .max
-        else { return (wrong, nil) }
-        return (.fact(first..<last + 1), total)
+        else { return (nil, nil) }
+        return (first..<last + 1, total)
     }
 
     /// A number of bytes: digits alone.
@@ -183,69 +182,18 @@ package struct HTTPAnswer: Sendable {
         // Int64 also accepts a sign.
         digits.first.map { ("0"..."9").contains($0) } == true ? Int64(digits) : nil
     }
+
+    /// Unix seconds of a date (RFC 9110, 5.6.7); nil for any other text.
+    static func seconds(_ text: String) -> Int64? {
+        let seconds = unsafe Int64(curl_getdate(text, nil))
+        return seconds < 0 ? nil : seconds
+    }
 }
 
 /// A whole answer.
 package struct HTTPResponse: Sendable {
     package var head: HTTPAnswer
     package var body: [UInt8]
-}
-
-// MARK: - Times
-
-/// The value of `Retry-After`: seconds or a date (RFC 9110 section 10.2.3).
-package enum RetryAfter: Hashable, Sendable {
-    case seconds(Int64)
-    /// In Unix seconds.
-    case date(Int64)
-
-    /// The longest wait accepted from a server, in seconds: one hour, since a larger number is more often a mistake than intended.
-    package static let longest: Int64 = 3_600
-
-    /// Parses a value; nil if it is neither a number nor a date.
-    init?(_ text: String) {
-        if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            // A number with too many digits still means a very long time.
-            self = .seconds(Int64(text) ?? Self.longest)
-        } else if let date = HTTPDate.seconds(from: text) {
-            self = .date(date)
-        } else {
-            return nil
-        }
-    }
-
-    /// Whole seconds to wait from `now`, in Unix seconds, between 0 and `longest`; a date in the past is 0.
-    func wait(from now: Int64) -> Int64 {
-        switch self {
-        case .seconds(let seconds): return min(seconds, Self.longest)
-        case .date(let date):
-            let (left, overflows) = date.subtractingReportingOverflow(now)
-            return overflows ? Self.longest : min(max(left, 0), Self.longest)
-        }
-    }
-}
-
-/// Dates as HTTP writes them: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
-package enum HTTPDate {
-    /// Unix seconds of an IMF-fixdate, or nil for any other text.
-    ///
-    /// Only the preferred form is read: no server of today writes the two obsolete ones. The name of the weekday is not
-    /// compared with the date, since a wrong one does no harm. A 60th second (leap) counts as the next minute's first.
-    package static func seconds(from text: String) -> Int64? {
-        let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard text.utf8.count == 29, words.count == 6, weekdays.contains(words[0]), words[5] == "GMT",
-            let month = months.firstIndex(of: words[2]), !words[4].contains(".")
-        else { return nil }
-        let isLeap = words[4].hasSuffix(":60")
-        let clock = isLeap ? words[4].dropLast(2) + "59" : words[4]
-        return Timestamp.seconds("\(words[3])-\(Digits.padded(month + 1, to: 2))-\(words[1])T\(clock)Z")
-            .map { isLeap ? $0 + 1 : $0 }
-    }
-
-    private static let weekdays: [Substring] = ["Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sun,"]
-    private static let months: [Substring] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
 }
 
 // MARK: - Verdicts

@@ -246,7 +246,7 @@ package final class RequestQueue: Transport {
     private func verdict(on head: HTTPAnswer, _ request: HTTPRequest) -> AnswerVerdict {
         // The front has let the request through, whatever the interface answers.
         guard let rules, request.purpose != .api else { return .fine }
-        let isAsked = head.status == 503 && head.retryAfter.value != nil
+        let isAsked = head.status == 503 && head.pause(now: 0) != nil
         if isAsked || rules.tooOften.contains(head.status) {
             return .limited(by: head, usual: Self.usualPause, now: wallClock())
         }

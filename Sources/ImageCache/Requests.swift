@@ -196,7 +196,7 @@ extension Download {
         let isPart = answer.outcome == .part
         // Without validators nothing proves that two answers belong together: the whole comes in one answer.
         let isAlone = validator == nil && answer.validator == nil
-        let isAll = isPart && answer.total.map { answer.part.value == 0..<$0 } ?? false
+        let isAll = isPart && answer.total.map { answer.part == 0..<$0 } ?? false
         // Nor can parts be requested of a picture without a length.
         let isUseless = isPart && !isAll && (isAlone || total ?? answer.total == nil)
         if isAlone || isUseless { ignoresRanges = true }
@@ -205,7 +205,7 @@ extension Download {
             return DownloadChange(cancel: abandonSegments(), outcome: hasReleased ? nil : .restart)
         }
         validator = validator ?? answer.validator
-        if let told = isPart ? answer.total : answer.length.value {
+        if let told = isPart ? answer.total : answer.length {
             if total == nil { edges.learned(total: told) }
             total = told
         }
@@ -218,7 +218,7 @@ extension Download {
             (segment.own, segment.next, segment.end) = (Segment.whole, 0, total ?? .max)
         } else {
             // A source may send less than was requested.
-            segment.end = min(segment.end, (isPart ? answer.part.value?.upperBound : total) ?? .max)
+            segment.end = min(segment.end, (isPart ? answer.part?.upperBound : total) ?? .max)
         }
         segments[id] = segment
         return change
@@ -475,7 +475,7 @@ extension Download {
     }
 
     private func wholeFault(_ answer: HTTPAnswer) -> AnswerFault? {
-        guard let told = answer.length.value else { return nil }
+        guard let told = answer.length else { return nil }
         // The request would end without a byte, and nothing would ever be complete.
         if told == 0 { return .final(.broken("the picture is empty")) }
         if told > PictureLimits.largest { return .final(Self.tooLarge(told)) }
@@ -484,7 +484,7 @@ extension Download {
     }
 
     private func partFault(_ answer: HTTPAnswer, _ segment: Segment) -> AnswerFault? {
-        guard let asked = segment.requested, let told = answer.part.value, told.lowerBound == asked.lowerBound,
+        guard let asked = segment.requested, let told = answer.part, told.lowerBound == asked.lowerBound,
             told.upperBound <= asked.upperBound
         else { return .final(.broken("the answer holds other bytes than those asked for")) }
         if let told = answer.total {

@@ -153,7 +153,7 @@ struct WebAPI: Sendable {
         case 403 where !JSONReader.looksLikeObject(response.body):
             if forMembers { return .unknown }
         case 500...:
-            if response.head.retryAfter.value == nil { return .unknown }
+            if response.head.pause(now: 0) == nil { return .unknown }
         default: return .fine
         }
         return .limited(by: response.head, usual: PacedAPI.usualPause, now: api.wallClock())

@@ -184,7 +184,7 @@ package enum PictureSize: Hashable, Sendable {
     /// Reads the answer to a HEAD.
     package init(head answer: HTTPAnswer) {
         switch answer.status {
-        case 200: self = Self.unreadable(answer) ?? Self.told(answer)
+        case 200: self = Self.unreadable(answer) ?? Self.told(answer.length)
         // HEAD is not supported here; a range may be.
         case 405, 501: self = .notTold
         default: self = .failed(Self.failure(answer))
@@ -195,10 +195,9 @@ package enum PictureSize: Hashable, Sendable {
     package init(firstByte answer: HTTPAnswer) {
         switch answer.outcome {
         case .part:
-            let total = answer.part == .fact(0..<1) ? answer.total : nil
-            self = Self.unreadable(answer) ?? total.map(Self.size(of:)) ?? .notTold
+            self = Self.unreadable(answer) ?? Self.told(answer.part == 0..<1 ? answer.total : nil)
         // The range was ignored; a length stated here is the whole picture's.
-        case .whole: self = Self.unreadable(answer) ?? Self.told(answer)
+        case .whole: self = Self.unreadable(answer) ?? Self.told(answer.length)
         case .beyondTheEnd: self = .notTold
         default: self = .failed(Self.failure(answer))
         }
@@ -216,16 +215,8 @@ package enum PictureSize: Hashable, Sendable {
     /// The media types of the archives of animations.
     private static let archiveTypes = ["application/zip", "application/x-zip-compressed", "application/octet-stream"]
 
-    private static func told(_ answer: HTTPAnswer) -> PictureSize {
-        switch answer.length {
-        case .fact(let length): size(of: length)
-        case .absent: .notTold
-        case .contradiction(let reason): .failed(.unreadable("the image host contradicts itself: \(reason)"))
-        }
-    }
-
-    private static func size(of length: Int64) -> PictureSize {
-        (1...PictureLimits.largest).contains(length) ? .size(length) : .notTold
+    private static func told(_ length: Int64?) -> PictureSize {
+        length.map { (1...PictureLimits.largest).contains($0) ? .size($0) : .notTold } ?? .notTold
     }
 
     private static func failure(_ answer: HTTPAnswer) -> Failure {

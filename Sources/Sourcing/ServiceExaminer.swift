@@ -356,7 +356,7 @@ package struct ServiceExaminer: Sendable {
     /// Judges the length that an answer to HEAD declares, by the length that the ranking or a part reports.
     private func length(_ name: String, _ result: Result<HTTPResponse, Failure>, known: Int64?) -> Assumption {
         guard case .success(let response) = result else { return .failed(name, result) }
-        let length = response.head.length.value
+        let length = response.head.length
         let holds = length.map { $0 > 0 && $0 == known ?? $0 } ?? !source.description.tellsSizes
         return Assumption(
             name, holds: response.head.status == 200 && holds,

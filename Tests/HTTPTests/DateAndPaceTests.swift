@@ -4,24 +4,18 @@ import Testing
 
 @Suite("Dates and pace")
 struct DateAndPaceTests {
+    /// All three forms that a recipient has to read (RFC 9110, 5.6.7), with a leap second.
     @Test(
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
-            ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
-            ("Fri, 01 Mar 2024 00:00:00 GMT", 1_709_251_200), ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
-        ] as [(String, Int64)])
-    func readsDates(text: String, seconds: Int64) {
-        #expect(HTTPDate.seconds(from: text) == seconds)
-    }
-
-    @Test(arguments: [
-        "", "now", "Sun, 06 Nov 1994 08:49:37 CET", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
-        "Thu, 29 Feb 2023 00:00:00 GMT", "Sun, 31 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
-        "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
-        "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ", "Sün, 6 Nov 1994 08:49:37 GMT",
-    ])
-    func refusesOtherTexts(text: String) {
-        #expect(HTTPDate.seconds(from: text) == nil)
+            ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Fri, 01 Mar 2024 00:00:00 GMT", 1_709_251_200),
+            ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("", nil), ("now", nil),
+            ("Sun, 06 Nov 1994 24:00:00 GMT", nil), ("Sun, 06 Nov 1994 08:60:37 GMT", nil),
+            ("Sun, 00 Nov 1994 08:49:37 GMT", nil), ("Xyz, 06 Nov 1994 08:49:37 GMT", nil),
+        ] as [(String, Int64?)])
+    func readsDates(text: String, seconds: Int64?) {
+        #expect(HTTPAnswer(status: 200, headers: [(name: "date", value: text)]).date == seconds)
     }
 
     @Test func aCrawlingTransferIsFoundAndALivingOneIsNot() {

@@ -28,12 +28,6 @@ import Testing
                 == .notTold)
     }
 
-    @Test func aContradictionIsAnError() {
-        let reason = "two lengths contradict each other"
-        let answer = PictureSize(head: Self.head(200, Self.jpeg, ("content-length", "5"), ("content-length", "6")))
-        #expect(answer == .failed(.unreadable("the image host contradicts itself: \(reason)")))
-    }
-
     @Test func aPageOfTextIsNoPicture() {
         for head in [
             Self.head(200, ("content-type", "text/html"), ("content-length", "5")),
