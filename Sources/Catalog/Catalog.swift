@@ -107,7 +107,7 @@ package final class Catalog: Sendable {
         Result { () throws(DatabaseError) in
             let connection = try Connection(path: path, isReadOnly: true)
             defer { connection.close() }
-            if let damage = try connection.quickCheck() { return damage }
+            if let damage = try connection.finding(of: "quick_check") { return damage }
             do throws(DatabaseError) { _ = try connection.missing(of: Schema.migrations) } catch {
                 // A database that was just made has no steps.
                 if error.code == .newerSchema { throw error }

@@ -318,29 +318,13 @@ final class OwnDirectory {
     ///   - name: The entry's name in `parent`.
     ///   - parent: A directory's descriptor.
     static func remove(_ name: String, in parent: Int32) {
-        var status = stat()
-        guard unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+        guard let status = fileStatus(link: name, in: parent) else { return }
         if unsafe unlinkat(parent, name, 0) == 0 { return }
-        var outer = stat()
-        guard errno == EISDIR || errno == EPERM, unsafe fstat(parent, &outer) == 0, outer.st_dev == status.st_dev,
+        guard errno == EISDIR || errno == EPERM, fileStatus(open: parent)?.st_dev == status.st_dev,
             let directory = try? Files.open(name, in: parent, O_RDONLY | O_DIRECTORY)
         else { return }
         defer { Glibc.close(directory) }
         for entry in Files.names(in: directory) { remove(entry, in: directory) }
         unsafe _ = unlinkat(parent, name, AT_REMOVEDIR)
     }
-}
-
-extension Marks {
-    /// Whether a directory's tag was written by rankfs; caches of other programs have the signature too.
-    static func isOwn(_ directory: Int32) -> Bool {
-        guard let file = try? Files.open(tagName, in: directory, O_RDONLY | O_NONBLOCK) else { return false }
-        defer { Glibc.close(file) }
-        let text =
-            (try? Files.read(file, at: 0, count: longestTag)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return text.hasPrefix(signature + "\n") && text.contains("rankfs")
-    }
-
-    /// Bytes of a tag that are read; that of rankfs has 200.
-    private static let longestTag = 1024
 }

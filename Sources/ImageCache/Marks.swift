@@ -44,7 +44,7 @@ enum Marks {
     /// The marks that the cache's own directory lacks.
     static func missing(on directory: Int32) -> [Missing] {
         var missing: [Missing] = []
-        if !hasTag(directory) { missing.append((tagName, "missing or with another signature")) }
+        if !tag(of: directory).hasPrefix(signature) { missing.append((tagName, "missing or with another signature")) }
         for name in emptyFiles where unsafe faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 {
             missing.append((name, "missing"))
         }
@@ -80,11 +80,21 @@ enum Marks {
         } catch { return (mark, error.text) }
     }
 
-    private static func hasTag(_ directory: Int32) -> Bool {
-        guard let file = try? Files.open(tagName, in: directory, O_RDONLY) else { return false }
-        defer { close(file) }
-        return (try? Files.read(file, at: 0, count: signature.utf8.count)) == Array(signature.utf8)
+    /// Whether a directory's tag was written by rankfs; caches of other programs have the signature too.
+    static func isOwn(_ directory: Int32) -> Bool {
+        let tag = tag(of: directory)
+        return tag.hasPrefix(signature + "\n") && tag.contains("rankfs")
     }
+
+    /// The beginning of a directory's tag; empty without one.
+    private static func tag(of directory: Int32) -> String {
+        guard let file = try? Files.open(tagName, in: directory, O_RDONLY | O_NONBLOCK) else { return "" }
+        defer { close(file) }
+        return (try? Files.read(file, at: 0, count: longestTag)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// Bytes of a tag that are read; that of rankfs has 200.
+    private static let longestTag = 1024
 
     private static func read(_ name: String, of directory: Int32) -> String? {
         var buffer = [UInt8](repeating: 0, count: 64)

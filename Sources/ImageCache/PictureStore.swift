@@ -106,9 +106,7 @@ final class PictureStore: Sendable {
     /// Whether the lock has lost its name in the directory, as when all in it was deleted: another process could lock it.
     var hasLostLock: Bool {
         let root = root
-        var named = stat()
-        let isThere = unsafe fstatat(root.top, Self.lockName, &named, AT_SYMLINK_NOFOLLOW) == 0
-        return !isSame(isThere ? named : nil, fileStatus(open: root.lock))
+        return !isSame(fileStatus(link: Self.lockName, in: root.top), fileStatus(open: root.lock))
     }
 
     private func isSame(_ one: stat?, _ other: stat?) -> Bool {
@@ -187,12 +185,7 @@ final class PictureStore: Sendable {
     }
 
     private static func readBoot() -> String {
-        guard let file = try? Files.open("/proc/sys/kernel/random/boot_id", in: AT_FDCWD, O_RDONLY) else {
-            return ""
-        }
-        defer { close(file) }
-        let bytes = (try? Files.read(file, at: 0, count: 36)) ?? []
-        return String(decoding: bytes, as: UTF8.self)
+        String(decoding: (try? Files.read("/proc/sys/kernel/random/boot_id", upTo: 36)) ?? [], as: UTF8.self)
     }
 
     var freeBytes: Int64? { Files.freeBytes(root.top) }

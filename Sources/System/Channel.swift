@@ -78,7 +78,7 @@ package struct Channel: Sendable {
         var rest = bytes
         var passed = passed ?? -1
         while !rest.isEmpty {
-            try wait(for: POLLOUT, by: deadline)
+            if deadline != nil { try Files.wait(descriptor, for: POLLOUT, by: deadline) }
             let flags = deadline == nil ? 0 : Int32(MSG_DONTWAIT)
             let count = unsafe rest.withUnsafeBytes { bytes in
                 unsafe rankfs_send(descriptor, bytes.baseAddress, bytes.count, passed, flags)
@@ -107,7 +107,7 @@ package struct Channel: Sendable {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: min(wanted, Self.part))
         while bytes.count < wanted {
-            try wait(for: POLLIN, by: deadline)
+            if deadline != nil { try Files.wait(descriptor, for: POLLIN, by: deadline) }
             let flags = deadline == nil ? 0 : Int32(MSG_DONTWAIT)
             var received: Int32 = -1
             let most = min(buffer.count, wanted - bytes.count)
@@ -127,19 +127,5 @@ package struct Channel: Sendable {
             bytes += buffer[..<count]
         }
         return bytes
-    }
-
-    /// Returns once the socket may be ready; immediately without a deadline, when the call itself waits.
-    private func wait(for events: Int32, by deadline: Deadline) throws(SystemError) {
-        guard let deadline else { return }
-        while true {
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { throw Self.tooSlow }
-            let milliseconds = Int32(clamping: Int64(left / .milliseconds(1)) + 1)
-            var waiting = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-            let count = unsafe poll(&waiting, 1, milliseconds)
-            if count > 0 { return }
-            guard count == 0 || errno == EINTR else { throw .last() }
-        }
     }
 }

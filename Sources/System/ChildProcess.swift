@@ -154,7 +154,7 @@ package enum ChildProcess {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: limit)
         while true {
-            try waitUntilReady(pipe, by: deadline)
+            try Files.wait(pipe, for: POLLIN, by: deadline)
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(pipe, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return text }
@@ -168,21 +168,7 @@ package enum ChildProcess {
         let end = pidfd_open(process, 0)
         guard end >= 0 else { return }
         defer { close(end) }
-        try waitUntilReady(end, by: deadline)
-    }
-
-    /// Waits until a descriptor can be read, or has an error.
-    private static func waitUntilReady(
-        _ descriptor: Int32, by deadline: ContinuousClock.Instant?
-    ) throws(SystemError) {
-        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        while true {
-            // A minute at most at once, in milliseconds.
-            let left = deadline.map { min(max(ContinuousClock.now.duration(to: $0) / .milliseconds(1), 0), 60_000) }
-            let count = unsafe poll(&ready, 1, left.map { Int32($0) } ?? -1)
-            if count > 0 || count < 0 && errno != EINTR { return }
-            if let deadline, ContinuousClock.now >= deadline { throw SystemError(code: ETIMEDOUT) }
-        }
+        try Files.wait(end, for: POLLIN, by: deadline)
     }
 
     /// Waits for a child's end.
@@ -222,6 +208,27 @@ package final class ProgramStop: Sendable {
         state.withLock { state in
             state.target = target
             if state.isStopped, let target { kill(target, SIGKILL) }
+        }
+    }
+}
+
+// MARK: - Waiting
+
+extension Files {
+    /// Waits until a descriptor is ready for events of poll(2), or has an error.
+    ///
+    /// - Throws: ETIMEDOUT at the deadline, however ready it is.
+    static func wait(
+        _ descriptor: Int32, for events: Int32, by deadline: ContinuousClock.Instant?
+    ) throws(SystemError) {
+        var waiting = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        while true {
+            // A minute at most at once.
+            let left = deadline.map { min(ContinuousClock.now.duration(to: $0), .seconds(60)) }
+            if let left, left <= .zero { throw SystemError(code: ETIMEDOUT) }
+            let count = unsafe poll(&waiting, 1, left.map { Int32(($0 / .milliseconds(1)).rounded(.up)) } ?? -1)
+            if count > 0 { return }
+            guard count == 0 || errno == EINTR else { throw .last() }
         }
     }
 }

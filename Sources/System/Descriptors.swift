@@ -26,9 +26,13 @@ package final class Descriptors: Sendable {
 
     private let bound: @Sendable () -> Int32
     /// The files that may be closed while they are idle.
-    private let files = Mutex<[ObjectIdentifier: StoredFile.Slot]>([:])
+    private let files = Mutex<[ObjectIdentifier: KnownFile]>([:])
     /// The opens so far: the time by which uses of files are compared.
     private let turn = Atomic(0)
+
+    private struct KnownFile: Sendable {
+        weak let file: StoredFile?
+    }
 
     /// Makes an owner that gives out numbers below a bound.
     init(below bound: @escaping @Sendable () -> Int32) {
@@ -95,13 +99,13 @@ package final class Descriptors: Sendable {
     var now: Int { turn.load(ordering: .relaxed) }
 
     /// Adds a file that may be closed while it is idle.
-    func add(_ file: StoredFile.Slot) {
-        files.withLock { $0[ObjectIdentifier(file)] = file }
+    func add(_ file: StoredFile) {
+        files.withLock { $0[ObjectIdentifier(file)] = KnownFile(file: file) }
     }
 
     /// Removes a file.
-    func remove(_ file: StoredFile.Slot) {
-        files.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(file)) }
+    func remove(_ file: ObjectIdentifier) {
+        files.withLock { _ = $0.removeValue(forKey: file) }
     }
 
     /// The divisor for the number of idle files closed at once, so that not every open has to search for one.
@@ -111,8 +115,8 @@ package final class Descriptors: Sendable {
     ///
     /// - Returns: Whether a file was closed.
     private func giveBack() -> Bool {
-        let idle = files.withLock { Array($0.values) }.compactMap { file in file.idleSince.map { ($0, file) } }
-            .sorted { $0.0 < $1.0 }
+        let idle = files.withLock { Array($0.values) }.compactMap(\.file)
+            .compactMap { file in file.idleSince.map { ($0, file) } }.sorted { $0.0 < $1.0 }
         let wanted = max(1, idle.count / Self.partGivenBack)
         var closed = 0
         for (_, file) in idle where closed < wanted {
@@ -148,9 +152,9 @@ package func fileStatus(at path: String) -> stat? {
 }
 
 /// The status of the file at a path, of a link itself too (lstat(2)); nil, with errno, if there is none.
-package func fileStatus(link path: String) -> stat? {
+package func fileStatus(link path: String, in directory: Int32 = AT_FDCWD) -> stat? {
     var status = stat()
-    return unsafe lstat(path, &status) == 0 ? status : nil
+    return unsafe fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
 }
 
 /// The status of an open file (fstat(2)); nil, with errno, if it is not open.
@@ -191,7 +195,17 @@ package final class StoredFile: Sendable {
     /// Opens the file again: a descriptor, or a negative number with errno(3).
     package typealias Reopening = @Sendable () -> Int32
 
-    let slot: Slot
+    private struct State {
+        var file: OpenFile?
+        var reopen: Reopening?
+        /// The time of the last use, by the owner's time.
+        var lastUse = 0
+    }
+
+    private let owner: Descriptors
+    /// Device and inode of the file, which do not depend on its name (inode(7)).
+    private let identity: [UInt64]?
+    private let state: Mutex<State>
 
     /// Takes over a descriptor.
     ///
@@ -200,20 +214,45 @@ package final class StoredFile: Sendable {
     ///   - owner: The object that may close it.
     ///   - reopen: Opens the file again; nil for a file that must stay open, since it has no name.
     package init(owning descriptor: Int32, of owner: Descriptors = .own, reopen: Reopening? = nil) {
-        slot = Slot(OpenFile(owning: descriptor), owner, reopen)
-        if reopen != nil { owner.add(slot) }
+        let file = OpenFile(owning: descriptor)
+        self.owner = owner
+        identity = Self.identity(of: file)
+        state = Mutex(State(file: file, reopen: reopen, lastUse: owner.now))
+        if reopen != nil { owner.add(self) }
     }
 
     deinit {
-        slot.end()
+        owner.remove(ObjectIdentifier(self))
     }
 
     /// The file, which stays open while the result is referenced.
     ///
     /// - Throws: The errno(3) of open(2), or ESTALE if there is another file in its place.
     package func opened() throws(SystemError) -> OpenFile {
-        if let file = slot.current { return file }
-        return try slot.reopened()
+        if let file = current { return file }
+        let descriptor = state.withLock { $0.reopen }.map { owner.take($0) }
+        guard let descriptor else { throw SystemError(code: ESTALE) }
+        guard descriptor >= 0 else {
+            let failure = SystemError.last()
+            // Another thread may have opened it first, or the file has got its other name since.
+            if let file = current { return file }
+            throw failure
+        }
+        let file = OpenFile(owning: descriptor)
+        guard let identity, Self.identity(of: file) == identity else { throw SystemError(code: ESTALE) }
+        return state.withLock { state in
+            let current = state.file ?? file
+            state.file = current
+            return current
+        }
+    }
+
+    /// The file if it is open.
+    private var current: OpenFile? {
+        state.withLock { state in
+            state.lastUse = owner.now
+            return state.file
+        }
     }
 
     /// Runs a function with the descriptor of the file, which is opened if necessary.
@@ -228,92 +267,33 @@ package final class StoredFile: Sendable {
 
     /// Records that the file has another name, by which it is opened from now on; it must be open.
     package func move(_ reopen: @escaping Reopening) {
-        slot.move(reopen)
+        state.withLock { $0.reopen = reopen }
     }
 
     /// Keeps the file open from now on, because it is about to lose its name.
     package func keepOpen() {
         // A file that cannot be opened is lost to its user.
         let file = try? opened()
-        slot.move(nil)
+        state.withLock { $0.reopen = nil }
         withExtendedLifetime(file) {}
     }
 
-    /// The part of a file that its owner knows.
-    final class Slot: Sendable {
-        private struct State {
-            var file: OpenFile?
-            var reopen: Reopening?
-            /// The time of the last use, by the owner's time.
-            var lastUse = 0
-        }
+    /// The time of the last use; nil unless the file is open, can be opened again and is idle.
+    var idleSince: Int? {
+        state.withLock { $0.reopen != nil && isKnownUniquelyReferenced(&$0.file) ? $0.lastUse : nil }
+    }
 
-        private let owner: Descriptors
-        /// Device and inode of the file, which do not depend on its name (inode(7)).
-        private let identity: [UInt64]?
-        private let state: Mutex<State>
-
-        init(_ file: OpenFile, _ owner: Descriptors, _ reopen: Reopening?) {
-            self.owner = owner
-            identity = Self.identity(of: file)
-            state = Mutex(State(file: file, reopen: reopen, lastUse: owner.now))
+    /// Closes the file unless it is in use; false if it is.
+    func close() -> Bool {
+        let idle = state.withLock { state -> OpenFile? in
+            guard state.reopen != nil, isKnownUniquelyReferenced(&state.file) else { return nil }
+            return state.file.take()
         }
+        return idle != nil
+    }
 
-        /// The file if it is open.
-        var current: OpenFile? {
-            state.withLock { state in
-                state.lastUse = owner.now
-                return state.file
-            }
-        }
-
-        /// Opens the file again.
-        func reopened() throws(SystemError) -> OpenFile {
-            let descriptor = state.withLock { $0.reopen }.map { owner.take($0) }
-            guard let descriptor else { throw SystemError(code: ESTALE) }
-            guard descriptor >= 0 else {
-                let failure = SystemError.last()
-                // Another thread may have opened it first, or the file has got its other name since.
-                if let file = current { return file }
-                throw failure
-            }
-            let file = OpenFile(owning: descriptor)
-            guard let identity, Self.identity(of: file) == identity else { throw SystemError(code: ESTALE) }
-            return state.withLock { state in
-                let current = state.file ?? file
-                state.file = current
-                return current
-            }
-        }
-
-        func move(_ reopen: Reopening?) {
-            state.withLock { $0.reopen = reopen }
-        }
-
-        /// The time of the last use; nil unless the file is open, can be opened again and is idle.
-        var idleSince: Int? {
-            state.withLock { $0.reopen != nil && isKnownUniquelyReferenced(&$0.file) ? $0.lastUse : nil }
-        }
-
-        /// Closes the file unless it is in use; false if it is.
-        func close() -> Bool {
-            let idle = state.withLock { state -> OpenFile? in
-                guard state.reopen != nil, isKnownUniquelyReferenced(&state.file) else { return nil }
-                return state.file.take()
-            }
-            return idle != nil
-        }
-
-        private static func identity(of file: OpenFile) -> [UInt64]? {
-            fileStatus(open: file.descriptor).map { [UInt64($0.st_dev), UInt64($0.st_ino)] }
-        }
-
-        /// Forgets the file, which has no user any more.
-        func end() {
-            owner.remove(self)
-            // The owner may be examining the slot, and must not keep the file open.
-            state.withLock { $0.file = nil }
-        }
+    private static func identity(of file: OpenFile) -> [UInt64]? {
+        fileStatus(open: file.descriptor).map { [UInt64($0.st_dev), UInt64($0.st_ino)] }
     }
 }
 

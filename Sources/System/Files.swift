@@ -186,29 +186,29 @@ package enum Files {
 
     /// Bytes that a file takes on the disk; 0 if there is none.
     package static func bytesOnDisk(_ path: String, in directory: Int32) -> Int64 {
-        var status = stat()
-        return unsafe fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0 ? Int64(status.st_blocks) * 512 : 0
+        fileStatus(link: path, in: directory).map { Int64($0.st_blocks) * 512 } ?? 0
     }
 
     /// Syncs the bytes of a file to the disk.
     package static func sync(_ descriptor: Int32) throws(SystemError) {
-        while fdatasync(descriptor) != 0 {
-            guard errno == EINTR else { throw SystemError("syncing") }
-        }
+        try again("syncing") { fdatasync(descriptor) }
     }
 
     /// Syncs a directory to the disk: names that were made, changed and removed.
     package static func sync(directory: Int32) throws(SystemError) {
-        while fsync(directory) != 0 {
-            guard errno == EINTR else { throw SystemError("syncing a directory") }
-        }
+        try again("syncing a directory") { fsync(directory) }
     }
 
     /// Cuts a file to a length.
     package static func truncate(_ descriptor: Int32, to length: Int64) throws(SystemError) {
         willChange(descriptor)
-        while ftruncate(descriptor, off_t(length)) != 0 {
-            guard errno == EINTR else { throw SystemError("cutting") }
+        try again("cutting") { ftruncate(descriptor, off_t(length)) }
+    }
+
+    /// Repeats a call that a signal interrupts.
+    private static func again(_ name: String, _ call: () -> Int32) throws(SystemError) {
+        while call() != 0 {
+            guard errno == EINTR else { throw SystemError(name) }
         }
     }
 

@@ -11,8 +11,8 @@ import Testing
         #expect(end.status == 3 && end.text == Array("tol".utf8))
     }
 
-    /// One that sends its work to the background keeps nobody waiting.
-    @Test(arguments: ["exec sleep 60", "exec >&-; exec sleep 60"])
+    /// One that sends its work to the background keeps nobody waiting, nor does one that prints without an end.
+    @Test(arguments: ["exec sleep 60", "exec >&-; exec sleep 60", "exec yes"])
     func aProgramThatGoesOnIsEndedAtTheDeadline(_ words: String) {
         let deadline = ContinuousClock.now + .milliseconds(300)
         #expect(throws: SystemError(code: ETIMEDOUT)) {

@@ -65,7 +65,7 @@ import Testing
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 
-    private func isClosed(_ file: StoredFile) -> Bool { file.slot.idleSince == nil }
+    private func isClosed(_ file: StoredFile) -> Bool { file.idleSince == nil }
 
     @Test func whatWasUsedLongestAgoIsClosedAndComesBack() throws {
         let shelf = try Shelf()

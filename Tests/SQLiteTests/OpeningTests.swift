@@ -145,7 +145,7 @@ import Testing
         directory.write(Array(repeating: 0xFF, count: 3000), to: "a.sqlite", at: 4096 * 4)
         let again = try Connection.openOrSetAside(path: path, migrations: [first])
         #expect(again.setAside != nil)
-        #expect(try again.connection.quickCheck() == nil)
+        #expect(try again.connection.finding(of: "quick_check") == nil)
     }
 
     @Test func aLockedFileIsAnErrorAndStays() throws {

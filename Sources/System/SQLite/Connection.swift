@@ -186,22 +186,14 @@ package final class Connection {
 
     // MARK: - Health
 
-    /// The first finding of `PRAGMA quick_check`; nil for a sound file.
+    /// The first finding of a check; nil for a sound file.
     ///
-    /// Reads the whole file.
-    package func quickCheck() throws(DatabaseError) -> String? {
-        try finding("PRAGMA quick_check(1)")
-    }
-
-    /// The first finding of `PRAGMA integrity_check`, indexes included; nil for a sound file.
-    ///
-    /// Reads the whole file more than once.
-    package func integrityCheck() throws(DatabaseError) -> String? {
-        try finding("PRAGMA integrity_check(1)")
-    }
-
-    private func finding(_ check: String) throws(DatabaseError) -> String? {
-        let finding = try first(check) { row in row.text(0) }
+    /// - Parameter check: `quick_check`, which reads the whole file, or `integrity_check`, which reads it more than once and checks
+    ///   the indexes as well.
+    /// - Returns: The finding.
+    /// - Throws: `DatabaseError` if the file cannot be read.
+    package func finding(of check: String) throws(DatabaseError) -> String? {
+        let finding = try first("PRAGMA \(check)(1)") { row in row.text(0) }
         return finding == "ok" ? nil : finding ?? "no answer"
     }
 

@@ -82,15 +82,13 @@ extension Connection {
     /// - Returns: The file that was set aside; nil if the file is sound or missing.
     /// - Throws: `DatabaseError` if it cannot be read for other reasons, or not be renamed.
     package static func setAsideIfDamaged(_ path: String) throws(DatabaseError) -> SetAside? {
-        guard fileStatus(link: path) != nil else { return nil }
-        guard isFile(path) else {
-            return (path: try moveAside(path), reason: somethingElse)
-        }
+        guard let status = fileStatus(link: path) else { return nil }
+        guard status.st_mode.isFile else { return (path: try moveAside(path), reason: somethingElse) }
         let reason: String
         do throws(DatabaseError) {
             let connection = try Connection(path: path)
             defer { connection.close() }
-            guard let finding = try connection.integrityCheck() else { return nil }
+            guard let finding = try connection.finding(of: "integrity_check") else { return nil }
             reason = finding
         } catch {
             guard error.code.meansUnusable else { throw error }
@@ -99,17 +97,12 @@ extension Connection {
         return (path: try moveAside(path), reason: reason)
     }
 
-    /// Whether the path is that of an ordinary file, and not of a link.
-    package static func isFile(_ path: String) -> Bool {
-        fileStatus(link: path)?.st_mode.isFile ?? false
-    }
-
     /// Opens a database, checked if its last owner did not close it or if it is small: a large file closed in order is not.
     private static func openChecked(_ path: String, _ migrations: [Migration]) throws(DatabaseError) -> Connection {
         let hasLog = unsafe access(path + "-wal", F_OK) == 0
-        let isDoubtful = hasLog || fileSize(path) <= smallFile
+        let isDoubtful = hasLog || fileStatus(at: path)?.st_size ?? 0 <= smallFile
         let connection = try Connection(path: path)
-        if isDoubtful, let finding = try connection.quickCheck() {
+        if isDoubtful, let finding = try connection.finding(of: "quick_check") {
             connection.close()
             throw DatabaseError(code: .corrupt, message: finding)
         }
@@ -120,9 +113,5 @@ extension Connection {
             throw error
         }
         return connection
-    }
-
-    private static func fileSize(_ path: String) -> off_t {
-        fileStatus(at: path)?.st_size ?? 0
     }
 }

@@ -25,9 +25,9 @@ import Testing
         try await bench.store(Self.picture, Self.bytes)
         let open = try bench.open(Self.picture)
         let file = try file(try await open.bytes(offset: 0, count: first))
-        #expect(file.slot.close())
+        #expect(file.close())
         #expect(try await open.bytes(offset: 4096, count: 4096).content == Array(Self.bytes[4096..<8192]))
-        #expect(file.slot.close())
+        #expect(file.close())
         #expect(try await open.bytes(offset: 0, count: Self.size).content == Self.bytes)
     }
 
@@ -37,7 +37,7 @@ import Testing
         let open = try bench.open(Self.picture)
         let file = try file(try await open.bytes(offset: 0, count: 4096))
         let path = bench.file(of: Self.picture)
-        #expect(file.slot.close())
+        #expect(file.close())
         try FileManager.default.copyItem(atPath: path, toPath: path + ".new")
         #expect(rename(path + ".new", path) == 0)
         #expect(throws: Failure.self) { try file.picture() }
@@ -54,18 +54,18 @@ import Testing
         let request = await bench.transport.waitForRequest(at: 0)
         request.begin(Self.bytes, to: 100_000)
         let file = try file(try await first)
-        #expect(file.slot.close())
+        #expect(file.close())
         request.body(Array(Self.bytes[100_000..<200_000]))
         #expect(
             try file.use { descriptor throws(SystemError) in try Files.read(descriptor, at: 0, count: 200_000) }
                 == Array(Self.bytes[..<200_000]))
-        #expect(file.slot.close())
+        #expect(file.close())
         request.body(Array(Self.bytes[200_000...]))
         request.finish()
         #expect(try await open.bytes(offset: 0, count: Self.size).content == Self.bytes)
         await bench.settle()
         #expect(bench.cache.storedSize(of: Self.picture.id) == Int64(Self.size))
-        #expect(file.slot.close())
+        #expect(file.close())
         #expect(try await open.bytes(offset: 0, count: Self.size).content == Self.bytes)
     }
 
@@ -77,7 +77,7 @@ import Testing
         await bench.transport.waitForRequest(at: 0).answer(Self.bytes)
         let file = try file(try await whole)
         await bench.settle()
-        #expect(!file.slot.close())
+        #expect(!file.close())
         #expect(try await open.bytes(offset: 0, count: Self.size).content == Self.bytes)
     }
 
