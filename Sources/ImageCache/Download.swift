@@ -107,7 +107,7 @@ struct Download: Sendable {
     var received: Int64 { present.count }
 
     /// Whether it still waits for its first answer.
-    var isQueued: Bool { received == 0 && !segments.values.contains(where: \.hasAnswer) }
+    var isQueued: Bool { !hasAnswer }
 
     /// Whether the source has answered, now or in the download that this one resumes.
     var hasAnswer: Bool { received > 0 || segments.values.contains(where: \.hasAnswer) }

@@ -45,7 +45,7 @@ package final class ImageCache: Sendable {
             }
             if let entry = core.index[picture] { return .stored(length: entry.length) }
             if core.scheduler.wishes.contains(where: { $0.picture.id == picture }) { return .queued }
-            return core.failures.failure(of: picture, now: core.now).map { .failed(reason: $0.ofPicture) } ?? .absent
+            return core.failures.failure(of: picture, now: core.now) == nil ? .absent : .failed
         }
     }
 

@@ -100,7 +100,7 @@ package enum PictureState: Sendable, Equatable {
     case queued
     case downloading(received: Int64, total: Int64?)
     case stored(length: Int64)
-    case failed(reason: String)
+    case failed
 }
 
 // MARK: - Errors and events
@@ -130,20 +130,6 @@ extension Failure {
         switch self {
         case .damaged, .lengthContradicts: true
         default: false
-        }
-    }
-
-    /// The cause as a clause about the picture.
-    var ofPicture: String {
-        switch self {
-        case .unreachable(let reason): "the image host cannot be reached (\(reason))"
-        case .timedOut: "the image host does not answer"
-        case .offline: "the picture is not stored, and no request may leave"
-        case .gone: "the service has removed the picture"
-        case .answered(let status): "the image host answered \(status)"
-        case .limited: "the image host asks to slow down"
-        case .cancelled: "the read was given up"
-        default: cause
         }
     }
 }

@@ -114,13 +114,6 @@ package final class RankFileSystem: FileSystem {
     }
 }
 
-extension Result {
-    /// The result of work in a closure that passes no typed errors through.
-    init(_ work: () async throws(Failure) -> Success) async {
-        do throws(Failure) { self = .success(try await work()) } catch { self = .failure(error) }
-    }
-}
-
 // MARK: - Memory return
 
 /// Returns free memory to the system some time after work has ended.

@@ -123,11 +123,7 @@ package struct ServiceExaminer: Sendable {
 
     private func page(_ page: Int, of listing: ListingKey) async -> Result<ListingPage, Failure> {
         seen.last.withLock { $0 = nil }
-        do throws(Failure) {
-            return .success(try await source.page(of: listing, page, deadline: deadline))
-        } catch {
-            return .failure(error)
-        }
+        return await Result { () async throws(Failure) in try await source.page(of: listing, page, deadline: deadline) }
     }
 
     private func day(_ day: Day?, _ mode: RankingMode) -> Assumption {
@@ -309,16 +305,13 @@ package struct ServiceExaminer: Sendable {
     private func get(
         _ method: HTTPRequest.Method, _ picture: PictureLocation, range: Range<Int64>? = nil, limit: Int64 = part
     ) async -> Result<HTTPResponse, Failure> {
-        do throws(Failure) {
-            return .success(
-                try await means.send(
-                    HTTPRequest(
-                        method: method, url: picture.url, headers: picture.headers,
-                        range: range.map { ($0.lowerBound, $0.upperBound - 1) },
-                        transferClass: method == .head ? .metadata : .bulk, deadline: deadline, bodyLimit: limit,
-                        purpose: method == .head ? .size : .picture)))
-        } catch {
-            return .failure(error)
+        await Result { () async throws(Failure) in
+            try await means.send(
+                HTTPRequest(
+                    method: method, url: picture.url, headers: picture.headers,
+                    range: range.map { ($0.lowerBound, $0.upperBound - 1) },
+                    transferClass: method == .head ? .metadata : .bulk, deadline: deadline, bodyLimit: limit,
+                    purpose: method == .head ? .size : .picture))
         }
     }
 

@@ -9,19 +9,17 @@ package enum SessionFile {
 
     /// The properties of a file that change when its content or its permissions change.
     package struct Stamp: Equatable, Sendable {
-        let path: String
-        let device: UInt64
-        let inode: UInt64
-        let size: Int64
-        /// Seconds and nanoseconds of the last change of the content and of the permissions.
-        let times: [Int]
+        private let path: String
+        /// Device and inode.
+        private let file: [UInt64]
+        /// The size, and seconds and nanoseconds of the last change of the content and of the permissions.
+        private let numbers: [Int]
 
         fileprivate init(_ status: stat, path: String) {
             self.path = path
-            device = UInt64(status.st_dev)
-            inode = UInt64(status.st_ino)
-            size = Int64(status.st_size)
-            times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+            file = [UInt64(status.st_dev), UInt64(status.st_ino)]
+            let times = [status.st_mtim, status.st_ctim]
+            numbers = [Int(status.st_size)] + times.flatMap { [$0.tv_sec, $0.tv_nsec] }
         }
     }
 

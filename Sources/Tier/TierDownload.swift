@@ -24,7 +24,7 @@ final class TierDownload: BodyReceiver {
         case ofOtherLength(age: Int64?)
         /// The object has no description: another program wrote it.
         case foreign
-        /// A machine without the fleet's secret wrote the object, or an earlier version of this program.
+        /// A machine without the fleet's secret wrote the object.
         case unproven
         /// The download takes too long; `isThere` says whether any bytes came.
         case slow(isThere: Bool)
@@ -97,12 +97,10 @@ final class TierDownload: BodyReceiver {
                 download.withdraw()
             }
         }
-        let asking = Task { () async -> Result<ObjectStore.Found, Failure> in
-            do throws(Failure) {
-                return .success(
-                    try await store.get(
-                        key, into: self, limit: PictureLimits.largest, urgency: urgency, deadline: deadline))
-            } catch { return .failure(error) }
+        let asking = Task {
+            await Result { () async throws(Failure) in
+                try await store.get(key, into: self, limit: PictureLimits.largest, urgency: urgency, deadline: deadline)
+            }
         }
         let isOver = state.withLock { state in
             state.asking = asking

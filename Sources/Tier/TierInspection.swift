@@ -254,7 +254,7 @@ package struct TierInspection: Sendable {
         guard let key = ObjectKey("leases/examination/\(name)") else { return (.none(reason: "no key"), nil) }
         let deadline = time.now() + TierStore.patience * 4
         let bytes = Array("{\"seconds\":0}".utf8)
-        let description = ObjectDescription(mediaType: "application/json", of: bytes, key: key)
+        let description = ObjectDescription(of: bytes, key: key)
         do throws(Failure) {
             _ = try await store.get(key, limit: 1024, deadline: deadline)
         } catch { return (.none(reason: error.cause), nil) }

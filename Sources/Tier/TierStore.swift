@@ -35,11 +35,11 @@ final class TierStore: Sendable {
     /// The usual answers of the service, and of the store about documents.
     private let answers = Mutex((service: UsualAnswer(usual: .milliseconds(500)), store: UsualAnswer()))
     /// Whether the store supports conditions, as far as its answers show.
-    private let conditions = Mutex(true)
+    private let conditions = Atomic(true)
     /// Whether the store can write objects anew from themselves, as far as its answers show.
-    private let renews = Mutex(true)
+    private let renews = Atomic(true)
     /// Whether a document of a later version has been reported.
-    private let seesLater = Mutex(false)
+    private let seesLater = Atomic(false)
     /// Receives the events to log.
     let report: @Sendable (TierEvent) -> Void
 
@@ -80,7 +80,7 @@ final class TierStore: Sendable {
     }
 
     /// Whether the store supports conditions, as far as its answers show.
-    var hasConditions: Bool { conditions.withLock { $0 } }
+    var hasConditions: Bool { conditions.load(ordering: .relaxed) }
 
     // MARK: - Answer times
 
@@ -155,7 +155,7 @@ final class TierStore: Sendable {
         within patience: Duration? = nil
     ) async -> Writing {
         await put(
-            key, RequestContent(bytes), ObjectDescription(mediaType: ObjectDescription.anyType, of: bytes, key: key),
+            key, RequestContent(bytes), ObjectDescription(of: bytes, key: key),
             if: condition, insists: insists, within: patience ?? Self.writePatience(for: Int64(bytes.count)))
     }
 
@@ -182,7 +182,7 @@ final class TierStore: Sendable {
             } catch {
                 // The store supports no conditions, and wrote nothing (501: RFC 9110, section 15.6.2).
                 guard knows, error == .answered(status: 501) else { throw error }
-                conditions.withLock { $0 = false }
+                conditions.store(false, ordering: .relaxed)
                 return .unasked
             }
         }
@@ -208,10 +208,10 @@ final class TierStore: Sendable {
     ///
     /// A failure is ignored; a store that cannot do it is not asked again.
     func renew(_ key: ObjectKey, _ description: ObjectDescription, if etag: String) async {
-        guard takesWrites, renews.withLock({ $0 }) else { return }
+        guard takesWrites, renews.load(ordering: .relaxed) else { return }
         let deadline = time.now() + Self.writePatience
         let isPossible = try? await store.renew(key, description, if: etag, deadline: deadline)
-        if isPossible == false { renews.withLock { $0 = false } }
+        if isPossible == false { renews.store(false, ordering: .relaxed) }
     }
 
     /// Sends a request and records its result; nil if the store rests.
@@ -307,11 +307,7 @@ final class TierStore: Sendable {
 
     /// Reports the first document of a later version.
     func isOfLaterVersion(_ key: ObjectKey) {
-        let isFirst = seesLater.withLock { seen in
-            defer { seen = true }
-            return !seen
-        }
-        if isFirst { report(.laterVersion(key.text)) }
+        if !seesLater.exchange(true, ordering: .relaxed) { report(.laterVersion(key.text)) }
     }
 
     private func change(_ change: (inout TierHealth) -> Void) {
@@ -350,7 +346,7 @@ package struct TierCounts: Hashable, Sendable {
     package var answersAsked = 0
     /// The objects with bytes other than those written.
     package var wrong = 0
-    /// The objects that a machine without the fleet's secret, or an earlier version, wrote.
+    /// The objects that a machine without the fleet's secret wrote.
     package var unproven = 0
     /// The pictures that would have come sooner from the image host.
     package var slow = 0

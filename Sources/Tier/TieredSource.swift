@@ -34,9 +34,7 @@ struct TieredSource: RankingSource {
         ) async throws(Failure) -> Answer {
             let waited = began.duration(to: documents.now)
             let answer: Result<Answer, Failure> = await RequestUrgency.$waited.withValue(waited) {
-                do throws(Failure) { return .success(try await send(deadline + waited)) } catch {
-                    return .failure(error)
-                }
+                await Result { () async throws(Failure) in try await send(deadline + waited) }
             }
             return try answer.get()
         }
@@ -62,25 +60,22 @@ struct TieredSource: RankingSource {
         if let mode = listing.mode, listing.ranking == nil {
             return try await newestPage(mode, part, share, deadline: deadline)
         }
-        return try await page(of: listing, part, share) { () async throws(Failure) in
-            try await share.ask(by: deadline) { deadline async throws(Failure) in
-                try await source.page(of: listing, part, deadline: deadline)
-            }
-        }
+        return try await page(of: listing, part, share, deadline: deadline)
     }
 
     private func page(
-        of listing: ListingKey, _ part: ListingPart, _ share: Share,
-        ask: @Sendable () async throws(Failure) -> ListingPage
+        of listing: ListingKey, _ part: ListingPart, _ share: Share, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
-        guard let document = share.documents.document(of: listing, part) else { return try await ask() }
+        guard let document = share.documents.document(of: listing, part) else {
+            return try await ask(listing, part, share, deadline)
+        }
         let answer = try await document.value(listing.name(of: part)) { asked, now in
             AnswerAge.isFresh(listing, description.days, asked: asked, now: now)
         } mayKeep: {
             stillHolds(share)
         } ask: { () async throws(Failure) -> PageAnswer in
             do throws(Failure) {
-                let found = try await ask()
+                let found = try await ask(listing, part, share, deadline)
                 // The page of another day is not shared.
                 guard found.day == listing.ranking?.day else { throw .notPublished }
                 return PageAnswer(page: found)
@@ -98,12 +93,9 @@ struct TieredSource: RankingSource {
     private func newestPage(
         _ mode: RankingMode, _ part: ListingPart, _ share: Share, deadline: ContinuousClock.Instant
     ) async throws(Failure) -> ListingPage {
-        let ask = { @Sendable () async throws(Failure) -> ListingPage in
-            try await share.ask(by: deadline) { deadline async throws(Failure) in
-                try await source.page(of: .ranking(mode, nil), part, deadline: deadline)
-            }
+        guard let newest = share.documents.document(["newest", mode.rawValue]) else {
+            return try await ask(.ranking(mode, nil), part, share, deadline)
         }
-        guard let newest = share.documents.document(["newest", mode.rawValue]) else { return try await ask() }
         let days = description.days(of: mode)
         let told = Mutex<ListingPage?>(nil)
         let ordinal = try await newest.value("day") { asked, now in
@@ -113,7 +105,7 @@ struct TieredSource: RankingSource {
         } mayKeep: {
             stillHolds(share)
         } ask: { () async throws(Failure) -> Int in
-            let found = try await ask()
+            let found = try await ask(.ranking(mode, nil), part, share, deadline)
             guard let day = found.day else { throw .unreadable("the newest ranking has no day") }
             told.withLock { $0 = found }
             let listing = ListingKey.ranking(mode, day)
@@ -124,11 +116,15 @@ struct TieredSource: RankingSource {
         }
         // The request for the newest day has returned its page as well.
         if let page = told.withLock({ $0 }) { return page }
-        let listing = ListingKey.ranking(mode, Day(ordinal: ordinal))
-        return try await page(of: listing, part, share) { () async throws(Failure) in
-            try await share.ask(by: deadline) { deadline async throws(Failure) in
-                try await source.page(of: listing, part, deadline: deadline)
-            }
+        return try await page(of: .ranking(mode, Day(ordinal: ordinal)), part, share, deadline: deadline)
+    }
+
+    /// Requests a page from the service.
+    private func ask(
+        _ listing: ListingKey, _ part: ListingPart, _ share: Share, _ deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> ListingPage {
+        try await share.ask(by: deadline) { deadline async throws(Failure) in
+            try await source.page(of: listing, part, deadline: deadline)
         }
     }
 

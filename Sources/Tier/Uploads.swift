@@ -230,8 +230,7 @@ final class Uploads: Sendable {
             await end(upload)
             return true
         }
-        let description = ObjectDescription(
-            mediaType: ObjectDescription.anyType, length: upload.length, blocks: blocks, key: upload.key.text)
+        let description = ObjectDescription(length: upload.length, blocks: blocks, key: upload.key.text)
         let began = store.time.now()
         state.withLock { $0.began[upload.key] = began }
         let written = await store.put(
@@ -492,14 +491,12 @@ actor UploadList {
 
     /// The time of the next upload, in seconds since the start; nil if none waits.
     var nextDue: Int64? {
-        let due = try? connection.first("SELECT due FROM uploads ORDER BY due LIMIT 1") { row in row.int64(0) }
-        return due.flatMap { $0 }
+        try? connection.first("SELECT due FROM uploads ORDER BY due LIMIT 1") { row in row.int64(0) }
     }
 
     /// The number of waiting uploads.
     var count: Int {
-        let count = try? connection.first("SELECT count(*) FROM uploads") { row in row.int64(0) }
-        return Int(count ?? 0)
+        (try? connection.first("SELECT count(*) FROM uploads") { row in row.int(0) }) ?? 0
     }
 
     func close() { connection.close() }

@@ -141,7 +141,7 @@ import Testing
             (ObjectStore.Condition.always, nil), (.isNew, "If-None-Match: *"), (.isStill("\"e\""), "If-Match: \"e\""),
         ] as [(ObjectStore.Condition, String?)])
     func aConditionIsAHeader(_ condition: ObjectStore.Condition, _ line: String?) async throws {
-        let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
+        let description = ObjectDescription(of: [1, 2], key: key)
         async let written = store.put(key, RequestContent([1, 2]), description, if: condition, deadline: deadline)
         let request = await answer(200, [("etag", "\"n\"")])
         #expect(request.method == .put)
@@ -154,7 +154,7 @@ import Testing
 
     @Test(arguments: [(412, true), (409, true), (412, false), (409, false), (404, false)])
     func aConditionThatDoesNotHoldIsNoError(_ status: Int, _ isNew: Bool) async throws {
-        let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
+        let description = ObjectDescription(of: [1, 2], key: key)
         let condition = isNew ? ObjectStore.Condition.isNew : .isStill("\"e\"")
         async let written = store.put(key, RequestContent([1, 2]), description, if: condition, deadline: deadline)
         _ = await answer(status)
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test func aStoreThatDoesNotFindWhatIsNewIsNone() async throws {
-        let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
+        let description = ObjectDescription(of: [1, 2], key: key)
         let writing = Task { [store, key, deadline] in
             try await store.put(key, RequestContent([1, 2]), description, if: .isNew, deadline: deadline)
         }
@@ -179,7 +179,7 @@ import Testing
             (405, "", false), (501, "", false), (500, "", nil), (403, "", nil), (503, "", nil),
         ] as [(Int, String, Bool?)])
     func onlyAStoreThatCannotCopyIsOne(_ status: Int, _ body: String, _ isPossible: Bool?) async throws {
-        let description = ObjectDescription(mediaType: "text/plain", of: [1, 2], key: key)
+        let description = ObjectDescription(of: [1, 2], key: key)
         async let renewed = try? store.renew(key, description, if: "\"e\"", deadline: deadline)
         await transport.waitForRequest(at: 0).respond(
             HTTPAnswer(status: status, headers: []), body: Array(body.utf8))

@@ -32,7 +32,7 @@ import Testing
     @Test func theHeadersOfAnyObjectFitAStore() throws {
         for length in [0, 1, 131_072, 131_073, 6_291_456, 6_291_457, PictureLimits.largest] as [Int64] {
             let blocks = [UInt8](repeating: 7, count: BlockDigests.bytes(forLength: length))
-            let description = ObjectDescription(mediaType: "", length: length, blocks: blocks, key: key.text)
+            let description = ObjectDescription(length: length, blocks: blocks, key: key.text)
             let headers = description.headers(secret)
             // As Amazon counts: the bytes of names and values.
             #expect(headers.reduce(0) { $0 + $1.utf8.count } < 2048)
@@ -65,8 +65,8 @@ import Testing
     }
 
     @Test func onlyWhoHasTheSecretIsBelieved() throws {
-        let description = ObjectDescription(mediaType: "", of: [1, 2, 3], key: key)
-        let moved = ObjectDescription(mediaType: "", of: [1, 2, 3], key: try #require(ObjectKey("pictures/other")))
+        let description = ObjectDescription(of: [1, 2, 3], key: key)
+        let moved = ObjectDescription(of: [1, 2, 3], key: try #require(ObjectKey("pictures/other")))
         func provenance(_ headers: [String], _ secret: ObjectSecret?) -> Provenance {
             Provenance(answer(headers), secret, of: key)
         }
@@ -83,15 +83,8 @@ import Testing
         #expect(provenance(moved.headers(secret), nil) == .ours(moved))
         #expect(provenance([], secret) == .unproven)
         #expect(provenance([], nil) == .foreign)
-        let longer = ObjectDescription(mediaType: "", of: [1, 2, 3, 4], key: key)
+        let longer = ObjectDescription(of: [1, 2, 3, 4], key: key)
         #expect(provenance(longer.headers(nil) + proof, secret) == .unproven)
-        // As earlier versions described objects.
-        #expect(
-            provenance(
-                [
-                    "x-amz-meta-rankfs-length: 3", "x-amz-meta-rankfs-hash: 0123456789abcdef",
-                    "x-amz-meta-rankfs-key: \(key.text)",
-                ], nil) == .unproven)
         #expect(provenance(["x-amz-meta-rankfs-length: -1"], nil) == .foreign)
         for blocks in ["", "zz", "0", "00"] {
             let odd = [
@@ -153,7 +146,7 @@ import Testing
 
     @Test func eachBlockIsGivenOutAsItHasCome() async throws {
         let told = Told()
-        let headers = ObjectDescription(mediaType: "", of: bytes, key: key).headers(secret)
+        let headers = ObjectDescription(of: bytes, key: key).headers(secret)
         guard case .whole(650_000, _) = try await download(bytes, into: told, headers) else {
             Issue.record("not whole")
             return
@@ -163,7 +156,7 @@ import Testing
 
     @Test func aBlockThatIsDamagedEndsWithTheOnesBeforeIt() async throws {
         let told = Told()
-        let headers = ObjectDescription(mediaType: "", of: bytes, key: key).headers(secret)
+        let headers = ObjectDescription(of: bytes, key: key).headers(secret)
         var damaged = bytes
         damaged[300_000] ^= 1
         guard case .wrong = try await download(damaged, into: told, headers) else {
@@ -176,7 +169,7 @@ import Testing
     @Test func whatIsNoPictureIsWrongWhoeverWroteIt() async throws {
         for end in [131_072, 650_000] as [Int64] {
             let told = Told(refusesAt: end)
-            let headers = ObjectDescription(mediaType: "", of: bytes, key: key).headers(secret)
+            let headers = ObjectDescription(of: bytes, key: key).headers(secret)
             guard case .wrong = try await download(bytes, into: told, headers) else {
                 Issue.record("not wrong")
                 continue
@@ -186,7 +179,7 @@ import Testing
 
     @Test func ofAnObjectWithoutProofNoByteIsTaken() async throws {
         let told = Told()
-        let headers = ObjectDescription(mediaType: "", of: bytes, key: key).headers(other)
+        let headers = ObjectDescription(of: bytes, key: key).headers(other)
         guard case .unproven = try await download(bytes, into: told, headers) else {
             Issue.record("taken")
             return
@@ -196,7 +189,7 @@ import Testing
 
     @Test func moreBytesThanDescribedAreWrong() async throws {
         let told = Told()
-        let headers = ObjectDescription(mediaType: "", of: Array(bytes.dropLast()), key: key).headers(secret)
+        let headers = ObjectDescription(of: Array(bytes.dropLast()), key: key).headers(secret)
         guard case .wrong = try await download(bytes, into: told, headers) else {
             Issue.record("taken")
             return

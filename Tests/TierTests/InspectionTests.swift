@@ -14,7 +14,7 @@ import Testing
     /// An object as rankfs writes it.
     private func put(_ key: String, _ bytes: [UInt8] = [1, 2, 3]) async throws {
         let key = try #require(ObjectKey(key))
-        let description = ObjectDescription(mediaType: "text/plain", of: bytes, key: key)
+        let description = ObjectDescription(of: bytes, key: key)
         _ = try await memory.store().put(key, RequestContent(bytes), description, deadline: .now + .seconds(60))
     }
 

@@ -52,7 +52,7 @@ import Testing
 
     private func headers(of bytes: [UInt8]) throws -> [(name: String, value: String)] {
         let key = try #require(ObjectKey("pictures/pixiv/61/97_p0_regular_5"))
-        return ObjectDescription(mediaType: "", of: bytes, key: key).headers(nil).map { line in
+        return ObjectDescription(of: bytes, key: key).headers(nil).map { line in
             let parts = line.split(separator: ":", maxSplits: 1)
             return (String(parts[0]), String(parts[1].dropFirst()))
         } + [("content-length", "\(bytes.count)")]

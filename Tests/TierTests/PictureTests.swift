@@ -125,7 +125,7 @@ import Testing
         memory.fail { $0.method == .put ? .status(501, "") : nil }
         let machine = try machine("first")
         let object = try #require(machine.pictures.key(of: picture))
-        let description = ObjectDescription(mediaType: "image/jpeg", of: bytes, key: object)
+        let description = ObjectDescription(of: bytes, key: object)
         for _ in 0..<2 { await machine.store.renew(object, description, if: "\"1\"") }
         #expect(memory.count("PUT") == 1)
         #expect(machine.store.rests(.write) == nil)

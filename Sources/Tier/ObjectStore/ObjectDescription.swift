@@ -5,10 +5,6 @@ internal import System
 ///
 /// It is kept in headers, of which a store keeps 2 KB (Amazon S3 User Guide, "Working with object metadata").
 package struct ObjectDescription: Hashable, Sendable {
-    /// The media type of bytes of any kind.
-    static let anyType = "application/octet-stream"
-
-    package var mediaType: String
     /// The length of the object in bytes, independent of the store's own count.
     package var length: Int64
     /// The digests of all blocks, one after the other (`BlockDigests`).
@@ -19,9 +15,8 @@ package struct ObjectDescription: Hashable, Sendable {
 
 extension ObjectDescription {
     /// Describes bytes in memory.
-    package init(mediaType: String, of bytes: [UInt8], key: ObjectKey) {
-        self.init(
-            mediaType: mediaType, length: Int64(bytes.count), blocks: BlockDigests.digests(of: bytes), key: key.text)
+    package init(of bytes: [UInt8], key: ObjectKey) {
+        self.init(length: Int64(bytes.count), blocks: BlockDigests.digests(of: bytes), key: key.text)
     }
 
     /// Whether bytes are those described, and the key is theirs.
@@ -34,14 +29,14 @@ extension ObjectDescription {
             let blocks = head[Self.prefix + "blocks"], let key = head[Self.prefix + "key"],
             let digests = Self.bytes(blocks), digests.count == BlockDigests.bytes(forLength: length)
         else { return nil }
-        self.init(mediaType: head.contentType ?? "", length: length, blocks: digests, key: key)
+        self.init(length: length, blocks: digests, key: key)
     }
 
-    /// The headers that store the description.
+    /// The headers that store the description, and the media type of bytes of any kind.
     func headers(_ secret: ObjectSecret?) -> [String] {
         var fields = [("length", "\(length)"), ("blocks", SHA256.hex(blocks)), ("key", key)]
         if let proof = secret?.proof(of: self) { fields.append(("proof", proof)) }
-        return fields.map { "\(Self.prefix)\($0): \($1)" }
+        return fields.map { "\(Self.prefix)\($0): \($1)" } + ["Content-Type: application/octet-stream"]
     }
 
     /// Returns the ETag of an object of at least an age in seconds, which may be written anew; nil for any other one.
@@ -66,9 +61,7 @@ extension ObjectDescription {
 package enum Provenance: Hashable, Sendable {
     /// A machine of this fleet wrote it.
     case ours(ObjectDescription)
-    /// A machine without the fleet's secret, or an earlier version of this program, wrote it: it is not used, and replaced.
-    ///
-    /// With a secret that is all that no machine of the fleet wrote under this key.
+    /// No machine with the fleet's secret wrote it under this key: it is not used, and replaced.
     case unproven
     /// Another program wrote it.
     case foreign
@@ -82,8 +75,7 @@ package enum Provenance: Hashable, Sendable {
     package init(_ head: HTTPAnswer, _ secret: ObjectSecret?, of key: ObjectKey) {
         let prefix = ObjectDescription.prefix
         guard let description = ObjectDescription(head) else {
-            let isEarlier = head[prefix + "key"] != nil && head[prefix + "blocks"] == nil
-            self = isEarlier || secret != nil ? .unproven : .foreign
+            self = secret != nil ? .unproven : .foreign
             return
         }
         let isProven = secret.map { secret in

@@ -124,7 +124,7 @@ package struct ObjectStore: Sendable {
         request.transferClass = transferClass
         request.priority = transferClass == .bulk ? .preload : .reader
         request.content = content
-        request.headers += description.headers(secret) + ["Content-Type: \(description.mediaType)"]
+        request.headers += description.headers(secret)
         switch condition {
         case .always: break
         case .isNew: request.headers.append("If-None-Match: *")
@@ -157,8 +157,7 @@ package struct ObjectStore: Sendable {
     ) async throws(Failure) -> Bool {
         var request = request(.put, place.url(of: key), limit: Self.longestError, deadline: deadline)
         request.priority = .preload
-        let type = description.mediaType.isEmpty ? ObjectDescription.anyType : description.mediaType
-        request.headers += description.headers(secret) + ["Content-Type: \(type)"]
+        request.headers += description.headers(secret)
         request.headers += ["x-amz-copy-source: \(place.path(of: key))", "x-amz-metadata-directive: REPLACE"]
         request.headers.append("x-amz-copy-source-if-match: \(etag)")
         let answer = try await send(request)

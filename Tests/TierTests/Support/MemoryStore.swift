@@ -60,7 +60,7 @@ final class MemoryStore: Transport {
     /// Puts a picture there, as another machine does.
     func add(_ key: String, _ bytes: [UInt8], secret: ObjectSecret? = nil) {
         guard let name = ObjectKey(key) else { return }
-        let headers = ObjectDescription(mediaType: "", of: bytes, key: name).headers(secret).map { line in
+        let headers = ObjectDescription(of: bytes, key: name).headers(secret).map { line in
             let parts = line.split(separator: ":", maxSplits: 1)
             return (name: String(parts[0]), value: String(parts[1].dropFirst()))
         }
